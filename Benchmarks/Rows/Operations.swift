@@ -1,0 +1,13 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+//
+// This folder is compiled twice: as OursOps with GrandCentral, as TheirsOps with the toolchain's Dispatch. The import
+// of each is in its Import.swift; nothing here may depend on the side.
+
+import BenchKit
+
+/// All operations of the duel, in the order of the report.
+public func operations() -> [Operation] {
+  serialAsync() + serialAsyncVariants() + selfHop() + sync() + contendedSync() + concurrentAsync() + hops()
+    + handshakes() + concurrentPerforms() + groupsAndItems() + smallCalls() + queueLives() + timers()
+    + blockedThreads() + readersAndBarriers() + priorities()
+}

@@ -1,0 +1,99 @@
+//===- BenchSupport.c - meters and pinned threads -------------------------===//
+//
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+//
+//===----------------------------------------------------------------------===//
+#define _GNU_SOURCE 1
+#include "BenchSupport.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+static uint64_t read_clock(clockid_t clock) {
+  struct timespec time;
+  clock_gettime(clock, &time);
+  return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+}
+
+uint64_t bench_now(void) { return read_clock(CLOCK_MONOTONIC); }
+uint64_t bench_process_cpu(void) { return read_clock(CLOCK_PROCESS_CPUTIME_ID); }
+
+uint64_t bench_context_switches(void) {
+  struct rusage usage;
+  getrusage(RUSAGE_SELF, &usage);
+  return (uint64_t)usage.ru_nvcsw + (uint64_t)usage.ru_nivcsw;
+}
+
+int bench_usable_processors(int *processors, int capacity) {
+  cpu_set_t set;
+  if (sched_getaffinity(getpid(), sizeof set, &set) != 0) return 0;
+  int count = 0;
+  for (int i = 0; i < CPU_SETSIZE && count < capacity; i++) {
+    if (CPU_ISSET(i, &set)) processors[count++] = i;
+  }
+  return count;
+}
+
+struct thread {
+  pthread_t handle;
+  int processor;
+  bench_thread_body body;
+  void *context;
+};
+
+static void *thread_main(void *argument) {
+  struct thread *thread = argument;
+  if (thread->processor >= 0) {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CPU_SET(thread->processor, &set);
+    pthread_setaffinity_np(pthread_self(), sizeof set, &set);
+  }
+  thread->body(thread->context);
+  return NULL;
+}
+
+void *bench_thread_start(int processor, bench_thread_body body, void *context) {
+  struct thread *thread = malloc(sizeof *thread);
+  *thread = (struct thread){.processor = processor, .body = body, .context = context};
+  if (pthread_create(&thread->handle, NULL, thread_main, thread) != 0) {
+    perror("bench: pthread_create");
+    exit(2);
+  }
+  return thread;
+}
+
+void bench_thread_join(void *argument) {
+  struct thread *thread = argument;
+  pthread_join(thread->handle, NULL);
+  free(thread);
+}
+
+void bench_sleep(uint64_t nanoseconds) {
+  struct timespec time = {
+      .tv_sec = (time_t)(nanoseconds / 1000000000u), .tv_nsec = (long)(nanoseconds % 1000000000u)};
+  while (nanosleep(&time, &time) != 0 && errno == EINTR) {
+  }
+}
+
+void bench_futex_wait(const void *word, uint32_t expected) {
+  syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, expected, NULL, NULL, 0);
+}
+
+void bench_futex_wake_all(const void *word) {
+  syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+}
+
+void bench_allocate_and_free(size_t size) {
+  void *volatile memory = malloc(size);
+  free(memory);
+}

@@ -1,0 +1,45 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import BenchKit
+import FoundationEssentials
+import Glibc
+
+/// Takes a sample in a new process of the same program, whose pools have no threads yet.
+enum FreshProcess {
+  static func sample(_ side: Contest.Side, _ name: String, _ count: Int) -> Sample {
+    let output = run(["duel", "--sample", side.rawValue, name, String(count)])
+    guard let sample = try? JSONDecoder().decode(Sample.self, from: Data(output)) else {
+      Output.error.line("duel: no sample of \(name) from a process of its own")
+      exit(2)
+    }
+    return sample
+  }
+
+  /// What the program prints when it is run with these arguments.
+  private static func run(_ arguments: [String]) -> [UInt8] {
+    var ends: [Int32] = [0, 0]
+    guard pipe(&ends) == 0 else { return [] }
+    var actions = posix_spawn_file_actions_t()
+    posix_spawn_file_actions_init(&actions)
+    posix_spawn_file_actions_adddup2(&actions, ends[1], Output.standard.rawValue)
+    posix_spawn_file_actions_addclose(&actions, ends[0])
+    posix_spawn_file_actions_addclose(&actions, ends[1])
+    var words = arguments.map { strdup($0) } + [nil]
+    var child = pid_t()
+    let failure = posix_spawn(&child, "/proc/self/exe", &actions, nil, &words, environ)
+    for word in words { free(word) }
+    posix_spawn_file_actions_destroy(&actions)
+    close(ends[1])
+    let output = failure == 0 ? readAll(ends[0]) : []
+    close(ends[0])
+    if failure == 0 { waitpid(child, nil, 0) }
+    return output
+  }
+
+  private static func readAll(_ descriptor: Int32) -> [UInt8] {
+    var all: [UInt8] = []
+    var part = [UInt8](repeating: 0, count: 4096)
+    while case let count = read(descriptor, &part, part.count), count > 0 { all += part.prefix(count) }
+    return all
+  }
+}

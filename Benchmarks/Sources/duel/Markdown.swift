@@ -1,0 +1,57 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import BenchKit
+
+/// The report as a document.
+struct Markdown {
+  let rows: [Row]
+  let thresholds: Thresholds
+
+  var text: String {
+    var lines = [
+      "# Performance",
+      "",
+      "GrandCentral against the libdispatch of the Swift toolchain, in one process and in alternating order: made by",
+      "`swift run -c release --package-path Benchmarks duel --markdown Documentation/Performance.md`.",
+      "",
+      "- Machine: \(Machine.description)",
+      "- *ratio*: our time divided by libdispatch's in the same round, the median over the rounds (least to greatest);",
+      "  below 1 we are faster. *target*: what the ratio ought to be at most.",
+      "- Times, CPU time of the whole process, allocations and context switches are per operation: ours / libdispatch.",
+      "- A row that ends in `.cpu` compares CPU time; one that ends in `.p50`, `.schedule` or the like, that part.",
+    ]
+    var group: Character?
+    for row in rows {
+      if row.name.first != group {
+        group = row.name.first
+        lines += ["", "## \(group.flatMap { Self.titles[$0] } ?? "Others")", "", Self.head, Self.rule]
+      }
+      lines.append(line(row))
+    }
+    return lines.joined(separator: "\n") + "\n"
+  }
+
+  private static let head = "| row | ratio | target | time | CPU ns | allocations | switches |"
+  private static let rule = "|---|---|---|---|---|---|---|"
+
+  private static let titles: [Character: String] = [
+    "A": "Serial async", "B": "Uncontended sync", "C": "Contended sync", "D": "Concurrent async",
+    "E": "Hops between queues", "F": "One thread waits for another", "G": "concurrentPerform",
+    "H": "Groups, work items, small calls", "I": "Many queues, short-lived queues", "J": "asyncAfter",
+    "L": "Items that block", "M": "Readers and barriers", "P": "Urgent over background",
+  ]
+
+  private func line(_ row: Row) -> String {
+    func pair(_ text: (Cost) -> String) -> String { text(row.ours) + " / " + (row.theirs.map(text) ?? "-") }
+    let ratio = row.ratio.map { "**\(fixed($0.median, 2))** (\(fixed($0.least, 2))–\(fixed($0.greatest, 2)))" } ?? "-"
+    let target = thresholds.targets[row.name].map { "≤ \($0)" } ?? ""
+    let cells = [
+      "`\(row.name)`", ratio, target,
+      pair { duration($0.nanoseconds) },
+      pair { short($0.cpuNanoseconds) },
+      pair { fixed($0.allocations, 2) },
+      pair { fixed($0.contextSwitches, 3) },
+    ]
+    return "| " + cells.joined(separator: " | ") + " |"
+  }
+}

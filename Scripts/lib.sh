@@ -1,0 +1,76 @@
+# Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+# What the stages share. Sourced from the repository's root.
+
+set -euo pipefail
+
+export LC_ALL=C.UTF-8 PYTHONDONTWRITEBYTECODE=1
+JOBS=${GC_JOBS:-$(nproc)}
+OUT=.build-check
+mkdir -p "$OUT"
+
+# A line that the summary shows.
+fact() { printf '=> %s\n' "$*"; }
+
+fail() {
+  printf 'error: %s\n' "$*" >&2
+  exit 1
+}
+
+# Installs a command's package when the command is missing: need COMMAND [PACKAGE].
+need() {
+  command -v "$1" >/dev/null && return
+  local sudo=()
+  [ "$(id -u)" -eq 0 ] || sudo=(sudo -n)
+  command -v apt-get >/dev/null || fail "$1 is missing: install the package ${2:-$1}"
+  if [ -z "${GC_APT_UPDATED:-}" ]; then
+    "${sudo[@]}" apt-get update -q >/dev/null || true
+    export GC_APT_UPDATED=1
+  fi
+  "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "${2:-$1}" >/dev/null ||
+    fail "cannot install ${2:-$1}, which $1 comes from"
+}
+
+# Our own files with one of the extensions; build folders and symlinked copies are left out.
+source_files() {
+  local extension names=()
+  for extension in "$@"; do names+=(-o -name "*.$extension"); done
+  local roots=()
+  for root in Package.swift Sources Tests Tools Benchmarks Verification Scripts .ci; do
+    [ -e "$root" ] && roots+=("$root")
+  done
+  find "${roots[@]}" -name '.build*' -prune -o -type f \( "${names[@]:1}" \) -print | sort
+}
+
+# Swift files of the layers that compile as Embedded Swift.
+inner_layer_files() {
+  local root=Sources/GrandCentral layers=()
+  for layer in Platform Primitives Engine Dispatch; do
+    [ -d "$root/$layer" ] && layers+=("$root/$layer")
+  done
+  find "${layers[@]}" -path "$root/Dispatch/Concurrency" -prune -o -name '*.swift' -print | sort
+}
+
+# Runs tests in a build folder of their own and wants a summary with at least one test:
+# run_tests SCRATCH SECONDS-PER-STRESS-TEST SWIFT-TEST-ARGUMENTS...
+run_tests() {
+  local scratch=$1 log=$OUT/$1.log status=0
+  export GC_STRESS_SECONDS=${GC_STRESS_SECONDS:-$2}
+  export GC_STRESS_SEED=${GC_STRESS_SEED:-$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')}
+  fact "GC_STRESS_SEED=$GC_STRESS_SEED GC_STRESS_SECONDS=$GC_STRESS_SECONDS"
+  shift 2
+  swift test --disable-xctest --scratch-path "$scratch" -j "$JOBS" "$@" 2>&1 | tee "$log" || status=$?
+  local summary
+  summary=$(grep -aoE 'Test run with [0-9]+ tests?.*' "$log" | tail -n 1) || true
+  if grep -aqE '(WARNING|ERROR): [A-Za-z]+Sanitizer' "$log"; then
+    fail "$(grep -acE '(WARNING|ERROR): [A-Za-z]+Sanitizer' "$log") sanitizer reports"
+  fi
+  [ "$status" -eq 0 ] || fail "swift test ended with $status: ${summary:-no summary}"
+  case "$summary" in
+    '' | *'with 0 tests'*) fail "no test ran" ;;
+  esac
+  fact "$summary"
+}
+
+# The one place that knows how a benchmark command runs: benchmark COMMAND ARGUMENTS...
+benchmark() { swift run -c release --package-path Benchmarks -j "$JOBS" "$@"; }

@@ -1,0 +1,92 @@
+#!/usr/bin/env python3
+# Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+"""Proves that the lints find what they should, and nothing else."""
+
+import pathlib
+import sys
+import tempfile
+
+import imports
+import orderings
+
+# name, source, the line numbers with a finding
+ORDERINGS = [
+    ("a bare relaxed load", "let x = a.load(ordering: .relaxed)", [1]),
+    ("a comment on the line", "let x = a.load(ordering: .relaxed)  // relaxed: a hint", []),
+    ("a comment above", "// relaxed: a hint,\n// checked later\nlet x = a.load(ordering: .relaxed)", []),
+    ("a comment of the wrong kind", "// relaxed: a hint\na.store(1, ordering: .releasing)", [2]),
+    ("pairs with, but publishes nothing", "// pairs with: pop()\na.store(1, ordering: .releasing)", [2]),
+    ("pairs with", "// pairs with: pop() – publishes the node\na.store(1, ordering: .releasing)", []),
+    ("a run", "// relaxed: own\na.store(1, ordering: .relaxed)\nb.store(1, ordering: .relaxed)", []),
+    ("a paragraph", "// relaxed: own\nif a.load(ordering: .relaxed) {\n  f()\n  b.store(1, ordering: .relaxed)\n}", []),
+    ("two paragraphs", "// relaxed: own\na.store(1, ordering: .relaxed)\n\nb.store(1, ordering: .relaxed)", [4]),
+    (
+        "a statement of several lines",
+        "// pairs with: x – publishes y; relaxed: the loser retries\nlet r = a.compareExchange(\n  expected: 0,\n"
+        "  desired: 1,\n  successOrdering: .acquiring,\n  failureOrdering: .relaxed\n)",
+        [],
+    ),
+    (
+        "a statement of several lines without its second reason",
+        "// pairs with: x – publishes y\nlet r = a.compareExchange(\n  expected: 0,\n  successOrdering: .acquiring,\n"
+        "  failureOrdering: .relaxed\n)",
+        [5],
+    ),
+    (
+        "the next comment ends the first one's reach",
+        "// relaxed: x\na.load(ordering: .relaxed)\n// more\na.load(ordering: .relaxed)",
+        [4],
+    ),
+    ("attributes are skipped", "// relaxed: x\n@inline(__always)\nvar n: Int { a.load(ordering: .relaxed) }", []),
+    ("a string is no code", 'print("a.load(ordering: .relaxed) \\(b("x"))")', []),
+    ("seq-cst", "a.store(1, ordering: .sequentiallyConsistent)  // seq-cst: A stores, B stores, both read 0", []),
+    ("seq-cst without its interleaving", "a.store(1, ordering: .sequentiallyConsistent)", [1]),
+    ("a fence", "// pairs with: x – publishes y\natomicMemoryFence(ordering: .releasing)", [2]),
+    ("unchecked without why", "struct S: @unchecked Sendable {}", [1]),
+    ("unchecked under a documentation comment", "/// A state.\nstruct S: @unchecked Sendable {}", [2]),
+    ("unchecked with why", "// why: all fields are atomic\nstruct S: @unchecked Sendable {}", []),
+    ("unchecked with why beside it", "struct S: @unchecked Sendable {}  // all fields are atomic", []),
+]
+
+# name, folder, source, number of findings
+IMPORTS = [
+    ("the allowed imports", "Engine", "import CPlatform\n@_exported public import Synchronization", 0),
+    ("Glibc", "Platform", "import Glibc", 1),
+    ("a face may import", "Dispatch/Concurrency", "import _Concurrency", 0),
+    ("C in Platform", "Platform", "gc_close(gc_pipe(errno))", 0),
+    ("C elsewhere", "Primitives", "gc_malloc(8)", 1),
+    ("the accessors", "Dispatch", "let t: UnsafeMutablePointer<gc_thread> = gc_thread_self()", 0),
+    ("C in a comment", "Engine", "// gc_malloc is behind Memory, errno too", 0),
+    ("a C constant", "Engine", "let e = GC_EPOLLIN", 1),
+    ("errno", "Engine", "if errno == 4 {}", 1),
+    ("an operating system", "Engine", "#if os(Linux)\n#endif", 1),
+    ("worker in Primitives", "Primitives", "// the worker pops\nvar workerCount = 0", 2),
+    ("network is no worker", "Primitives", "// networker, fireworks", 0),
+    ("queue in Engine", "Engine", "let queueCount = 0  // a queue", 1),
+    ("run queue in Engine", "Engine", "let q: RunQueue  // the run queue; enqueue, FIFOQueue", 0),
+]
+
+
+def main():
+    failures = []
+    with tempfile.TemporaryDirectory() as folder:
+        file = pathlib.Path(folder, "Case.swift")
+        for name, source, expected in ORDERINGS:
+            file.write_text(source)
+            found = [number for _, number, _ in orderings.check(file)]
+            if found != expected:
+                failures.append(f"orderings: {name}: found lines {found}, expected {expected}")
+    for name, layer, source, expected in IMPORTS:
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder, layer, "Case.swift")
+            file.parent.mkdir(parents=True)
+            file.write_text(source)
+            found, _ = imports.check(pathlib.Path(folder))
+            if len(found) != expected:
+                failures.append(f"imports: {name}: {found}, expected {expected}")
+    print("\n".join(failures) or f"=> {len(ORDERINGS) + len(IMPORTS)} cases")
+    sys.exit(1 if failures else 0)
+
+
+if __name__ == "__main__":
+    main()

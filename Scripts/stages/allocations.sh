@@ -1,0 +1,8 @@
+#!/usr/bin/env bash
+# Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+# What: allocations per operation, counted
+# Budget: 420
+
+. Scripts/lib.sh
+
+benchmark alloc-gate

@@ -1,0 +1,10 @@
+#!/usr/bin/env bash
+# Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+# What: the same under AddressSanitizer, with leaks
+# Budget: 600
+
+. Scripts/lib.sh
+
+export ASAN_OPTIONS="detect_leaks=1 detect_stack_use_after_return=1 ${ASAN_OPTIONS:-}"
+export GC_TEST_PATIENCE=${GC_TEST_PATIENCE:-120}
+run_tests .build-asan 3 --sanitize=address --filter '^(Stress|Primitives|Engine|Dispatch)Tests\.'

@@ -1,0 +1,8 @@
+#!/usr/bin/env bash
+# Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+# What: the stress tests in release, GC_STRESS_SECONDS each
+# Budget: 480
+
+. Scripts/lib.sh
+
+run_tests .build-stress 10 -c release -Xswiftc -enable-testing --filter StressTests

@@ -1,0 +1,10 @@
+#!/usr/bin/env bash
+# Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+# What: primitives, engine, queues and stress under ThreadSanitizer
+# Budget: 600
+
+. Scripts/lib.sh
+
+export TSAN_OPTIONS="halt_on_error=0 second_deadlock_stack=1 ${TSAN_OPTIONS:-}"
+export GC_TEST_PATIENCE=${GC_TEST_PATIENCE:-120}
+run_tests .build-tsan 3 --sanitize=thread --filter '^(Stress|Primitives|Engine|Dispatch)Tests\.'

@@ -1,0 +1,274 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+// Here and not in the header: feature macros must not change system types
+// that Swift sees through other modules too.
+#define _GNU_SOURCE 1
+#include "CPlatform.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <linux/membarrier.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+_Thread_local gc_thread gc_thread_record;
+
+uint32_t gc_thread_id_slow(void) {
+  uint32_t id = (uint32_t)syscall(SYS_gettid);
+  gc_thread_record.tid = id;
+  return id;
+}
+
+static inline long result(long value) { return value < 0 ? -errno : value; }
+
+// MARK: Memory
+
+void *gc_malloc(size_t size) {
+  void *memory = malloc(size);
+  if (__builtin_expect(memory == NULL, 0)) gc_abort();
+  return memory;
+}
+
+void *gc_aligned_alloc(size_t alignment, size_t size) {
+  void *memory = NULL;
+  if (posix_memalign(&memory, alignment, size) != 0) gc_abort();
+  return memory;
+}
+
+void gc_free(void *memory) { free(memory); }
+
+// MARK: Futex
+
+static int futex_wait(const void *word, uint32_t expected, const struct timespec *deadline, int clock) {
+  long r = syscall(SYS_futex, word, FUTEX_WAIT_BITSET_PRIVATE | clock, expected, deadline, NULL,
+                   FUTEX_BITSET_MATCH_ANY);
+  return (int)result(r);
+}
+
+int gc_futex_wait(const void *word, uint32_t expected, const struct timespec *deadline) {
+  return futex_wait(word, expected, deadline, 0);
+}
+
+int gc_futex_wait_wall(const void *word, uint32_t expected, const struct timespec *deadline) {
+  return futex_wait(word, expected, deadline, FUTEX_CLOCK_REALTIME);
+}
+
+int gc_futex_wake(const void *word, int count) {
+  return (int)result(syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, count, NULL, NULL, 0));
+}
+
+// MARK: Clocks
+
+static uint64_t read_clock(clockid_t clock) {
+  struct timespec t;
+  if (clock_gettime(clock, &t) != 0) return 0;
+  return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+uint64_t gc_clock_uptime(void) { return read_clock(CLOCK_MONOTONIC); }
+uint64_t gc_clock_continuous(void) { return read_clock(CLOCK_BOOTTIME); }
+uint64_t gc_clock_wall(void) { return read_clock(CLOCK_REALTIME); }
+
+uint64_t gc_clock_thread_cpu(uint32_t tid) {
+  // The kernel's encoding of "CPU clock of thread tid": complement of the id,
+  // shifted, with the per-thread and scheduler-time bits.
+  clockid_t clock = (clockid_t)((~tid << 3) | 6u);
+  return read_clock(clock);
+}
+
+// MARK: Threads
+
+typedef struct {
+  gc_thread_body body;
+  void *argument;
+} start_record;
+
+static void *thread_entry(void *raw) {
+  start_record record = *(start_record *)raw;
+  free(raw);
+  record.body(record.argument);
+  return NULL;
+}
+
+int gc_thread_start(gc_thread_body body, void *argument, size_t stack_size) {
+  start_record *record = malloc(sizeof(*record));
+  if (record == NULL) return -ENOMEM;
+  record->body = body;
+  record->argument = argument;
+
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  if (stack_size != 0) pthread_attr_setstacksize(&attributes, stack_size);
+
+  // Workers leave the program's signals to the program's own threads; faults
+  // raised by a block stay deliverable to the thread that raised them.
+  sigset_t blocked, previous;
+  sigfillset(&blocked);
+  static const int kept[] = {SIGILL, SIGTRAP, SIGBUS, SIGFPE, SIGSEGV, SIGSYS, SIGPIPE, SIGPROF, SIGABRT};
+  for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++) sigdelset(&blocked, kept[i]);
+  pthread_sigmask(SIG_SETMASK, &blocked, &previous);
+  pthread_t thread;
+  int error = pthread_create(&thread, &attributes, thread_entry, record);
+  pthread_sigmask(SIG_SETMASK, &previous, NULL);
+  pthread_attr_destroy(&attributes);
+  if (error != 0) free(record);
+  return -error;
+}
+
+void gc_thread_set_name(const char *name) { prctl(PR_SET_NAME, (unsigned long)name, 0, 0, 0); }
+
+static pthread_key_t exit_key;
+static pthread_once_t exit_once = PTHREAD_ONCE_INIT;
+static int exit_key_error;
+static void run_exit_hook(void *hook) { ((void (*)(void))hook)(); }
+static void make_exit_key(void) { exit_key_error = pthread_key_create(&exit_key, run_exit_hook); }
+
+int gc_thread_at_exit(void (*hook)(void)) {
+  pthread_once(&exit_once, make_exit_key);
+  if (exit_key_error != 0) return -exit_key_error;
+  return -pthread_setspecific(exit_key, (void *)hook);
+}
+
+bool gc_thread_is_main(void) { return (pid_t)syscall(SYS_gettid) == getpid(); }
+
+void gc_thread_set_timer_slack(unsigned long nanoseconds) { prctl(PR_SET_TIMERSLACK, nanoseconds, 0, 0, 0); }
+
+void gc_sched_yield(void) { sched_yield(); }
+
+void gc_nanosleep(uint64_t nanoseconds) {
+  struct timespec t = {.tv_sec = (time_t)(nanoseconds / 1000000000u), .tv_nsec = (long)(nanoseconds % 1000000000u)};
+  nanosleep(&t, NULL);
+}
+
+int gc_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void)) {
+  return -pthread_atfork(prepare, parent, child);
+}
+
+int gc_fork(void) { return (int)result(fork()); }
+
+int gc_affinity_count(void) {
+  // Machines beyond 1024 processors need a larger mask: grow until it fits.
+  for (int processors = 1024; processors <= 1 << 16; processors *= 2) {
+    cpu_set_t *set = CPU_ALLOC(processors);
+    if (set == NULL) return -ENOMEM;
+    size_t size = CPU_ALLOC_SIZE(processors);
+    int failed = sched_getaffinity(0, size, set);
+    int error = errno;
+    int count = failed ? 0 : CPU_COUNT_S(size, set);
+    CPU_FREE(set);
+    if (!failed) return count;
+    if (error != EINVAL) return -error;
+  }
+  return -EINVAL;
+}
+
+int gc_online_processors(void) { return (int)sysconf(_SC_NPROCESSORS_ONLN); }
+
+int gc_membarrier_register(void) {
+  return (int)result(syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0));
+}
+
+int gc_membarrier(void) {
+  return (int)result(syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0));
+}
+
+// MARK: Descriptors
+
+int gc_open_read(const char *path) { return (int)result(open(path, O_RDONLY | O_CLOEXEC)); }
+int gc_close(int fd) { return (int)result(close(fd)); }
+
+ssize_t gc_read(int fd, void *buffer, size_t count) {
+  for (;;) {
+    long r = result(read(fd, buffer, count));
+    if (r != -EINTR) return r;
+  }
+}
+
+ssize_t gc_write(int fd, const void *buffer, size_t count) {
+  for (;;) {
+    long r = result(write(fd, buffer, count));
+    if (r != -EINTR) return r;
+  }
+}
+
+int gc_pipe(int fds[2]) { return (int)result(pipe2(fds, O_CLOEXEC | O_NONBLOCK)); }
+
+int gc_eventfd(void) { return (int)result(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)); }
+int gc_epoll_create(void) { return (int)result(epoll_create1(EPOLL_CLOEXEC)); }
+
+static int epoll_control(int epfd, int operation, int fd, uint32_t events, uint64_t token) {
+  struct epoll_event event = {.events = events, .data = {.u64 = token}};
+  return (int)result(epoll_ctl(epfd, operation, fd, &event));
+}
+
+int gc_epoll_add(int epfd, int fd, uint32_t events, uint64_t token) {
+  return epoll_control(epfd, EPOLL_CTL_ADD, fd, events, token);
+}
+
+int gc_epoll_modify(int epfd, int fd, uint32_t events, uint64_t token) {
+  return epoll_control(epfd, EPOLL_CTL_MOD, fd, events, token);
+}
+
+int gc_epoll_remove(int epfd, int fd) { return epoll_control(epfd, EPOLL_CTL_DEL, fd, 0, 0); }
+
+int gc_epoll_wait(int epfd, gc_epoll_event *events, int capacity, uint64_t timeout_ns) {
+  enum { most = 128 };
+  struct epoll_event raw[most];
+  if (capacity > most) capacity = most;
+  struct timespec t;
+  struct timespec *timeout = NULL;
+  if (timeout_ns != UINT64_MAX) {
+    t.tv_sec = (time_t)(timeout_ns / 1000000000u);
+    t.tv_nsec = (long)(timeout_ns % 1000000000u);
+    timeout = &t;
+  }
+#ifdef SYS_epoll_pwait2
+  int count = (int)syscall(SYS_epoll_pwait2, epfd, raw, capacity, timeout, NULL, 0);
+  if (count < 0 && errno != ENOSYS) return -errno;
+  if (count < 0)
+#endif
+  {
+    // Kernels before 5.11 count in milliseconds: round up, a timer is never early.
+    int milliseconds = -1;
+    if (timeout != NULL) {
+      uint64_t rounded = timeout_ns / 1000000u + (timeout_ns % 1000000u != 0);
+      milliseconds = rounded > INT32_MAX ? INT32_MAX : (int)rounded;
+    }
+    count = epoll_wait(epfd, raw, capacity, milliseconds);
+    if (count < 0) return -errno;
+  }
+  for (int i = 0; i < count; i++) {
+    events[i].events = raw[i].events;
+    events[i].token = raw[i].data.u64;
+  }
+  return count;
+}
+
+int gc_timerfd_create(int clock) { return (int)result(timerfd_create(clock, TFD_CLOEXEC | TFD_NONBLOCK)); }
+
+int gc_timerfd_set(int fd, uint64_t deadline_ns, bool cancel_on_set) {
+  struct itimerspec spec = {
+      .it_value = {.tv_sec = (time_t)(deadline_ns / 1000000000u), .tv_nsec = (long)(deadline_ns % 1000000000u)}};
+  int flags = TFD_TIMER_ABSTIME | (cancel_on_set ? TFD_TIMER_CANCEL_ON_SET : 0);
+  return (int)result(timerfd_settime(fd, flags, &spec, NULL));
+}
+
+// MARK: Process
+
+const char *gc_getenv(const char *name) { return getenv(name); }
+void gc_abort(void) { abort(); }
+const char *gc_strerror(int code) {
+  const char *text = strerrordesc_np(code);
+  return text != NULL ? text : "unknown error";
+}

@@ -1,0 +1,188 @@
+//===- CPlatform.h - the C that Swift cannot say ----------------*- C -*-===//
+//
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+//
+// Shims only, no logic: the thread-local record, raw system calls, and the
+// handful of libc calls that the engine needs. The inner layers import this
+// module instead of Glibc, so that the same sources compile as Embedded
+// Swift. Every function that can fail returns -errno, never sets errno for
+// the caller to look at.
+//
+//===----------------------------------------------------------------------===//
+#ifndef GC_CPLATFORM_H
+#define GC_CPLATFORM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <time.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__clang__)
+#define GC_NONNULL _Nonnull
+// One annotation does not oblige the others: it spares the hot path a test.
+#pragma clang diagnostic ignored "-Wnullability-completeness"
+#pragma clang diagnostic ignored "-Wnullability-completeness-on-arrays"
+#else
+#define GC_NONNULL
+#endif
+
+// MARK: - The thread-local record
+
+/// What the engine keeps for each thread. One record, reached through one
+/// `fs:` relative address; all members start as zero.
+typedef struct gc_thread {
+  uint32_t tid;         ///< Owner id; 0 until the first `gc_thread_id`.
+  uint32_t registered;  ///< Non-zero once the exit hook is armed.
+  void *frame;          ///< Innermost queue frame (layer 4).
+  void *worker;         ///< The pool worker that this thread is, or NULL.
+  void *loaded;         ///< Magazine in use: free nodes, linked.
+  void *spare;          ///< Second magazine: full or empty, never between.
+  uint32_t loaded_count;
+  uint32_t spare_count;
+  uint32_t qos;         ///< QoS the thread runs at; 0 = unspecified.
+  uint32_t in_engine;   ///< Nesting depth of engine code, for fork.
+  void *parker;         ///< The thread's parker, made on first use.
+  void *reserved[4];
+} gc_thread;
+
+#if defined(__GNUC__)
+extern __attribute__((tls_model("initial-exec"))) _Thread_local gc_thread gc_thread_record;
+#endif
+
+static inline __attribute__((always_inline)) gc_thread *GC_NONNULL gc_thread_self(void) {
+  return &gc_thread_record;
+}
+
+/// Fills in `tid` from the kernel.
+uint32_t gc_thread_id_slow(void);
+
+static inline __attribute__((always_inline)) uint32_t gc_thread_id(void) {
+  uint32_t id = gc_thread_record.tid;
+  return __builtin_expect(id != 0, 1) ? id : gc_thread_id_slow();
+}
+
+/// Tells the processor that this is a spin loop.
+static inline __attribute__((always_inline)) void gc_pause(void) {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  __asm__ volatile("isb" ::: "memory");
+#endif
+}
+
+/// The time stamp counter, for pacing only: never for time.
+static inline __attribute__((always_inline)) uint64_t gc_cycles(void) {
+#if defined(__x86_64__) || defined(__i386__)
+  return __builtin_ia32_rdtsc();
+#elif defined(__aarch64__)
+  uint64_t v;
+  __asm__ volatile("mrs %0, cntvct_el0" : "=r"(v));
+  return v;
+#else
+  return 0;
+#endif
+}
+
+// MARK: - Memory
+
+void *gc_malloc(size_t size);
+void *gc_aligned_alloc(size_t alignment, size_t size);
+void gc_free(void *memory);
+
+// MARK: - Futex. `deadline` is absolute, CLOCK_MONOTONIC; NULL waits for ever.
+
+/// 0 woken, -EAGAIN value differed, -EINTR, -ETIMEDOUT.
+int gc_futex_wait(const void *word, uint32_t expected, const struct timespec *deadline);
+/// As above with the deadline on CLOCK_REALTIME.
+int gc_futex_wait_wall(const void *word, uint32_t expected, const struct timespec *deadline);
+/// Number of threads woken.
+int gc_futex_wake(const void *word, int count);
+
+// MARK: - Clocks, nanoseconds
+
+uint64_t gc_clock_uptime(void);      ///< CLOCK_MONOTONIC
+uint64_t gc_clock_continuous(void);  ///< CLOCK_BOOTTIME
+uint64_t gc_clock_wall(void);        ///< CLOCK_REALTIME
+/// CPU time a thread of this process has used; 0 when it cannot be read.
+uint64_t gc_clock_thread_cpu(uint32_t tid);
+
+// MARK: - Threads
+
+typedef void (*gc_thread_body)(void *);
+/// Starts a detached thread with every signal blocked that the engine leaves
+/// to the program. 0 or -errno. `stack_size` 0 takes the default.
+int gc_thread_start(gc_thread_body body, void *argument, size_t stack_size);
+void gc_thread_set_name(const char *name);
+/// Arms `hook` to run when the calling thread exits. 0 or -errno.
+int gc_thread_at_exit(void (*hook)(void));
+bool gc_thread_is_main(void);
+void gc_thread_set_timer_slack(unsigned long nanoseconds);
+void gc_sched_yield(void);
+/// Sleeps in the kernel; used by cold back-off paths only.
+void gc_nanosleep(uint64_t nanoseconds);
+
+int gc_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void));
+int gc_fork(void);
+
+/// Number of processors in the calling process's affinity mask, or -errno.
+int gc_affinity_count(void);
+int gc_online_processors(void);
+
+/// Registers the process for, and issues, an expedited private barrier.
+int gc_membarrier_register(void);
+int gc_membarrier(void);
+
+// MARK: - Descriptors
+
+int gc_open_read(const char *path);
+int gc_close(int fd);
+/// Bytes, or -errno. Repeats on EINTR.
+ssize_t gc_read(int fd, void *buffer, size_t count);
+ssize_t gc_write(int fd, const void *buffer, size_t count);
+int gc_pipe(int fds[2]);
+
+int gc_eventfd(void);
+int gc_epoll_create(void);
+int gc_epoll_add(int epfd, int fd, uint32_t events, uint64_t token);
+int gc_epoll_modify(int epfd, int fd, uint32_t events, uint64_t token);
+int gc_epoll_remove(int epfd, int fd);
+
+typedef struct gc_epoll_event {
+  uint32_t events;
+  uint64_t token;
+} gc_epoll_event;
+
+/// `deadline_ns` relative; UINT64_MAX waits for ever. Count or -errno.
+int gc_epoll_wait(int epfd, gc_epoll_event *events, int capacity, uint64_t timeout_ns);
+
+enum { GC_CLOCK_WALL = 0, GC_CLOCK_BOOT = 7 };
+int gc_timerfd_create(int clock);
+/// Absolute; wall timers also report steps of the clock. 0 disarms.
+int gc_timerfd_set(int fd, uint64_t deadline_ns, bool cancel_on_set);
+
+// MARK: - Process
+
+const char *gc_getenv(const char *name);
+__attribute__((noreturn)) void gc_abort(void);
+/// Text of an errno value; never NULL.
+const char *gc_strerror(int code);
+
+enum {
+  GC_EPOLLIN = 0x001,
+  GC_EPOLLOUT = 0x004,
+  GC_EPOLLERR = 0x008,
+  GC_EPOLLHUP = 0x010,
+  GC_EPOLLRDHUP = 0x2000,
+  GC_EPOLLONESHOT = 1 << 30,
+};
+#define GC_EPOLLET 0x80000000u
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,240 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import CPlatform
+import Synchronization
+
+/// A count of things under way, and what to do when it comes to zero.
+///
+/// ```swift
+/// let group = DispatchGroup()
+/// for file in files { queue.async(group: group) { load(file) } }
+/// group.notify(queue: .main) { show() }
+/// ```
+///
+/// | bits  | field    | meaning                                              |
+/// |-------|----------|------------------------------------------------------|
+/// | 0–31  | count    | entered and not left                                 |
+/// | 32    | watched  | somebody waits, or wants to be notified, for zero    |
+///
+/// R1  Nobody is registered while `watched` is clear. Registering sets it, under the lock, and only while count > 0.
+/// R2  The step from 1 to 0 with `watched` set is made under the lock, clears `watched`, and takes the whole
+///     registration list with it: so whoever registers later waits for the next zero, and nobody is let through early.
+public final class DispatchGroup: DispatchObject, @unchecked Sendable {  // an atomic, and lists under their lock
+  private static let watched: UInt64 = 1 << 32
+  private static let countMask: UInt64 = watched - 1
+
+  /// A
+  private let state = Atomic<UInt64>(0)
+  private let lock = Lock()
+  /// M(lock)
+  private var waiters = WaiterList()
+  /// M(lock): notifications, first and last, linked through their jobs; `owner` is the queue, retained.
+  private var firstNotification: UnsafeMutableRawPointer?
+  private var lastNotification: UnsafeMutableRawPointer?
+
+  private static let spins = 80
+
+  /// An empty group.
+  public override init() { super.init() }
+
+  deinit {
+    // relaxed: the last reference is gone, and its release has ordered everything before.
+    let count = state.load(ordering: .relaxed) & Self.countMask
+    if count != 0 {
+      Fault.misuse(
+        .groupReleasedWhileEntered,
+        "a DispatchGroup was released while it is entered " + String(count) + " times: whoever waits for it would wait "
+          + "for ever. Balance every enter with a leave before letting the group go.")
+    }
+  }
+
+  /// One more thing is under way. Balance it with `leave()`.
+  ///
+  /// Complexity: O(1), one atomic addition. Blocking: never.
+  public func enter() {
+    // relaxed: only the count; what happens inside is published by `leave`.
+    let count = state.wrappingAdd(1, ordering: .relaxed).oldValue & Self.countMask
+    if count == Self.countMask - 1 { faultOverflow() }
+  }
+
+  /// One thing is done. Traps (GC0004) if nothing is under way.
+  ///
+  /// Complexity: O(1); with the last one, O(number of waiters and notifications). Blocking: never.
+  public func leave() {
+    // relaxed: verified by the exchange.
+    var seen = state.load(ordering: .relaxed)
+    while true {
+      if seen & Self.countMask == 0 { faultUnbalanced() }
+      if seen == Self.watched | 1 { return leaveLastSlow() }
+      // pairs with: wait, notify – publishes what the leaver wrote before
+      let (exchanged, found) = state.weakCompareExchange(
+        expected: seen, desired: seen - 1, successOrdering: .acquiringAndReleasing,
+        // relaxed: followed by another attempt.
+        failureOrdering: .relaxed)
+      if exchanged { return }
+      seen = found
+    }
+  }
+
+  /// R2
+  @inline(never)
+  private func leaveLastSlow() {
+    lock.lock()
+    // pairs with: wait, notify – publishes what the leaver wrote before
+    let after = state.wrappingSubtract(1, ordering: .acquiringAndReleasing).newValue
+    if after & Self.countMask != 0 || after & Self.watched == 0 {
+      // Somebody has entered, or another leaver has been here, meanwhile.
+      lock.unlock()
+      if after & Self.countMask == Self.countMask { faultUnbalanced() }
+      return
+    }
+    // Entering does not take the lock: only the flag may be cleared, the count may have moved already.
+    // relaxed: guarded by the lock.
+    state.bitwiseAnd(~Self.watched, ordering: .relaxed)
+    var woken = WaiterList()
+    swap(&woken, &waiters)
+    var notification = firstNotification
+    firstNotification = nil
+    lastNotification = nil
+    lock.unlock()
+    while let waiter = woken.popFirst() { waiter.pointee.parker.unpark() }
+    let holdsItself = notification != nil
+    while let raw = notification {
+      // relaxed: the list was detached under the lock.
+      notification = Self.link(raw).pointee.load(ordering: .relaxed)
+      Self.submit(Job(raw: raw))
+    }
+    if holdsItself { Unmanaged.passUnretained(self).release() }
+  }
+
+  /// Waits until nothing is under way.
+  ///
+  /// Blocking: yes. A pool thread that waits is replaced while there is work.
+  public func wait() { _ = wait(until: .never) }
+
+  /// Waits until nothing is under way, or until `timeout`.
+  public func wait(timeout: DispatchTime) -> DispatchTimeoutResult {
+    wait(until: timeout.deadline) ? .success : .timedOut
+  }
+
+  /// Waits until nothing is under way, or until `wallTimeout`, which follows steps of the clock.
+  public func wait(wallTimeout timeout: DispatchWallTime) -> DispatchTimeoutResult {
+    wait(until: timeout.deadline) ? .success : .timedOut
+  }
+
+  private func wait(until deadline: Deadline) -> Bool {
+    // pairs with: leave – publishes what the leavers wrote before
+    if state.load(ordering: .acquiring) & Self.countMask == 0 { return true }
+    return waitSlow(deadline)
+  }
+
+  @inline(never)
+  private func waitSlow(_ deadline: Deadline) -> Bool {
+    var waiter = Waiter()
+    return withUnsafeMutablePointer(to: &waiter) { waiter in
+      lock.lock()
+      guard watch() else {
+        lock.unlock()
+        return true
+      }
+      waiters.append(waiter)
+      lock.unlock()
+      if waiter.pointee.parker.waitBriefly(spins: Self.spins) || waitingForGroup(waiter, deadline) { return true }
+      lock.lock()
+      if waiter.pointee.isListed {
+        waiters.remove(waiter)
+        lock.unlock()
+        return false
+      }
+      lock.unlock()
+      _ = waiter.pointee.parker.park()
+      return true
+    }
+  }
+
+  @inline(never)
+  private func waitingForGroup(_ waiter: UnsafeMutablePointer<Waiter>, _ deadline: Deadline) -> Bool {
+    if deadline.hasPassed() { return false }
+    let blocking = Blocking.begin()
+    defer { blocking.end() }
+    return waiter.pointee.parker.park(until: deadline)
+  }
+
+  /// R1: marks the group as watched. False if nothing is under way. The caller holds the lock.
+  private func watch() -> Bool {
+    // pairs with: leave – publishes what the leavers wrote before
+    var seen = state.load(ordering: .acquiring)
+    while seen & Self.countMask != 0 {
+      // pairs with: leave – publishes what the leavers wrote before
+      let (exchanged, found) = state.weakCompareExchange(
+        expected: seen, desired: seen | Self.watched, ordering: .acquiringAndReleasing)
+      if exchanged { return true }
+      seen = found
+    }
+    return false
+  }
+
+  /// Runs `work` on `queue` once nothing is under way; at once if nothing is now.
+  ///
+  /// The group stays alive until then. Blocking: never.
+  public func notify(
+    qos: DispatchQoS = .unspecified, flags: DispatchWorkItemFlags = [], queue: DispatchQueue,
+    execute work: @escaping @Sendable () -> Void
+  ) {
+    notify(queue.makeJob(qos, flags, work), on: queue)
+  }
+
+  /// Runs a work item on `queue` once nothing is under way; at once if nothing is now.
+  public func notify(queue: DispatchQueue, work: DispatchWorkItem) {
+    notify(work.makeJob(for: queue), on: queue)
+  }
+
+  private func notify(_ job: Job, on queue: DispatchQueue) {
+    lock.lock()
+    guard watch() else {
+      lock.unlock()
+      queue.enqueue(job)
+      return
+    }
+    let note = Job(invoke: { _ in }, band: job.band, owner: Unmanaged.passRetained(queue).toOpaque())
+    note.extra = job.raw
+    // relaxed: guarded by the lock.
+    Self.link(note.raw).pointee.store(nil, ordering: .relaxed)
+    if let last = lastNotification {
+      Self.link(last).pointee.store(note.raw, ordering: .relaxed)
+    } else {
+      firstNotification = note.raw
+      // The group waits for its own zero.
+      _ = Unmanaged.passRetained(self)
+    }
+    lastNotification = note.raw
+    lock.unlock()
+  }
+
+  private static func submit(_ note: Job) {
+    let queue = Unmanaged<DispatchQueue>.fromOpaque(note.owner!).takeRetainedValue()
+    let job = Job(raw: note.extra!)
+    note.recycle()
+    queue.enqueue(job)
+  }
+
+  @inline(__always)
+  private static func link(_ raw: UnsafeMutableRawPointer) -> UnsafeMutablePointer<Atomic<UnsafeMutableRawPointer?>> {
+    // unsafe: the first word of every job is its link.
+    raw.assumingMemoryBound(to: Atomic<UnsafeMutableRawPointer?>.self)
+  }
+
+  @inline(never)
+  private func faultUnbalanced() -> Never {
+    Fault.misuse(
+      .groupLeaveWithoutEnter,
+      "DispatchGroup.leave has no enter to balance: the group's count is zero. Call leave exactly once for each enter.")
+  }
+
+  @inline(never)
+  private func faultOverflow() -> Never {
+    Fault.misuse(
+      .groupEnterOverflow,
+      "DispatchGroup.enter was called over four thousand million times without a leave. Balance every enter with a leave.")
+  }
+}

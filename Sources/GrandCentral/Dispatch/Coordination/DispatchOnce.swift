@@ -1,0 +1,87 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import CPlatform
+import Synchronization
+
+/// Runs something exactly once, whoever comes first; everybody else waits until it has run.
+///
+/// ```swift
+/// let setUp = DispatchOnce()
+/// setUp.run { openDatabase() }
+/// ```
+///
+/// After the first time a call costs one load.
+///
+/// | word    | meaning                                            |
+/// |---------|----------------------------------------------------|
+/// | 0       | not yet run                                        |
+/// | tid     | runs on that thread, nobody waits                  |
+/// | tid + W | runs on that thread, somebody sleeps on the word   |
+/// | done    | has run                                            |
+public final class DispatchOnce: @unchecked Sendable {  // one atomic word
+  private static let done: UInt32 = .max
+  private static let waited: UInt32 = 1 << 31
+
+  /// A
+  private let word = Atomic<UInt32>(0)
+
+  /// Not yet run.
+  public init() {}
+
+  /// Runs `body` unless it, or another call's body, has run before. Traps (GC0023) when called from inside the body.
+  ///
+  /// Blocking: while another thread runs the body.
+  @inlinable
+  public func run(_ body: () -> Void) {
+    if hasRun { return }
+    if begin() {
+      body()
+      finish()
+    }
+  }
+
+  @usableFromInline
+  var hasRun: Bool {
+    // pairs with: finish – publishes what the body wrote
+    word.load(ordering: .acquiring) == Self.done
+  }
+
+  /// - Returns: whether the caller is the one who runs the body.
+  @usableFromInline
+  @inline(never)
+  func begin() -> Bool {
+    let me = Thread.id
+    while true {
+      // pairs with: finish – publishes what the body wrote
+      let (first, seen) = word.compareExchange(expected: 0, desired: me, ordering: .acquiring)
+      if first { return true }
+      if seen == Self.done { return false }
+      if seen & ~Self.waited == me {
+        Fault.misuse(
+          .onceReentered,
+          "DispatchOnce.run was called from inside its own body, and would wait for itself for ever. Move the nested call "
+            + "out of the body.")
+      }
+      wait(seen)
+    }
+  }
+
+  private func wait(_ seen: UInt32) {
+    if seen & Self.waited == 0 {
+      // relaxed: marks that a sleeper must be woken; the body's writes come with `done`.
+      let (marked, _) = word.compareExchange(expected: seen, desired: seen | Self.waited, ordering: .relaxed)
+      if !marked { return }
+    }
+    let blocking = Blocking.begin()
+    _ = withUnsafePointer(to: word) { Futex.wait($0, while: seen | Self.waited) }
+    blocking.end()
+  }
+
+  @usableFromInline
+  func finish() {
+    // pairs with: hasRun, begin – publishes what the body wrote
+    if word.exchange(Self.done, ordering: .releasing) & Self.waited != 0 {
+      _ = withUnsafePointer(to: word) { Futex.wake($0, count: .max) }
+    }
+  }
+}

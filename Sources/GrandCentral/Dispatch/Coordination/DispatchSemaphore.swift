@@ -1,0 +1,164 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+
+/// A counter that threads wait for.
+///
+/// ```swift
+/// let permits = DispatchSemaphore(value: 4)
+/// permits.wait()
+/// defer { permits.signal() }
+/// ```
+///
+/// Uncontended calls cost one atomic operation and no system call. Waiters are served first come, first served.
+///
+/// The counter goes below zero while threads wait: −n means that n waiters have not been promised a signal yet. Whoever
+/// moves it up from below zero owes one waiter its wake-up, and whoever moves it down to below zero becomes that
+/// waiter. Both then meet in the waiter list, under its lock; `owed` counts signals that came before their waiter.
+///
+/// N1  value < 0: exactly −value waiters without a promised signal exist (listed, or on their way into the list).
+/// N2  A waiter that gives up moves the value back up itself, if it is still below zero; if not, a signal has been
+///     promised to it and is on its way: it takes that.
+public final class DispatchSemaphore: DispatchObject, @unchecked Sendable {  // atomics, and a list under its lock
+  /// A
+  private let value: Atomic<Int>
+  /// I
+  private let start: Int
+  private let lock = Lock()
+  /// M(lock)
+  private var waiters = WaiterList()
+  /// M(lock): signals promised to waiters that have not joined the list yet.
+  private var owed = 0
+
+  /// Rounds of the spin before sleep, a few µs.
+  private static let spins = 80
+
+  /// A semaphore that lets `value` waits through before the first one blocks.
+  ///
+  /// A negative value traps (GC0008). Complexity: O(1).
+  public init(value: Int) {
+    if value < 0 {
+      Fault.misuse(
+        .semaphoreNegativeValue,
+        "DispatchSemaphore(value:) was given " + String(value) + "; a semaphore starts at 0 or above. Start at 0 and "
+          + "wait for signals.")
+    }
+    start = value
+    self.value = Atomic(value)
+    super.init()
+  }
+
+  deinit {
+    // relaxed: the last reference is gone, and its release has ordered everything before.
+    let now = value.load(ordering: .relaxed)
+    if now < start {
+      Fault.misuse(
+        .semaphoreReleasedInUse,
+        "a DispatchSemaphore was released while in use: its value is " + String(now) + ", below the " + String(start)
+          + " it started with. Signal it as often as it was waited for before letting it go.")
+    }
+  }
+
+  /// Lets one waiter through, now or later.
+  ///
+  /// - Returns: non-zero if a waiting thread was woken.
+  ///
+  /// Complexity: O(1). Blocking: never.
+  @discardableResult
+  public func signal() -> Int {
+    // pairs with: wait – publishes what the signaller wrote before
+    if value.wrappingAdd(1, ordering: .releasing).oldValue >= 0 { return 0 }
+    return signalSlow()
+  }
+
+  @inline(never)
+  private func signalSlow() -> Int {
+    lock.lock()
+    guard let waiter = waiters.popFirst() else {
+      owed += 1
+      lock.unlock()
+      return 1
+    }
+    lock.unlock()
+    waiter.pointee.parker.unpark()
+    return 1
+  }
+
+  /// Takes one signal; waits for it if there is none.
+  ///
+  /// Blocking: until signalled. A pool thread that waits is replaced while there is work.
+  public func wait() {
+    // pairs with: signal – publishes what the signaller wrote before
+    if value.wrappingSubtract(1, ordering: .acquiring).oldValue > 0 { return }
+    _ = waitSlow(.never)
+  }
+
+  /// Takes one signal; waits for it until `timeout`.
+  public func wait(timeout: DispatchTime) -> DispatchTimeoutResult { wait(until: timeout.deadline) }
+
+  /// Takes one signal; waits for it until `wallTimeout`, which follows steps of the clock.
+  public func wait(wallTimeout: DispatchWallTime) -> DispatchTimeoutResult { wait(until: wallTimeout.deadline) }
+
+  private func wait(until deadline: Deadline) -> DispatchTimeoutResult {
+    // pairs with: signal – publishes what the signaller wrote before
+    if value.wrappingSubtract(1, ordering: .acquiring).oldValue > 0 { return .success }
+    return waitSlow(deadline) ? .success : .timedOut
+  }
+
+  @inline(never)
+  private func waitSlow(_ deadline: Deadline) -> Bool {
+    var waiter = Waiter()
+    return withUnsafeMutablePointer(to: &waiter) { waiter in
+      lock.lock()
+      if owed > 0 {
+        owed -= 1
+        lock.unlock()
+        return true
+      }
+      waiters.append(waiter)
+      lock.unlock()
+      if waiter.pointee.parker.waitBriefly(spins: Self.spins) || waitingForSignal(waiter, deadline) { return true }
+      return !giveUp(waiter)
+    }
+  }
+
+  @inline(never)
+  private func waitingForSignal(_ waiter: UnsafeMutablePointer<Waiter>, _ deadline: Deadline) -> Bool {
+    if deadline.hasPassed() { return false }
+    let blocking = Blocking.begin()
+    defer { blocking.end() }
+    return waiter.pointee.parker.park(until: deadline)
+  }
+
+  /// N2. Returns false if a signal was promised after all; it has been taken then.
+  private func giveUp(_ waiter: UnsafeMutablePointer<Waiter>) -> Bool {
+    lock.lock()
+    guard waiter.pointee.isListed else {
+      // Popped: the wake-up is on its way.
+      lock.unlock()
+      _ = waiter.pointee.parker.park()
+      return false
+    }
+    if takeBackWait() {
+      waiters.remove(waiter)
+      lock.unlock()
+      return true
+    }
+    // Every waiter has been promised a signal: this one's is about to arrive in the list.
+    lock.unlock()
+    _ = waiter.pointee.parker.park()
+    return false
+  }
+
+  private func takeBackWait() -> Bool {
+    // relaxed: the counter alone; the signal that a failure stands for arrives through the lock.
+    var seen = value.load(ordering: .relaxed)
+    while seen < 0 {
+      // relaxed: see above.
+      let (exchanged, found) = value.weakCompareExchange(expected: seen, desired: seen + 1, ordering: .relaxed)
+      if exchanged { return true }
+      seen = found
+    }
+    return false
+  }
+}

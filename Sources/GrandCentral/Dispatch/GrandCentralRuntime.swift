@@ -1,0 +1,50 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+
+/// The engine's settings and figures.
+///
+/// ```swift
+/// GrandCentralRuntime.threadBudget = 64
+/// print(GrandCentralRuntime.workerCount)
+/// ```
+public enum GrandCentralRuntime {
+  /// The most pool threads that the process may have, over all queues and qualities of service. 512 unless set here or
+  /// by `GRANDCENTRAL_THREAD_BUDGET`; at least 1.
+  ///
+  /// When it is used up and every worker is blocked, one report on standard error names the queues.
+  public static var threadBudget: Int {
+    get { Settings.threadBudget }
+    set { Settings.setThreadBudget(newValue) }
+  }
+
+  /// The number of processors to count with, in place of what the system reports; nil takes the system's word.
+  ///
+  /// The environment's `GRANDCENTRAL_THREADS` does the same. A number outside 1…1024 traps (GC0025).
+  public static var processorOverride: Int? {
+    get { Topology.overrideCount }
+    set {
+      Topology.setOverride(newValue)
+      // relaxed: a setting.
+      Engine.existing?.pointee.target.store(Topology.activeProcessors(), ordering: .relaxed)
+    }
+  }
+
+  /// How long pending work of the less urgent classes may be passed over before it gets a turn; nil, the default, keeps
+  /// the order strict. The environment's `GRANDCENTRAL_STARVATION_MS` does the same.
+  public static var starvationBound: DispatchTimeInterval? {
+    get { Settings.starvationBound.map { .nanoseconds(Int(clamping: $0)) } }
+    set { Settings.setStarvationBound(nanoseconds: newValue.map { UInt64(clamping: $0.clampedNanoseconds) } ?? 0) }
+  }
+
+  /// Pool threads alive now.
+  public static var workerCount: Int {
+    // relaxed: a figure.
+    Engine.existing?.pointee.pool.load(ordering: .relaxed).live ?? 0
+  }
+
+  /// What to run on each pool thread when it starts, and before it ends. Threads that run already are not told.
+  public static func setWorkerHooks(start: (@Sendable () -> Void)?, exit: (@Sendable () -> Void)?) {
+    Hooks.set(start: start, exit: exit)
+  }
+}

@@ -1,0 +1,183 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import CPlatform
+import Synchronization
+
+/// One call of `concurrentPerform`, shared by its caller and its helpers. Lives in one magazine node.
+///
+/// The caller begins alone: a call with little work never leaves it. When the work that is left is worth a wake-up,
+/// helpers are submitted; then all take chunks of the index range, ever smaller ones towards the end.
+///
+/// | state  | bits  | meaning                                    |
+/// |--------|-------|--------------------------------------------|
+/// | active | 0–19  | participants inside the loop, helpers only |
+/// | refs   | 20–39 | helpers not yet finished, and the caller   |
+/// | closed | 40    | all indices are given out: nobody may join |
+///
+/// Y1  A helper joins (active + 1) only while not closed; so once closed, active only falls.
+/// Y2  The body is touched by the caller and by joined helpers only. The caller returns when closed and active = 0.
+/// Y3  The node goes back to a magazine with the last reference.
+struct ApplyRecord: ~Copyable {
+  struct Body {
+    let run: (Int) -> Void
+  }
+
+  private struct State: StateWord {
+    var rawValue: UInt64
+    init(rawValue: UInt64) { self.rawValue = rawValue }
+
+    static let one: UInt64 = 1
+    static let activeMask: UInt64 = (1 << 20) - 1
+    static let refOne: UInt64 = 1 << 20
+    static let refMask: UInt64 = activeMask << 20
+    static let closed: UInt64 = 1 << 40
+  }
+
+  /// A: the next index to give out; grows beyond `count`.
+  private let next: Atomic<Int>
+  /// I
+  private let count: Int
+  private let state: AtomicState<State>
+  /// I, Y2
+  private let body: UnsafePointer<Body>
+  private let parker = Parker()
+  /// I
+  private let participants: Int32
+  private let qos: UInt16
+
+  typealias Pointer = UnsafeMutablePointer<ApplyRecord>
+
+  private init(from first: Int, to count: Int, body: UnsafePointer<Body>, helpers: Int, qos: UInt16) {
+    next = Atomic(first)
+    self.count = count
+    self.body = body
+    participants = Int32(helpers + 1)
+    state = AtomicState(State(rawValue: UInt64(helpers + 1) * State.refOne))
+    self.qos = qos
+  }
+
+  /// What is worth waking a helper for: about 6 µs, in cycles.
+  private static let worthHelp = 16_000
+
+  /// Calls `body` once for each index below `count`. `submit` gets the helpers.
+  static func run(_ count: Int, _ body: Body, helpers wanted: Int, submit: (Job) -> Void) {
+    var index = 0
+    let helpers = min(wanted, count - 1)
+    let solo = helpers == 0 ? count : soloPhase(count, body, &index)
+    if solo == count {
+      while index < count {
+        body.run(index)
+        index += 1
+      }
+      return
+    }
+    withUnsafePointer(to: body) { share(from: index, to: count, $0, helpers, submit) }
+  }
+
+  /// Runs indices on the caller until the rest is done, or worth help. Returns `count` in the first case.
+  @inline(__always)
+  private static func soloPhase(_ count: Int, _ body: Body, _ index: inout Int) -> Int {
+    let start = gc_cycles()
+    var chunk = 1
+    while index < count {
+      let end = min(count, index + chunk)
+      while index < end {
+        body.run(index)
+        index += 1
+      }
+      let elapsed = Int(truncatingIfNeeded: gc_cycles() &- start)
+      let (product, overflow) = (elapsed / index).multipliedReportingOverflow(by: count - index)
+      if overflow || product > worthHelp { return index }
+      chunk *= 2
+    }
+    return count
+  }
+
+  private static func share(
+    from first: Int, to count: Int, _ body: UnsafePointer<Body>, _ helpers: Int, _ submit: (Job) -> Void
+  ) {
+    let qos = UInt16(truncatingIfNeeded: gc_thread_self().pointee.qos)
+    // unsafe: the record fits a node; Y3 says when the node goes back.
+    let record = Magazine.take().assumingMemoryBound(to: ApplyRecord.self)
+    record.initialize(to: ApplyRecord(from: first, to: count, body: body, helpers: helpers, qos: qos))
+    let band = QoSWord(rawValue: qos).band
+    for _ in 0..<helpers {
+      submit(Job(invoke: helper, qos: qos, band: band, owner: UnsafeMutableRawPointer(record)))
+    }
+    record.pointee.work()
+    record.pointee.close()
+    release(record)
+  }
+
+  private static let helper: Job.Invoke = { raw in
+    let job = Job(raw: raw)
+    let record = job.owner!.assumingMemoryBound(to: ApplyRecord.self)
+    Items.adopt(job)
+    job.recycle()
+    if record.pointee.join() {
+      record.pointee.work()
+      record.pointee.leave()
+    }
+    release(record)
+  }
+
+  /// Takes chunks until none is left.
+  private func work() {
+    while true {
+      // relaxed: the index range carries no data; the body's data is published by submission, and back by `leave`.
+      let seen = next.load(ordering: .relaxed)
+      if seen >= count { return }
+      let chunk = max(1, (count - seen) / (Int(participants) * 8))
+      var index = next.wrappingAdd(chunk, ordering: .relaxed).oldValue
+      let end = min(count, index + chunk)
+      while index < end {
+        body.pointee.run(index)
+        index += 1
+      }
+    }
+  }
+
+  private func join() -> Bool {
+    state.update { state in
+      if state.rawValue & State.closed != 0 { return false }
+      state.rawValue += State.one
+      return true
+    }
+  }
+
+  private func leave() {
+    let last = state.update { state in
+      state.rawValue -= State.one
+      return state.rawValue & State.closed != 0 && state.rawValue & State.activeMask == 0
+    }
+    if last { parker.unpark() }
+  }
+
+  /// Caller: waits for the helpers that have joined.
+  private func close() {
+    let active = state.update { state in
+      state.rawValue |= State.closed
+      return state.rawValue & State.activeMask
+    }
+    if active == 0 || parker.waitBriefly(spins: 400) { return }
+    waitingForHelpers()
+  }
+
+  @inline(never)
+  private func waitingForHelpers() {
+    let blocking = Blocking.begin()
+    _ = parker.park()
+    blocking.end()
+  }
+
+  private static func release(_ record: Pointer) {
+    let last = record.pointee.state.update { state in
+      state.rawValue -= State.refOne
+      return state.rawValue & State.refMask == 0
+    }
+    if last {
+      record.deinitialize(count: 1)
+      Magazine.give(UnsafeMutableRawPointer(record))
+    }
+  }
+}

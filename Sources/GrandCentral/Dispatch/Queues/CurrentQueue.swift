@@ -1,0 +1,86 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import CPlatform
+import Synchronization
+
+// Where am I? Answered from the thread's frames.
+extension DispatchQueue {
+  /// The queue whose item the calling thread is inside; on the main thread outside of any item the main queue, elsewhere
+  /// the default global queue.
+  ///
+  /// ```swift
+  /// log("running on \(DispatchQueue.current.label)")
+  /// ```
+  public final class var current: DispatchQueue {
+    if let frame = Frame.innermost, let raw = frame.pointee.queue {
+      // unsafe: a queue in a frame is alive.
+      return Unmanaged<DispatchQueue>.fromOpaque(raw).takeUnretainedValue()
+    }
+    if let worker = Worker.current {
+      // relaxed: the worker's own field.
+      return GlobalQueues.queue(for: Band(rank: worker.pointee.runningRank.load(ordering: .relaxed)))
+    }
+    return Thread.isMain ? .main : GlobalQueues.default
+  }
+
+  /// Whether the calling thread is inside an item of this queue, or of a queue that targets it.
+  final var isCurrent: Bool {
+    // relaxed: a thread sees its own ownership.
+    if state.load(ordering: .relaxed).owner == Thread.id { return true }
+    if Frame.contains(self) { return true }
+    if kind == .main { return Thread.isMain && Worker.current == nil }
+    return kind == .global && Frame.innermost == nil && Worker.current != nil && DispatchQueue.current === self
+  }
+
+  /// As `isCurrent`, and nothing else runs on the queue meanwhile.
+  final var isCurrentAlone: Bool {
+    switch kind {
+    case .serial, .workloop, .main: isCurrent
+    case .global: false
+    // relaxed: a thread sees its own ownership; an owner that moves items has no item's frame of its own beside it.
+    case .concurrent: state.load(ordering: .relaxed).owner == Thread.id
+    }
+  }
+}
+
+/// What `dispatchPrecondition` can ask about the calling thread.
+public enum DispatchPredicate: Sendable {
+  /// It runs an item of the queue, or of one that targets it.
+  case onQueue(DispatchQueue)
+  /// It runs a barrier item of the queue.
+  case onQueueAsBarrier(DispatchQueue)
+  /// It runs no item of the queue, nor of one that targets it.
+  case notOnQueue(DispatchQueue)
+}
+
+/// Traps unless the calling thread is where `condition` says it is; in release builds too.
+///
+/// ```swift
+/// dispatchPrecondition(condition: .onQueue(store.queue))
+/// ```
+///
+/// Blocking: never. Complexity: O(depth of nested items and targets).
+public func dispatchPrecondition(
+  condition: @autoclosure () -> DispatchPredicate, file: StaticString = #file, line: UInt = #line
+) {
+  let predicate = condition()
+  switch predicate {
+  case .onQueue(let queue):
+    if !queue.isCurrent { preconditionFailed(.preconditionOnQueue, "on", queue, file, line) }
+  case .onQueueAsBarrier(let queue):
+    if !queue.isCurrentAlone { preconditionFailed(.preconditionOnQueueAsBarrier, "on, as a barrier,", queue, file, line) }
+  case .notOnQueue(let queue):
+    if queue.isCurrent { preconditionFailed(.preconditionNotOnQueue, "not on", queue, file, line) }
+  }
+}
+
+@inline(never)
+private func preconditionFailed(
+  _ id: FaultID, _ wanted: String, _ queue: DispatchQueue, _ file: StaticString, _ line: UInt
+) -> Never {
+  Fault.misuse(
+    id,
+    "dispatchPrecondition at " + file.description + ":" + String(line) + " expects to be " + wanted + " queue \""
+      + queue.name + "\", but the caller runs on \"" + DispatchQueue.current.name
+      + "\". Submit the work to the expected queue, or correct the precondition.")
+}

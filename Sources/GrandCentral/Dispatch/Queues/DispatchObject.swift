@@ -1,0 +1,70 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+
+/// What queues and sources have in common: they can be suspended, resumed, activated and retargeted.
+public class DispatchObject: @unchecked Sendable {  // subclasses keep their state in atomics and under locks
+  /// A: what few objects need, made when first needed; retained.
+  private let extras = Atomic<UnsafeMutableRawPointer?>(nil)
+
+  init() {}
+
+  /// Holds back new items until `resume()`; the one that runs now finishes. Calls nest.
+  ///
+  /// Blocking: never. Complexity: O(1).
+  public func suspend() {}
+
+  /// Takes back one `suspend()`. Traps (GC0001) if there was none.
+  ///
+  /// Blocking: never. Complexity: O(1).
+  public func resume() {}
+
+  /// Lets an object that was created inactive begin its work. Does nothing the second time.
+  public func activate() {}
+
+  /// Makes the object's items run as items of `queue`; nil stands for the default global queue.
+  ///
+  /// Takes effect between items, in order with the pending ones.
+  public func setTarget(queue: DispatchQueue?) {}
+
+  /// The extras if anybody has needed them.
+  @inline(__always)
+  final var existingExtras: Extras? {
+    // pairs with: readyExtras – publishes the initialised extras
+    guard let raw = extras.load(ordering: .acquiring) else { return nil }
+    return Unmanaged<Extras>.fromOpaque(raw).takeUnretainedValue()
+  }
+
+  final var readyExtras: Extras {
+    if let existing = existingExtras { return existing }
+    let made = Unmanaged.passRetained(Extras())
+    // pairs with: existingExtras – publishes the initialised extras
+    let (exchanged, winner) = extras.compareExchange(
+      expected: nil, desired: made.toOpaque(), ordering: .acquiringAndReleasing)
+    if exchanged { return made.takeUnretainedValue() }
+    made.release()
+    return Unmanaged<Extras>.fromOpaque(winner!).takeUnretainedValue()
+  }
+
+  deinit {
+    // relaxed: the last reference is gone, and its release has ordered everything before.
+    if let raw = extras.load(ordering: .relaxed) { Unmanaged<Extras>.fromOpaque(raw).release() }
+  }
+}
+
+/// What few objects need.
+final class Extras: @unchecked Sendable {  // all fields are guarded by `lock`
+  let lock = Lock()
+  /// M(lock): suspensions not yet taken back.
+  var suspensions = 0
+  /// M(lock): values by key.
+  var specifics: [Specific] = []
+
+  /// M(lock): the target that a lane was created with, kept once it has another; see TargetHierarchy.swift.
+  var firstTarget: DispatchQueue?
+
+  struct Specific {
+    let key: AnyObject
+    let value: AnyObject
+  }
+}

@@ -1,0 +1,63 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import CPlatform
+import Synchronization
+
+extension DispatchQueue {
+  /// Calls `work` once for each index below `iterations`, on several processors, and returns when all calls are done.
+  ///
+  /// ```swift
+  /// DispatchQueue.concurrentPerform(iterations: rows) { row in shade(row) }
+  /// ```
+  ///
+  /// The caller takes part; a call with little work stays on it. Calls nest, and may be made from any queue. The
+  /// caller's quality of service is the helpers' too. A negative count traps (GC0016).
+  ///
+  /// Complexity: O(iterations); allocates nothing. Blocking: until all calls are done.
+  public final class func concurrentPerform(iterations: Int, execute work: (Int) -> Void) {
+    checkIterations(iterations, "DispatchQueue.concurrentPerform", current)
+    withoutActuallyEscaping(work) { work in
+      ApplyRecord.run(iterations, ApplyRecord.Body(run: work), helpers: processors - 1) {
+        Engine.shared.pointee.submit($0)
+      }
+    }
+  }
+
+  /// As `concurrentPerform`, with the calls made as items of this queue: on a serial queue one after the other.
+  ///
+  /// Traps (GC0007) like `sync` if the caller already holds the queue.
+  public final func apply(iterations: Int, execute work: (Int) -> Void) {
+    DispatchQueue.checkIterations(iterations, "DispatchQueue.apply", self)
+    if kind == .global { return applyOnGlobal(iterations, work) }
+    let helpers = kind == .concurrent ? DispatchQueue.processors - 1 : 0
+    sync {
+      withoutActuallyEscaping(work) { work in
+        ApplyRecord.run(iterations, ApplyRecord.Body(run: work), helpers: helpers) { self.enqueue($0) }
+      }
+    }
+  }
+
+  private final func applyOnGlobal(_ iterations: Int, _ work: (Int) -> Void) {
+    let band = ownQoS.band
+    withoutActuallyEscaping(work) { work in
+      ApplyRecord.run(iterations, ApplyRecord.Body(run: work), helpers: DispatchQueue.processors - 1) { job in
+        job.band = band
+        self.enqueue(job)
+      }
+    }
+  }
+
+  private static var processors: Int {
+    // relaxed: a setting.
+    Engine.shared.pointee.target.load(ordering: .relaxed)
+  }
+
+  private static func checkIterations(_ iterations: Int, _ call: String, _ queue: DispatchQueue) {
+    if iterations < 0 {
+      Fault.misuse(
+        .negativeIterations,
+        call + " on \"" + queue.name + "\" was asked for " + String(iterations)
+          + " iterations. Pass the number of calls to make, 0 or more.")
+    }
+  }
+}

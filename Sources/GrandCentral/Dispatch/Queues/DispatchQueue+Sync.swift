@@ -1,0 +1,108 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import CPlatform
+
+// Synchronous submission. Generic and inlinable: the client's compiler sees through the closure, so that neither the
+// result nor the error is boxed.
+extension DispatchQueue {
+  /// Runs `work` as an item of this queue and returns its result; errors come back as they are thrown.
+  ///
+  /// ```swift
+  /// let total = try ledger.sync { try computeTotal() }
+  /// ```
+  ///
+  /// It runs on the calling thread, except that items for the main queue run on the main thread. It starts after
+  /// everything that was submitted before. Called by a thread that already holds the queue it traps (GC0007).
+  ///
+  /// Complexity: O(1); allocates nothing. Blocking: until the item has run.
+  @inlinable
+  public final func sync<T, E: Error>(execute work: () throws(E) -> T) throws(E) -> T {
+    try runInline(barrier: false, work)
+  }
+
+  /// As `sync(execute:)`; with `.barrier` the item runs alone on a concurrent queue.
+  @inlinable
+  public final func sync<T, E: Error>(flags: DispatchWorkItemFlags, execute work: () throws(E) -> T) throws(E) -> T {
+    try runInline(barrier: flags.contains(.barrier), work)
+  }
+
+  /// Runs a work item on this queue, and returns when it has run.
+  public final func sync(execute workItem: DispatchWorkItem) {
+    let barrier = workItem.flags.contains(.barrier)
+    workItem.noteSubmission(to: self)
+    runInline(barrier: barrier) { workItem.runSubmitted() }
+  }
+
+  /// As `sync`, but the item may run on whichever thread holds the queue.
+  ///
+  /// Difference from `sync`: a caller that finds the queue busy leaves its item to the drainer and is spared a hand-over
+  /// of the queue. Thread-local state of the caller is not visible to the item then.
+  @inlinable
+  public final func asyncAndWait<T, E: Error>(execute work: () throws(E) -> T) throws(E) -> T {
+    try runAnywhere(barrier: false, work)
+  }
+
+  /// As `asyncAndWait(execute:)`; with `.barrier` the item runs alone on a concurrent queue.
+  @inlinable
+  public final func asyncAndWait<T, E: Error>(
+    flags: DispatchWorkItemFlags, execute work: () throws(E) -> T
+  ) throws(E) -> T {
+    try runAnywhere(barrier: flags.contains(.barrier), work)
+  }
+
+  /// Runs a work item on this queue, and returns when it has run.
+  public final func asyncAndWait(execute workItem: DispatchWorkItem) {
+    let barrier = workItem.flags.contains(.barrier)
+    workItem.noteSubmission(to: self)
+    runAnywhere(barrier: barrier) { workItem.runSubmitted() }
+  }
+
+  @inlinable
+  @inline(__always)
+  final func runInline<T, E: Error>(barrier: Bool, _ work: () throws(E) -> T) throws(E) -> T {
+    var frame = Frame()
+    // unsafe: the frame stays where it is until `endSync`.
+    return try withUnsafeMutablePointer(to: &frame) { (frame) throws(E) -> T in
+      guard beginSync(frame, barrier: barrier) else { return try collect(barrier: barrier, work) }
+      defer { endSync(frame) }
+      return try work()
+    }
+  }
+
+  @inlinable
+  @inline(__always)
+  final func runAnywhere<T, E: Error>(barrier: Bool, _ work: () throws(E) -> T) throws(E) -> T {
+    var frame = Frame()
+    // unsafe: the frame stays where it is until `endSync`.
+    return try withUnsafeMutablePointer(to: &frame) { (frame) throws(E) -> T in
+      guard beginIfIdle(frame, barrier: barrier) else { return try collect(barrier: barrier, work) }
+      defer { endSync(frame) }
+      return try work()
+    }
+  }
+
+  /// Has the item run elsewhere, and brings back what it returns or throws.
+  @inlinable
+  final func collect<T, E: Error>(barrier: Bool, _ work: () throws(E) -> T) throws(E) -> T {
+    var outcome: Result<T, E>?
+    runRemotely(barrier: barrier) {
+      do throws(E) {
+        outcome = .success(try work())
+      } catch {
+        outcome = .failure(error)
+      }
+    }
+    return try outcome!.get()
+  }
+
+  /// Takes the lane if nobody holds it or waits for it.
+  @usableFromInline
+  final func beginIfIdle(_ frame: UnsafeMutablePointer<Frame>, barrier: Bool) -> Bool {
+    let me = Thread.id
+    checkDeadlock(me, reads: kind == .concurrent && !barrier)
+    // relaxed: a busy lane is found busy by `beginSync` too, which then waits for its turn: slower, not wrong.
+    let seen = state.load(ordering: .relaxed)
+    if kind != .global, !items.tailIsNil || seen.has(~(LaneState.roles | LaneState.readerMask)) { return false }
+    return beginSync(frame, barrier: barrier)
+  }
+}

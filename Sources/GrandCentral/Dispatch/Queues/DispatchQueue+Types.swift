@@ -1,0 +1,67 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+extension DispatchQueue {
+  /// What a queue is created as.
+  public struct Attributes: OptionSet, Sendable {
+    public let rawValue: UInt64
+
+    public init(rawValue: UInt64) { self.rawValue = rawValue }
+
+    /// Items run beside each other; barriers run alone.
+    public static let concurrent = Attributes(rawValue: 1 << 1)
+
+    /// No item runs, and the target may be set, until `activate()`.
+    public static let initiallyInactive = Attributes(rawValue: 1 << 2)
+  }
+
+  /// The priorities of old; each stands for a quality of service.
+  public enum GlobalQueuePriority: Sendable, Hashable {
+    /// `.userInitiated`
+    case high
+    /// `.default`
+    case `default`
+    /// `.utility`
+    case low
+    /// `.background`
+    case background
+
+    var qosClass: DispatchQoS.QoSClass {
+      switch self {
+      case .high: .userInitiated
+      case .default: .default
+      case .low: .utility
+      case .background: .background
+      }
+    }
+  }
+
+  /// How often an autorelease pool is drained. Recorded; Linux has no autorelease pools.
+  public enum AutoreleaseFrequency: Sendable, Hashable {
+    /// As the target queue does.
+    case inherit
+    /// Around each item.
+    case workItem
+    /// Never.
+    case never
+  }
+}
+
+/// How a work item is run.
+public struct DispatchWorkItemFlags: OptionSet, RawRepresentable, Sendable {
+  public let rawValue: UInt
+
+  public init(rawValue: UInt) { self.rawValue = rawValue }
+
+  /// On a concurrent queue of your own: waits for all earlier items, and runs alone.
+  public static let barrier = DispatchWorkItemFlags(rawValue: 0x1)
+  /// Takes nothing over from the submitter.
+  public static let detached = DispatchWorkItemFlags(rawValue: 0x2)
+  /// Takes the quality of service of the context that creates the item.
+  public static let assignCurrentContext = DispatchWorkItemFlags(rawValue: 0x4)
+  /// Runs without a quality of service of its own.
+  public static let noQoS = DispatchWorkItemFlags(rawValue: 0x8)
+  /// Prefers the quality of service of the queue to the item's.
+  public static let inheritQoS = DispatchWorkItemFlags(rawValue: 0x10)
+  /// Prefers the quality of service of the item to the queue's.
+  public static let enforceQoS = DispatchWorkItemFlags(rawValue: 0x20)
+}

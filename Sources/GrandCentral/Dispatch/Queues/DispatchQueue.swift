@@ -1,0 +1,164 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import CPlatform
+import Synchronization
+
+/// An ordered place for work: items are dequeued first in, first out, and run on threads of a shared pool.
+///
+/// A *serial* queue runs one item at a time; a *concurrent* queue runs several, and honours barriers; *global* queues
+/// are concurrent, one per quality of service; the *main* queue runs its items on the main thread.
+///
+/// ```swift
+/// let queue = DispatchQueue(label: "com.example.store")
+/// queue.async { save(document) }
+/// let count = queue.sync { store.count }
+/// ```
+///
+/// Difference from libdispatch: `sync` takes typed throws and boxes nothing; a `sync` that would deadlock traps at once
+/// and says why (GC0007); the main queue stays on the main thread.
+public class DispatchQueue: DispatchObject, @unchecked Sendable {  // fields are immutable or atomic; items by L1
+  enum Kind: UInt8 {
+    case serial
+    case concurrent
+    case workloop
+    case main
+    case global
+  }
+
+  // The word that syncers change comes first, the list's tail, which pushers change, last: 64 bytes apart, so that a
+  // pusher and the drainer do not fight over one cache line.
+  /// A
+  let state: AtomicState<LaneState>
+  /// A, written by the owner: the target, retained; nil for global queues and the main queue.
+  let target: Atomic<UnsafeMutableRawPointer?>
+  /// I
+  let name: String
+  /// I: what this queue was created with.
+  let ownQoS: QoSWord
+  /// I
+  let kind: Kind
+  /// I: the attributes' autorelease frequency; recorded, without effect on Linux.
+  let autoreleaseFrequency: AutoreleaseFrequency
+  /// A: the QoS of items for which none is given: the own one, else the target's; 0 = the submitter's.
+  let baseQoS: Atomic<UInt16>
+  /// I: a workloop's items by urgency; the owner's alone (L1).
+  let shelves: UnsafeMutablePointer<WorkloopShelves>?
+  /// A, L1
+  let items = MPSCList()
+
+  init(
+    kind: Kind, name: String, qos: QoSWord, target: DispatchQueue?, inactive: Bool = false,
+    autoreleaseFrequency: AutoreleaseFrequency = .inherit
+  ) {
+    self.kind = kind
+    self.name = name
+    ownQoS = qos
+    self.autoreleaseFrequency = autoreleaseFrequency
+    var initial = LaneState(rawValue: Self.roles(kind, target))
+    if inactive { initial.rawValue |= LaneState.inactive }
+    state = AtomicState(initial)
+    baseQoS = Atomic(Self.base(qos, target).rawValue)
+    if kind == .workloop {
+      // unsafe: freed in deinit.
+      let shelves = UnsafeMutablePointer<WorkloopShelves>.allocate(capacity: 1)
+      shelves.initialize(to: WorkloopShelves())
+      self.shelves = shelves
+    } else {
+      shelves = nil
+    }
+    self.target = Atomic(target.map { Unmanaged.passRetained($0).toOpaque() })
+    super.init()
+  }
+
+  deinit {
+    // relaxed: the last reference is gone, and its release has ordered everything before.
+    let last = state.load(ordering: .relaxed)
+    if last.has(LaneState.suspended) { faultReleasedWhileSuspended() }
+    if last.has(LaneState.inactive), !items.tailIsNil { faultReleasedWhileInactive() }
+    if let raw = target.load(ordering: .relaxed) { Unmanaged<DispatchQueue>.fromOpaque(raw).release() }
+    shelves?.deinitialize(count: 1)
+    shelves?.deallocate()
+  }
+
+  static func roles(_ kind: Kind, _ target: DispatchQueue?) -> UInt64 {
+    var roles: UInt64 = kind == .concurrent ? LaneState.concurrent : 0
+    if kind == .main { roles |= LaneState.nested | LaneState.mainBound }
+    guard let target, target.kind != .global else { return roles }
+    roles |= LaneState.nested
+    // relaxed: a role only changes while the chain is held; the caller holds the hierarchy still.
+    if target.state.load(ordering: .relaxed).has(LaneState.mainBound) { roles |= LaneState.mainBound }
+    return roles
+  }
+
+  static func base(_ own: QoSWord, _ target: DispatchQueue?) -> QoSWord {
+    guard own.isUnspecified, let target else { return own }
+    if target === GlobalQueues.default { return own }
+    // relaxed: a hint for where to queue.
+    return QoSWord(rawValue: target.baseQoS.load(ordering: .relaxed))
+  }
+
+  /// The target, unretained.
+  @inline(__always)
+  final var targetPointer: UnsafeMutableRawPointer? {
+    // pairs with: applyTarget – publishes the new target
+    target.load(ordering: .acquiring)
+  }
+
+  /// The target; the caller makes sure that it cannot change.
+  @inline(__always)
+  final var targetQueue: DispatchQueue? {
+    targetPointer.map { Unmanaged<DispatchQueue>.fromOpaque($0).takeUnretainedValue() }
+  }
+
+  /// The name given at creation; empty if there was none.
+  ///
+  /// Complexity: O(1). Blocking: never.
+  public final var label: String { name }
+
+  /// The quality of service given at creation.
+  public final var qos: DispatchQoS { ownQoS.qos }
+
+  /// A queue of your own.
+  ///
+  /// ```swift
+  /// let cache = DispatchQueue(label: "cache", attributes: .concurrent)
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - label: A name that appears in reports and faults.
+  ///   - qos: The quality of service of items for which none is given.
+  ///   - attributes: `.concurrent`, `.initiallyInactive`.
+  ///   - autoreleaseFrequency: Recorded; Linux has no autorelease pools.
+  ///   - target: The queue as whose items this queue's items run; nil is a global queue.
+  ///
+  /// Complexity: O(1). Blocking: never.
+  public convenience init(
+    label: String, qos: DispatchQoS = .unspecified, attributes: Attributes = [],
+    autoreleaseFrequency: AutoreleaseFrequency = .inherit, target: DispatchQueue? = nil
+  ) {
+    self.init(
+      kind: attributes.contains(.concurrent) ? .concurrent : .serial, name: label, qos: QoSWord(qos),
+      target: target ?? GlobalQueues.root(for: QoSWord(qos)), inactive: attributes.contains(.initiallyInactive),
+      autoreleaseFrequency: autoreleaseFrequency)
+  }
+
+  /// Holds back new items until `resume()`; the one that runs now finishes. Calls nest.
+  ///
+  /// A global queue and the main queue take no notice of it. Blocking: never.
+  public override func suspend() { suspendLane() }
+
+  /// Takes back one `suspend()`. Traps (GC0001) if there was none.
+  ///
+  /// A queue created inactive is activated by its first surplus `resume()`, as by `activate()`. Blocking: never.
+  public override func resume() { resumeLane() }
+
+  /// Lets a queue that was created inactive begin its work. Does nothing the second time.
+  public override func activate() { activateLane() }
+
+  /// Makes this queue's items run as items of `queue`; nil stands for the global queue of the queue's own class.
+  ///
+  /// On an active queue the change is itself an item: pending items still run on the old target, later ones on the new
+  /// one. A chain that would come back to this queue traps (GC0009); global queues and the main queue have no target to
+  /// set (GC0010). Blocking: never.
+  public override func setTarget(queue: DispatchQueue?) { retarget(to: queue) }
+}

@@ -1,0 +1,277 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import CPlatform
+import Synchronization
+
+/// A piece of work with a handle: it can be cancelled, waited for, and followed up.
+///
+/// ```swift
+/// let search = DispatchWorkItem { results = index.search(query) }
+/// queue.async(execute: search)
+/// search.notify(queue: .main) { show(results) }
+/// ```
+///
+/// | bits  | field     | meaning                                                        |
+/// |-------|-----------|----------------------------------------------------------------|
+/// | 0–15  | running   | executions under way                                           |
+/// | 16    | cancelled | later executions do nothing                                    |
+/// | 17    | finished  | has run once, or was dequeued cancelled                        |
+/// | 18    | watched   | somebody waits or wants to be notified                         |
+/// | 19    | emptied   | the closure has been released                                  |
+///
+/// I1  The closure is released by whoever finds `cancelled` with running = 0 and sets `emptied`: exactly one does.
+/// I2  Nobody registers once `finished` is set; setting it with `watched` set is followed by one release of the lists.
+public class DispatchWorkItem: @unchecked Sendable {  // an atomic word; the rest is under its lock, or I
+  private struct State: StateWord {
+    var rawValue: UInt64
+    init(rawValue: UInt64) { self.rawValue = rawValue }
+
+    static let cancelled: UInt64 = 1 << 16
+    static let finished: UInt64 = 1 << 17
+    static let watched: UInt64 = 1 << 18
+    static let emptied: UInt64 = 1 << 19
+    static let runningMask: UInt64 = cancelled - 1
+
+    @inline(__always) func has(_ bit: UInt64) -> Bool { rawValue & bit != 0 }
+
+    /// Whether the caller must now release the closure.
+    mutating func shouldEmpty() -> Bool {
+      if !has(Self.cancelled) || has(Self.emptied) || rawValue & Self.runningMask != 0 { return false }
+      rawValue |= Self.emptied
+      return true
+    }
+  }
+
+  /// A
+  private let state = AtomicState<State>(State(rawValue: 0))
+  /// I
+  let flags: DispatchWorkItemFlags
+  /// I
+  let wantedQoS: QoSWord
+  /// I until I1.
+  private var body: Job.Body?
+  private let lock = Lock()
+  /// M(lock)
+  private var waiters = WaiterList()
+  private var notifications: [(job: Job, queue: DispatchQueue)] = []
+  /// M(lock): where it was submitted last, until it finishes: the queue that a waiter hurries along.
+  private var submittedTo: DispatchQueue?
+  /// M(lock): timers that will submit it.
+  private var timers: [DelayedItem] = []
+  /// A: the thread that runs it, for W2's self-wait.
+  private let runner = Atomic<UInt32>(0)
+
+  /// A work item that runs `block`.
+  ///
+  /// - Parameters:
+  ///   - qos: Its quality of service; with `.enforceQoS` it prevails over the queue's.
+  ///   - flags: How it is run.
+  ///   - block: What it does.
+  public init(
+    qos: DispatchQoS = .unspecified, flags: DispatchWorkItemFlags = [], block: @escaping @Sendable () -> Void
+  ) {
+    self.flags = flags
+    if flags.contains(.noQoS) || flags.contains(.detached) {
+      wantedQoS = flags.contains(.noQoS) ? .unspecified : QoSWord(qos)
+    } else if flags.contains(.assignCurrentContext), qos.qosClass == .unspecified {
+      wantedQoS = QoSWord(rawValue: UInt16(truncatingIfNeeded: gc_thread_self().pointee.qos))
+    } else {
+      wantedQoS = QoSWord(qos)
+    }
+    body = Job.Body(run: block)
+  }
+
+  /// Runs the item here and now, unless it is cancelled.
+  public func perform() { runSubmitted() }
+
+  /// Makes later executions do nothing; the one that runs now is not interrupted.
+  ///
+  /// The closure is released at once, or when the running execution ends; pending timers of the item are removed.
+  ///
+  /// Complexity: O(pending timers). Blocking: never.
+  public func cancel() {
+    let empty = state.update { state in
+      state.rawValue |= State.cancelled
+      return state.shouldEmpty()
+    }
+    lock.lock()
+    let pending = timers
+    timers = []
+    lock.unlock()
+    for timer in pending { timer.cancel() }
+    if empty { body = nil }
+  }
+
+  /// Whether `cancel()` has been called. Readable from inside the item.
+  public var isCancelled: Bool {
+    // relaxed: a flag by itself.
+    state.load(ordering: .relaxed).has(State.cancelled)
+  }
+
+  // MARK: Running
+
+  final func runSubmitted() {
+    let runs = state.update { state in
+      if state.has(State.cancelled) { return false }
+      state.rawValue += 1
+      return true
+    }
+    if runs {
+      // relaxed: only this thread compares it with itself.
+      let outer = runner.exchange(Thread.id, ordering: .relaxed)
+      body!.run()
+      runner.store(outer, ordering: .relaxed)
+    }
+    let (empty, finishes) = state.update { state in
+      if runs { state.rawValue -= 1 }
+      let watched = state.has(State.watched)
+      state.rawValue = (state.rawValue | State.finished) & ~State.watched
+      return (state.shouldEmpty(), watched)
+    }
+    if empty { body = nil }
+    if finishes { releaseWatchers() }
+  }
+
+  @inline(never)
+  private final func releaseWatchers() {
+    lock.lock()
+    var woken = WaiterList()
+    swap(&woken, &waiters)
+    let notes = notifications
+    notifications = []
+    let queue = submittedTo
+    submittedTo = nil
+    lock.unlock()
+    while let waiter = woken.popFirst() { waiter.pointee.parker.unpark() }
+    for note in notes { note.queue.enqueue(note.job) }
+    withExtendedLifetime(queue) {}
+  }
+
+  // MARK: Submission
+
+  final func makeJob(for queue: DispatchQueue) -> Job {
+    noteSubmission(to: queue)
+    let qos = queue.effectiveQoS(wantedQoS, flags)
+    let job = Job(
+      invoke: Items.workItem, flags: flags.contains(.barrier) ? .barrier : [], qos: qos.rawValue, band: qos.band)
+    job.extra = Unmanaged.passRetained(self).toOpaque()
+    return job
+  }
+
+  final func noteSubmission(to queue: DispatchQueue) {
+    // An item that nobody will wait for needs no note; whoever begins to wait later finds the newest submission.
+    // relaxed: a hint.
+    if state.load(ordering: .relaxed).has(State.finished) { return }
+    lock.lock()
+    let old = submittedTo
+    submittedTo = queue
+    lock.unlock()
+    withExtendedLifetime(old) {}
+    state.update { state in
+      if !state.has(State.finished) { state.rawValue |= State.watched }
+    }
+  }
+
+  final func noteTimer(_ timer: DelayedItem) {
+    lock.lock()
+    timers.append(timer)
+    lock.unlock()
+    if isCancelled { timer.cancel() }
+  }
+
+  final func forgetTimer(_ timer: DelayedItem) {
+    lock.lock()
+    if let index = timers.firstIndex(where: { $0 === timer }) { timers.remove(at: index) }
+    lock.unlock()
+  }
+
+  // MARK: Waiting
+
+  /// Waits until the item has run once, or was dequeued cancelled. Traps (GC0017) inside the item itself.
+  ///
+  /// The queue that holds the item is hurried along to the waiter's quality of service. Blocking: yes.
+  public func wait() { _ = wait(until: .never) }
+
+  /// Waits as `wait()`, until `timeout` at most.
+  public func wait(timeout: DispatchTime) -> DispatchTimeoutResult {
+    wait(until: timeout.deadline) ? .success : .timedOut
+  }
+
+  /// Waits as `wait()`, until `wallTimeout` at most, which follows steps of the clock.
+  public func wait(wallTimeout: DispatchWallTime) -> DispatchTimeoutResult {
+    wait(until: wallTimeout.deadline) ? .success : .timedOut
+  }
+
+  private final func wait(until deadline: Deadline) -> Bool {
+    if state.load().has(State.finished) { return true }
+    // relaxed: a thread sees its own id.
+    if runner.load(ordering: .relaxed) == Thread.id {
+      Fault.misuse(
+        .workItemWaitOnSelf,
+        "DispatchWorkItem.wait was called from inside the item (on queue \"" + DispatchQueue.current.name
+          + "\"), and would wait for itself for ever. Use notify instead.")
+    }
+    var waiter = Waiter()
+    return withUnsafeMutablePointer(to: &waiter) { waiter in
+      guard register({ waiters.append(waiter) }) else { return true }
+      hurry()
+      if waiter.pointee.parker.waitBriefly(spins: 80) || waitingForItem(waiter, deadline) { return true }
+      lock.lock()
+      if waiter.pointee.isListed {
+        waiters.remove(waiter)
+        lock.unlock()
+        return false
+      }
+      lock.unlock()
+      _ = waiter.pointee.parker.park()
+      return true
+    }
+  }
+
+  @inline(never)
+  private final func waitingForItem(_ waiter: UnsafeMutablePointer<Waiter>, _ deadline: Deadline) -> Bool {
+    if deadline.hasPassed() { return false }
+    let blocking = Blocking.begin()
+    defer { blocking.end() }
+    return waiter.pointee.parker.park(until: deadline)
+  }
+
+  /// I2: adds to the lists, unless the item has finished.
+  private final func register(_ add: () -> Void) -> Bool {
+    lock.lock()
+    defer { lock.unlock() }
+    let open = state.update { state in
+      if state.has(State.finished) { return false }
+      state.rawValue |= State.watched
+      return true
+    }
+    if open { add() }
+    return open
+  }
+
+  /// W4: the item's queue moves up to the waiter's band until it has caught up.
+  private final func hurry() {
+    lock.lock()
+    let queue = submittedTo
+    lock.unlock()
+    let qos = QoSWord(rawValue: UInt16(truncatingIfNeeded: gc_thread_self().pointee.qos))
+    queue?.hurry(Urgency.of(qos.band))
+  }
+
+  /// Submits `execute` to `queue` once the item has finished; at once if it has.
+  public func notify(
+    qos: DispatchQoS = .unspecified, flags: DispatchWorkItemFlags = [], queue: DispatchQueue,
+    execute: @escaping @Sendable () -> Void
+  ) {
+    notify(queue.makeJob(qos, flags, execute), on: queue)
+  }
+
+  /// Submits another work item to `queue` once this one has finished; at once if it has.
+  public func notify(queue: DispatchQueue, execute: DispatchWorkItem) {
+    notify(execute.makeJob(for: queue), on: queue)
+  }
+
+  private final func notify(_ job: Job, on queue: DispatchQueue) {
+    if !register({ notifications.append((job, queue)) }) { queue.enqueue(job) }
+  }
+}

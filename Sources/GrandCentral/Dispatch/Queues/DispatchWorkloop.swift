@@ -1,0 +1,80 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+/// A serial queue, as a type of its own.
+///
+/// ```swift
+/// let queue = DispatchSerialQueue(label: "store")
+/// ```
+public final class DispatchSerialQueue: DispatchQueue, @unchecked Sendable {  // adds no state
+  /// A serial queue of your own; see `DispatchQueue.init`.
+  public convenience init(
+    label: String, qos: DispatchQoS = .unspecified, attributes: Attributes = [],
+    autoreleaseFrequency: AutoreleaseFrequency = .inherit, target: DispatchQueue? = nil
+  ) {
+    self.init(
+      kind: .serial, name: label, qos: QoSWord(qos), target: target ?? GlobalQueues.root(for: QoSWord(qos)),
+      inactive: attributes.contains(.initiallyInactive), autoreleaseFrequency: autoreleaseFrequency)
+  }
+
+  /// What a serial queue is created as.
+  public struct Attributes: OptionSet, Sendable {
+    public let rawValue: UInt64
+
+    public init(rawValue: UInt64) { self.rawValue = rawValue }
+
+    /// No item runs, and the target may be set, until `activate()`.
+    public static let initiallyInactive = Attributes(rawValue: 1 << 2)
+  }
+}
+
+/// A concurrent queue, as a type of its own.
+///
+/// ```swift
+/// let queue = DispatchConcurrentQueue(label: "cache")
+/// queue.async(flags: .barrier) { cache.removeAll() }
+/// ```
+public final class DispatchConcurrentQueue: DispatchQueue, @unchecked Sendable {  // adds no state
+  /// A concurrent queue of your own; see `DispatchQueue.init`.
+  public convenience init(
+    label: String, qos: DispatchQoS = .unspecified, attributes: Attributes = [],
+    autoreleaseFrequency: AutoreleaseFrequency = .inherit, target: DispatchQueue? = nil
+  ) {
+    self.init(
+      kind: .concurrent, name: label, qos: QoSWord(qos), target: target ?? GlobalQueues.root(for: QoSWord(qos)),
+      inactive: attributes.contains(.initiallyInactive), autoreleaseFrequency: autoreleaseFrequency)
+  }
+
+  /// What a concurrent queue is created as.
+  public struct Attributes: OptionSet, Sendable {
+    public let rawValue: UInt64
+
+    public init(rawValue: UInt64) { self.rawValue = rawValue }
+
+    /// No item runs, and the target may be set, until `activate()`.
+    public static let initiallyInactive = Attributes(rawValue: 1 << 2)
+  }
+}
+
+/// A serial queue that picks its items by quality of service: the most urgent first, oldest first among equals.
+///
+/// ```swift
+/// let loop = DispatchWorkloop(label: "renderer")
+/// loop.async(qos: .utility) { prefetch() }
+/// loop.async(qos: .userInteractive) { draw() }  // starts first if neither has started
+/// ```
+public final class DispatchWorkloop: DispatchQueue, @unchecked Sendable {  // adds no state
+  /// A workloop of your own.
+  public convenience init(
+    label: String, autoreleaseFrequency: DispatchQueue.AutoreleaseFrequency = .inherit, target: DispatchQueue? = nil
+  ) {
+    self.init(
+      kind: .workloop, name: label, qos: .unspecified, target: target ?? GlobalQueues.default,
+      autoreleaseFrequency: autoreleaseFrequency)
+  }
+
+  /// A workloop that runs nothing, and may be retargeted, until `activate()`.
+  public convenience init(label: String, inactive: Bool, target: DispatchQueue? = nil) {
+    self.init(
+      kind: .workloop, name: label, qos: .unspecified, target: target ?? GlobalQueues.default, inactive: inactive)
+  }
+}

@@ -1,0 +1,65 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+
+/// The queues that exist from the start. They are never freed.
+enum GlobalQueues {
+  static let userInteractive = make(.userInteractive, "com.apple.root.user-interactive-qos")
+  static let userInitiated = make(.userInitiated, "com.apple.root.user-initiated-qos")
+  static let `default` = make(.default, "com.apple.root.default-qos")
+  static let utility = make(.utility, "com.apple.root.utility-qos")
+  static let background = make(.background, "com.apple.root.background-qos")
+
+  static let main = DispatchQueue(
+    kind: .main, name: "com.apple.main-thread", qos: .unspecified, target: nil)
+
+  private static func make(_ qos: DispatchQoS, _ label: String) -> DispatchQueue {
+    DispatchQueue(kind: .global, name: label, qos: QoSWord(qos), target: nil)
+  }
+
+  static func queue(for qosClass: DispatchQoS.QoSClass) -> DispatchQueue {
+    switch qosClass {
+    case .userInteractive: userInteractive
+    case .userInitiated: userInitiated
+    case .default, .unspecified: `default`
+    case .utility: utility
+    case .background: background
+    }
+  }
+
+  /// The target of a queue that is created with `qos` and without a target.
+  static func root(for qos: QoSWord) -> DispatchQueue {
+    queue(for: qos.isUnspecified ? .default : qos.qos.qosClass)
+  }
+
+  static func queue(for band: Band) -> DispatchQueue {
+    switch band {
+    case .userInteractive: userInteractive
+    case .userInitiated: userInitiated
+    case .normal: `default`
+    case .utility: utility
+    default: background
+    }
+  }
+}
+
+extension DispatchQueue {
+  /// The queue whose items run on the main thread, one at a time.
+  ///
+  /// Its items run once the main thread is in `dispatchMain()`, or in a loop that calls `DispatchMainLoop.drain()`.
+  public final class var main: DispatchQueue { GlobalQueues.main }
+
+  /// The shared concurrent queue of a quality of service.
+  ///
+  /// ```swift
+  /// DispatchQueue.global(qos: .utility).async { compress(file) }
+  /// ```
+  public final class func global(qos: DispatchQoS.QoSClass = .default) -> DispatchQueue {
+    GlobalQueues.queue(for: qos)
+  }
+
+  /// The shared concurrent queue of a priority of old.
+  public final class func global(priority: GlobalQueuePriority) -> DispatchQueue {
+    GlobalQueues.queue(for: priority.qosClass)
+  }
+}

@@ -1,0 +1,126 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import CPlatform
+import Synchronization
+
+// The pusher's side of a lane: putting an item in, and making the lane runnable.
+extension DispatchQueue {
+  /// Puts `job` behind everything that was put in before.
+  @inline(__always)
+  final func enqueue(_ job: Job) {
+    switch kind {
+    case .serial, .main, .workloop: push(job)
+    case .global: Engine.shared.pointee.submit(job)
+    case .concurrent: enqueueConcurrent(job)
+    }
+  }
+
+  /// A reader that finds no item before it needs no drainer: it goes to the target directly.
+  @inline(never)
+  private final func enqueueConcurrent(_ job: Job) {
+    if !job.flags.contains(.barrier), items.tailIsNil, enterRead() {
+      redirect(job)
+    } else {
+      push(job)
+    }
+  }
+
+  @inline(__always)
+  final func push(_ job: Job) {
+    let urgency = Urgency.of(job.band)
+    if items.push(job.raw) {
+      if state.update({ $0.announce(urgency: urgency) }) { pushActivation() }
+    } else if state.load(ordering: .relaxed).urgency < urgency {
+      // relaxed: above, a hint; `overtake` decides.
+      overtake(urgency)
+    }
+  }
+
+  /// The lane is on its way in a less urgent band than its newest item asks for.
+  @inline(never)
+  final func overtake(_ urgency: UInt8) {
+    if state.update({ $0.overtake(urgency: urgency) }) { pushActivation() }
+  }
+
+  /// W4: somebody more urgent waits for one of the lane's items.
+  final func hurry(_ urgency: UInt8) {
+    // relaxed: a hint; `overtake` decides.
+    if kind != .global, state.load(ordering: .relaxed).urgency < urgency { overtake(urgency) }
+  }
+
+  /// L3: sends the lane through its target. The activation keeps the lane alive.
+  @inline(__always)
+  final func pushActivation() {
+    if kind == .main {
+      MainLoop.signal()
+    } else {
+      submitActivation(Unmanaged.passRetained(self).toOpaque(), fair: false)
+    }
+  }
+
+  /// As `pushActivation`, with a reference that the caller hands on.
+  ///
+  /// - Parameter fair: whether the lane has had its share and queues up behind the others.
+  @inline(__always)
+  final func submitActivation(_ retained: UnsafeMutableRawPointer, fair: Bool) {
+    // relaxed: the band is a matter of degree; whoever raises it later pushes another activation.
+    let band = state.load(ordering: .relaxed).band
+    let job = Job(invoke: DispatchQueue.activation, band: band, owner: retained)
+    submitToTarget(job, fair: fair)
+  }
+
+  @inline(__always)
+  final func submitToTarget(_ job: Job, fair: Bool) {
+    withTarget { target in
+      if target.kind != .global {
+        target.enqueue(job)
+      } else if fair {
+        Engine.shared.pointee.submit(job)
+      } else {
+        Engine.shared.pointee.submitUnordered(job)
+      }
+    }
+  }
+
+  /// Takes the width for one more reader, if the lane is free of owners and barriers. The list has been found empty.
+  @inline(__always)
+  final func enterRead() -> Bool {
+    state.attempt { $0.enterRead() ? true : nil } != nil
+  }
+
+  /// Sends an admitted reader through the target, to run beside the others. It keeps the lane alive.
+  final func redirect(_ job: Job) {
+    let wrapper = Job(
+      invoke: DispatchQueue.redirected, band: job.band, owner: Unmanaged.passRetained(self).toOpaque())
+    wrapper.extra = job.raw
+    // Readers start in order, so they go through the shared run queue, never through a worker's own slot.
+    submitToTarget(wrapper, fair: true)
+  }
+
+  /// Runs a redirected reader.
+  static let redirected: Job.Invoke = { raw in
+    let wrapper = Job(raw: raw)
+    let lane = Unmanaged<DispatchQueue>.fromOpaque(wrapper.owner!)
+    let job = Job(raw: wrapper.extra!)
+    wrapper.recycle()
+    lane._withUnsafeGuaranteedRef { lane in
+      var frame = Frame()
+      withUnsafeMutablePointer(to: &frame) { frame in
+        Frame.push(frame, lane, .nothing)
+        let worker = Worker.current
+        lane.publishRunning(worker)
+        job.run()
+        lane.withdrawRunning(worker, outer: frame.pointee.previous)
+        Frame.pop(frame)
+      }
+      lane.leaveRead()
+    }
+    lane.release()
+  }
+
+  /// A reader has finished; the last one sees to a barrier that waits for it.
+  @inline(__always)
+  final func leaveRead() {
+    if state.update({ $0.leaveRead(Thread.id) }) { releaseOwnership() }
+  }
+}

@@ -1,0 +1,199 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import CPlatform
+import Synchronization
+
+// The synchronous caller's side of a lane.
+extension DispatchQueue {
+  /// Takes the lane for the calling thread, alone or as a reader.
+  ///
+  /// - Returns: false if the item must run on another thread: `runRemotely`.
+  @usableFromInline
+  @inline(never)
+  final func beginSync(_ frame: UnsafeMutablePointer<Frame>, barrier: Bool) -> Bool {
+    let me = Thread.id
+    if items.tailIsNil {
+      if kind == .serial || barrier, tryAcquire(me) {
+        Frame.push(frame, self, .alone)
+        return true
+      }
+      // relaxed: roles do not change while the caller's item is ahead; the transition decides about the rest.
+      if kind == .concurrent, !barrier, !state.load(ordering: .relaxed).has(LaneState.nested), enterRead() {
+        Frame.push(frame, self, .reader)
+        return true
+      }
+    }
+    return beginSyncSlow(frame, me, barrier: barrier)
+  }
+
+  /// An idle lane whose target needs no holding: one exchange.
+  @inline(__always)
+  private final func tryAcquire(_ me: UInt32) -> Bool {
+    let idle = LaneState(rawValue: kind == .concurrent ? LaneState.concurrent : 0)
+    var owned = idle
+    owned.setOwner(me)
+    return kind != .global && state.exchange(idle, for: owned)
+  }
+
+  @inline(never)
+  private final func beginSyncSlow(_ frame: UnsafeMutablePointer<Frame>, _ me: UInt32, barrier: Bool) -> Bool {
+    if kind == .global {
+      Frame.push(frame, self, .nothing)
+      return true
+    }
+    // relaxed: which thread runs the items is settled when the queue gets its target.
+    if state.load(ordering: .relaxed).has(LaneState.mainBound) { return false }
+    let reads = kind == .concurrent && !barrier
+    acquire(me, barrier: barrier)
+    // relaxed: read while the lane is held: no retargeting until it is given back.
+    let held = state.load(ordering: .relaxed)
+    if held.has(LaneState.mainBound) {
+      // Retargeted while this thread waited.
+      if reads { leaveRead() } else { releaseOwnership() }
+      return false
+    }
+    let nested = held.has(LaneState.nested)
+    if nested { acquireTargets(me) }
+    Frame.push(frame, self, reads ? (nested ? .chainReader : .reader) : (nested ? .chain : .alone))
+    return true
+  }
+
+  /// Holds every lane above this one, as an item of this one would.
+  private final func acquireTargets(_ me: UInt32) {
+    guard let target = targetQueue, target.kind != .global else { return }
+    target.acquire(me, barrier: false)
+    target.acquireTargets(me)
+  }
+
+  /// Holds the lane: alone, or beside other readers if it is concurrent and no barrier is asked for.
+  @inline(never)
+  final func acquire(_ me: UInt32, barrier: Bool) {
+    let reads = kind == .concurrent && !barrier
+    checkDeadlock(me, reads: reads)
+    if items.tailIsNil {
+      if reads, enterRead() { return }
+      if !reads, state.attempt({ $0.acquire(me) ? true : nil }) != nil { return }
+    }
+    waitForTurn(me, reads: reads)
+  }
+
+  private final func waitForTurn(_ me: UInt32, reads: Bool) {
+    let qos = QoSWord(rawValue: UInt16(truncatingIfNeeded: gc_thread_self().pointee.qos))
+    var waiter = WaiterNode(flags: reads ? [] : .barrier, qos: qos, thread: me)
+    withUnsafeMutablePointer(to: &waiter) { waiter in
+      let urgency = Urgency.of(qos.band)
+      if items.push(UnsafeMutableRawPointer(waiter)) {
+        if state.update({ $0.join(me, urgency: urgency, barrier: !reads) }) == .owns { return takeOwnTurn(waiter, reads) }
+      } else {
+        // relaxed: a hint; `overtake` decides.
+        if state.load(ordering: .relaxed).urgency < urgency { overtake(urgency) }
+      }
+      waiter.pointee.wait()
+    }
+  }
+
+  /// The lane was free after all: the caller owns it, and its own node is the first of the list.
+  private final func takeOwnTurn(_ waiter: UnsafeMutablePointer<WaiterNode>, _ reads: Bool) {
+    if reads {
+      // The owner's walk along the list admits this thread, and readers behind it.
+      releaseOwnership()
+      waiter.pointee.wait()
+      return
+    }
+    guard let job = first() else { Fault.bug("a lane lost its first waiter: " + decodedState) }
+    if job.raw != UnsafeMutableRawPointer(waiter) {
+      // A workloop prefers something more urgent.
+      releaseOwnership()
+      waiter.pointee.wait()
+      return
+    }
+    take(job)
+  }
+
+  /// Gives back what `beginSync` took.
+  @usableFromInline
+  @inline(never)
+  final func endSync(_ frame: UnsafeMutablePointer<Frame>) {
+    Frame.pop(frame)
+    switch frame.pointee.hold {
+    case .alone:
+      let idle = LaneState(rawValue: kind == .concurrent ? LaneState.concurrent : 0)
+      var owned = idle
+      owned.setOwner(Thread.id)
+      if !state.exchange(owned, for: idle) { releaseOwnership() }
+    case .reader: leaveRead()
+    case .chain:
+      releaseTargets()
+      releaseOwnership()
+    case .chainReader:
+      releaseTargets()
+      leaveRead()
+    case .nothing: break
+    }
+  }
+
+  private final func releaseTargets() {
+    guard let target = targetQueue, target.kind != .global else { return }
+    target.releaseTargets()
+    if target.kind == .concurrent { target.leaveRead() } else { target.releaseOwnership() }
+  }
+
+  // MARK: Remote
+
+  /// Runs `work` as an item, on whichever thread drains the queue, and waits for it.
+  @usableFromInline
+  @inline(never)
+  final func runRemotely(barrier: Bool, _ work: () -> Void) {
+    checkDeadlock(Thread.id, reads: kind == .concurrent && !barrier)
+    withoutActuallyEscaping(work) { work in
+      var call = RemoteCall(work: Job.Body(run: work))
+      withUnsafeMutablePointer(to: &call) { call in
+        let qos = QoSWord(rawValue: UInt16(truncatingIfNeeded: gc_thread_self().pointee.qos))
+        let job = Job(invoke: RemoteCall.invoke, flags: barrier ? .barrier : [], qos: qos.rawValue, band: qos.band)
+        job.extra = UnsafeMutableRawPointer(call)
+        enqueue(job)
+        call.pointee.wait()
+      }
+    }
+  }
+
+  var decodedState: String {
+    let state = state.load()
+    var text = "\"" + name + "\" owner " + String(state.owner) + ", readers " + String(state.readers)
+    if state.has(LaneState.enqueued) { text += ", enqueued" }
+    if state.has(LaneState.dirty) { text += ", dirty" }
+    if state.has(LaneState.barrierPending) { text += ", barrier pending" }
+    if state.has(LaneState.suspended) { text += ", suspended" }
+    if state.has(LaneState.inactive) { text += ", inactive" }
+    return text + ", urgency " + String(state.urgency)
+  }
+}
+
+/// A synchronous item that its drainer runs. Lives on the stack of the thread that waits for it.
+struct RemoteCall: ~Copyable {
+  let work: Job.Body
+  let parker = Parker()
+
+  init(work: Job.Body) { self.work = work }
+
+  static let invoke: Job.Invoke = { raw in
+    let job = Job(raw: raw)
+    // unsafe: the caller stays in `wait` until it is unparked, which is the last touch.
+    let call = job.extra!.assumingMemoryBound(to: RemoteCall.self)
+    job.recycle()
+    call.pointee.work.run()
+    call.pointee.parker.unpark()
+  }
+
+  func wait() {
+    if parker.waitBriefly(spins: 80) { return }
+    waitingForItemOnAnotherThread()
+  }
+
+  @inline(never)
+  private func waitingForItemOnAnotherThread() {
+    let blocking = Blocking.begin()
+    _ = parker.park()
+    blocking.end()
+  }
+}

@@ -1,0 +1,99 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+/// A lane's state: one word that says who may touch the lane's items, and who owes them a turn.
+///
+/// | bits  | field          | meaning                                                                     |
+/// |-------|----------------|-----------------------------------------------------------------------------|
+/// | 0–21  | owner          | id of the thread that holds the lane, 0 = nobody                             |
+/// | 22–43 | readers        | items of a concurrent lane that are admitted and have not finished           |
+/// | 44    | enqueued       | an activation of the lane is on its way through the target                  |
+/// | 45    | dirty          | items may be there that nobody has looked at                                |
+/// | 46    | barrierPending | the first item is a barrier and waits for the readers; the last one sees to it |
+/// | 47    | suspended      | no item may start                                                           |
+/// | 48    | inactive       | no item may start yet                                                       |
+/// | 49    | concurrent     | role: several items may run at once                                         |
+/// | 50    | nested         | role: the target is a lane, or the main thread; `sync` must take the chain   |
+/// | 51    | mainBound      | role: items run on the main thread                                          |
+/// | 55    | retargeted     | role: the target has changed before; who does not hold the lane reads it under lock |
+/// | 52–54 | urgency        | the most urgent band asked for since the lane was last idle; 0 = none        |
+///
+/// Invariants
+/// L1  Only the owner takes items off the list. Readers run what was taken off for them.
+/// L2  If an item is on the list and published, then the lane is owned, or enqueued, or halted (suspended, inactive)
+///     and dirty, or barrierPending with readers > 0, or the thread that published it has yet to `announce`.
+/// L3  enqueued is set by exactly the thread that then pushes the activation, which retains the lane.
+/// L4  A lane with an owner and readers > 0 runs no barrier: the owner only moves items.
+/// L5  While barrierPending, nobody new becomes a reader.
+///
+/// Why dirty cannot be lost: a pusher that found the list empty publishes its item and then sets dirty, or finds the
+/// lane free and sets enqueued. An owner gives the lane up by a transition (`finish`, `rest`) that fails while dirty is
+/// set, and looks at the list again. If the pusher's transition comes after the owner's, it finds no owner.
+///
+/// Roles                     steps
+///   pusher                  push; list was empty → `announce` → maybe push an activation
+///   activation (a worker)   `arrive` → drain: pop, run … → `finish` | `rest` | `relay` | hand over to a waiter
+///   barrier syncer          `acquire`, or join the list; list was empty → `join` → holds it at once, or waits to be handed it
+///   reader                  `enterRead`, or join the list; … `leaveRead` → the last one may take over as owner
+///   suspender               `suspend` / `resume` → maybe push an activation
+///
+/// Orderings: a transition that gives the lane up releases; one that takes it acquires; they pair with each other, so
+/// item n happens before item n+1. The list itself publishes items from pusher to owner.
+///
+/// Rejected: a separate lock for the width of concurrent lanes; two words cannot be changed together.
+struct LaneState: StateWord, Equatable {
+  var rawValue: UInt64
+
+  @inline(__always)
+  init(rawValue: UInt64) { self.rawValue = rawValue }
+
+  static let ownerMask: UInt64 = (1 << 22) - 1
+  static let readerOne: UInt64 = 1 << 22
+  static let readerMask: UInt64 = ownerMask << 22
+  static let enqueued: UInt64 = 1 << 44
+  static let dirty: UInt64 = 1 << 45
+  static let barrierPending: UInt64 = 1 << 46
+  static let suspended: UInt64 = 1 << 47
+  static let inactive: UInt64 = 1 << 48
+  static let concurrent: UInt64 = 1 << 49
+  static let nested: UInt64 = 1 << 50
+  static let mainBound: UInt64 = 1 << 51
+  static let urgencyOne: UInt64 = 1 << 52
+  static let urgencyMask: UInt64 = 7 << 52
+
+  static let halted = suspended | inactive
+  static let retargeted: UInt64 = 1 << 55
+  static let roles = concurrent | nested | mainBound | retargeted
+
+  @inline(__always) func has(_ bit: UInt64) -> Bool { rawValue & bit != 0 }
+  @inline(__always) var owner: UInt32 { UInt32(truncatingIfNeeded: rawValue & Self.ownerMask) }
+  @inline(__always) var readers: Int { Int((rawValue & Self.readerMask) &>> 22) }
+  @inline(__always) var isHalted: Bool { has(Self.halted) }
+  @inline(__always) var isOwned: Bool { has(Self.ownerMask) }
+  @inline(__always) var urgency: UInt8 { UInt8(truncatingIfNeeded: (rawValue & Self.urgencyMask) &>> 52) }
+
+  /// The band of an urgency; none counts as normal.
+  @inline(__always)
+  var band: Band { Urgency.band(urgency) }
+
+  @inline(__always)
+  mutating func setOwner(_ id: UInt32) { rawValue = (rawValue & ~Self.ownerMask) | UInt64(id) }
+
+  @inline(__always)
+  mutating func clear(_ bits: UInt64) { rawValue &= ~bits }
+
+  @inline(__always)
+  mutating func raise(to urgency: UInt8) {
+    if urgency > self.urgency { rawValue = (rawValue & ~Self.urgencyMask) | (UInt64(urgency) &<< 52) }
+  }
+}
+
+/// Bands as numbers of which the larger is the more urgent, and 0 is "not asked for".
+enum Urgency {
+  @inline(__always)
+  static func of(_ band: Band) -> UInt8 { UInt8(Band.count) - band.rank }
+
+  @inline(__always)
+  static func band(_ urgency: UInt8) -> Band {
+    urgency == 0 ? .normal : Band(rank: UInt8(Band.count) &- urgency)
+  }
+}

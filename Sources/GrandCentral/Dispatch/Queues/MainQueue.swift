@@ -1,0 +1,95 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import CPlatform
+import Synchronization
+
+/// How the main thread learns of work on the main queue, and runs it.
+///
+/// `dispatchMain()` turns the main thread into the queue's drainer. A program with a loop of its own (GLib, SDL, libuv,
+/// epoll) watches `fileDescriptor` instead, and calls `drain()` when it polls readable:
+///
+/// ```swift
+/// var entry = pollfd(fd: DispatchMainLoop.fileDescriptor, events: Int16(POLLIN), revents: 0)
+/// while poll(&entry, 1, -1) > 0 { DispatchMainLoop.drain() }
+/// ```
+public enum DispatchMainLoop {
+  /// Polls readable while work is pending on the main queue; −1 if the process has no descriptor left.
+  ///
+  /// Made at first use, and closed by nobody. Only `drain()` may read it.
+  public static var fileDescriptor: Int32 { MainLoop.descriptor }
+
+  /// Runs what is pending on the main queue. Call it on the main thread; elsewhere it traps (GC0020).
+  ///
+  /// Blocking: as the items do.
+  public static func drain() {
+    if !Thread.isMain {
+      Fault.misuse(
+        .mainQueueDrainOffMainThread,
+        "DispatchMainLoop.drain was called off the main thread; the queue \"com.apple.main-thread\" runs its items on "
+          + "the main thread only. Call it from the main thread's loop.")
+    }
+    MainLoop.drain()
+  }
+}
+
+/// Turns the main thread into the main queue's drainer. Never returns.
+///
+/// Off the main thread it traps (GC0014).
+public func dispatchMain() -> Never {
+  if !Thread.isMain {
+    Fault.misuse(
+      .dispatchMainOffMainThread,
+      "dispatchMain was called off the main thread; the queue \"com.apple.main-thread\" runs its items on the main "
+        + "thread only. Call it at the end of main.")
+  }
+  MainLoop.run()
+}
+
+enum MainLoop {
+  /// A: what wakes the main thread.
+  private static let parker = Parker()
+  /// A: an event descriptor for foreign loops, once somebody has asked for it: its number plus one.
+  private static let eventWord = Atomic<Int32>(0)
+  private static let making = Lock()
+
+  /// Rounds that the idle main thread spins before it sleeps, a few µs.
+  private static let spins = 100
+
+  /// The main queue has become runnable.
+  static func signal() {
+    parker.unpark()
+    // pairs with: descriptor – publishes the made descriptor
+    let word = eventWord.load(ordering: .acquiring)
+    if word != 0 { EventFD.signal(word - 1) }
+  }
+
+  static var descriptor: Int32 {
+    making.lock()
+    defer { making.unlock() }
+    // relaxed: written under the lock only.
+    let known = eventWord.load(ordering: .relaxed)
+    if known != 0 { return known - 1 }
+    guard let event = EventFD() else { return -1 }
+    let number = event.release()
+    // pairs with: signal – publishes the made descriptor
+    eventWord.store(number + 1, ordering: .releasing)
+    // What was signalled before there was a descriptor is signalled again.
+    EventFD.signal(number)
+    return number
+  }
+
+  static func drain() {
+    // pairs with: descriptor – publishes the made descriptor
+    let word = eventWord.load(ordering: .acquiring)
+    if word != 0 { EventFD.drain(word - 1) }
+    // An item that is submitted from now on signals again.
+    while GlobalQueues.main.drainOnMain() {}
+  }
+
+  static func run() -> Never {
+    while true {
+      drain()
+      _ = parker.park(spin: Settings.maySpin ? spins : 0)
+    }
+  }
+}

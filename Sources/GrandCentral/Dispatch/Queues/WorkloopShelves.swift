@@ -1,0 +1,84 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+
+/// A workloop's items sorted by band, oldest first within a band. The owner's alone.
+///
+/// Items arrive in the lane's list like those of any lane. Before it picks one, the owner moves what has arrived to the
+/// shelves: so an urgent item overtakes every less urgent one that has not started.
+struct WorkloopShelves: ~Copyable {
+  private struct Shelf {
+    var first: UnsafeMutableRawPointer?
+    var last: UnsafeMutableRawPointer?
+  }
+
+  /// D
+  private var shelves: (Shelf, Shelf, Shelf, Shelf, Shelf, Shelf)
+  /// D: bands with items.
+  private var filled: UInt32 = 0
+
+  init() {
+    shelves = (Shelf(), Shelf(), Shelf(), Shelf(), Shelf(), Shelf())
+  }
+
+  mutating func first(from items: borrowing MPSCList) -> Job? {
+    while let raw = items.head() {
+      _ = items.pop(raw)
+      put(Job(raw: raw))
+    }
+    guard filled != 0 else { return nil }
+    return self[filled.trailingZeroBitCount].first.map { Job(raw: $0) }
+  }
+
+  /// Takes the item that `first` has shown, unless something more urgent was shelved since: nobody else shelves.
+  mutating func take() {
+    let rank = filled.trailingZeroBitCount
+    guard let raw = self[rank].first else { return }
+    // relaxed: the owner's own list.
+    let next = Self.link(raw).pointee.load(ordering: .relaxed)
+    self[rank].first = next
+    if next == nil { filled &= ~(1 << UInt32(rank)) }
+  }
+
+  private mutating func put(_ job: Job) {
+    let rank = Int(job.band.rank)
+    // relaxed: the owner's own list.
+    Self.link(job.raw).pointee.store(nil, ordering: .relaxed)
+    if filled & job.band.bit == 0 {
+      filled |= job.band.bit
+      self[rank].first = job.raw
+    } else {
+      Self.link(self[rank].last!).pointee.store(job.raw, ordering: .relaxed)
+    }
+    self[rank].last = job.raw
+  }
+
+  private subscript(rank: Int) -> Shelf {
+    get {
+      switch rank {
+      case 0: shelves.0
+      case 1: shelves.1
+      case 2: shelves.2
+      case 3: shelves.3
+      case 4: shelves.4
+      default: shelves.5
+      }
+    }
+    set {
+      switch rank {
+      case 0: shelves.0 = newValue
+      case 1: shelves.1 = newValue
+      case 2: shelves.2 = newValue
+      case 3: shelves.3 = newValue
+      case 4: shelves.4 = newValue
+      default: shelves.5 = newValue
+      }
+    }
+  }
+
+  @inline(__always)
+  private static func link(_ raw: UnsafeMutableRawPointer) -> UnsafeMutablePointer<Atomic<UnsafeMutableRawPointer?>> {
+    // unsafe: the first word of every job and waiter is its link.
+    raw.assumingMemoryBound(to: Atomic<UnsafeMutableRawPointer?>.self)
+  }
+}

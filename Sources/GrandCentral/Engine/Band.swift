@@ -1,0 +1,43 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+/// The rank of runnable work: 0 is picked first.
+///
+/// One band per quality-of-service class, so that "the most urgent non-empty band" is the lowest set bit of a mask.
+struct Band: Equatable, Comparable, Sendable {
+  let rank: UInt8
+
+  @inline(__always)
+  init(rank: UInt8) { self.rank = rank }
+
+  static let userInteractive = Band(rank: 0)
+  static let userInitiated = Band(rank: 1)
+  static let normal = Band(rank: 2)
+  static let utility = Band(rank: 3)
+  static let background = Band(rank: 4)
+  static let maintenance = Band(rank: 5)
+
+  static let count = 6
+
+  @inline(__always)
+  var bit: UInt32 { 1 &<< UInt32(rank) }
+
+  /// The bits of all bands more urgent than this one.
+  @inline(__always)
+  var moreUrgent: UInt32 { bit &- 1 }
+
+  /// `a < b`: `a` is picked before `b`.
+  @inline(__always)
+  static func < (a: Band, b: Band) -> Bool { a.rank < b.rank }
+
+  /// The word of a worker's name.
+  var name: String {
+    switch rank {
+    case 0: "interactive"
+    case 1: "initiated"
+    case 2: "default"
+    case 3: "utility"
+    case 4: "background"
+    default: "maintenance"
+    }
+  }
+}

@@ -1,0 +1,34 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import CPlatform
+import Synchronization
+
+/// Told by our own primitives before a thread waits in the kernel, and after: a worker that waits is replaced at once
+/// if there is work.
+enum Blocking {
+  /// The calling thread is about to wait. Call the result's `end` when it is back.
+  @inline(never)
+  static func begin() -> Wait {
+    guard let worker = Worker.current else { return Wait(worker: nil) }
+    let engine = Engine.shared
+    // relaxed: the worker's own counter; the monitor takes it as a hint.
+    worker.pointee.waits.store(worker.pointee.waits.load(ordering: .relaxed) + 1, ordering: .relaxed)
+    // What the slot holds may be the very thing that ends this wait.
+    worker.pointee.giveUpSlot(in: engine.pointee)
+    engine.pointee.pool.update { $0.block() }
+    // seq-cst: counted as blocked before the look at pending work; a submitter publishes before it looks at the count.
+    if engine.pointee.pending.load(ordering: .sequentiallyConsistent) != 0 { engine.pointee.wakeIfNeeded() }
+    return Wait(worker: worker)
+  }
+
+  struct Wait {
+    fileprivate let worker: Worker.Pointer?
+
+    func end() {
+      guard let worker else { return }
+      // relaxed: see `begin`.
+      worker.pointee.waits.store(worker.pointee.waits.load(ordering: .relaxed) - 1, ordering: .relaxed)
+      Engine.shared.pointee.pool.update { $0.unblock() }
+    }
+  }
+}

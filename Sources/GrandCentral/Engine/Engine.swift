@@ -1,0 +1,127 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import CPlatform
+import Synchronization
+
+/// The one engine of the process: run queues, workers, sleepers, timers.
+///
+/// It lives in raw memory behind one pointer and is never freed, so that reaching it costs one load, and so that a
+/// forked child can start over with a fresh one (see Fork.swift).
+struct Engine: ~Copyable, @unchecked Sendable {  // every field is immutable, atomic, or guarded by its own lock
+  /// A: who lives, blocks, sleeps, searches. The one word of the sleep protocol.
+  let pool = AtomicState<PoolState>(PoolState())
+  /// A: bands that may have work in a run queue or ring; set by the submitter, cleared by a searcher about to sleep.
+  let pending = Atomic<UInt32>(0)
+  /// A: bands that were ever submitted to; spares single-band programs the look at other workers' slots.
+  let bandsInUse = Atomic<UInt32>(0)
+  /// A: workers wanted at once: the active processors.
+  let target = Atomic<Int>(1)
+  /// I: one FIFO per band, for items that must start in order.
+  let runQueues: UnsafeMutablePointer<FIFOQueue>
+  /// I: every worker record that ever was; records are reused, never freed.
+  let workers: WorkerTable
+  let idle = IdleList()
+  let timers = Timers()
+  let poller = Poller()
+  let monitor = Monitor()
+  let slotWatch = SlotWatch()
+  let inspection = Inspection()
+  /// A: whether the last thread could not be started; whether the budget's end has been reported.
+  let spawnTrouble = Atomic<Bool>(false)
+  let exhaustionReported = Atomic<Bool>(false)
+  /// A: the monitor's ticks, for what it does now and then.
+  let targetTicks = Atomic<UInt32>(0)
+
+  init() {
+    // unsafe: the array lives as long as the engine: for ever.
+    runQueues = .allocate(capacity: Band.count)
+    for rank in 0..<Band.count { (runQueues + rank).initialize(to: FIFOQueue()) }
+    workers = WorkerTable()
+    // relaxed: nobody else sees the engine yet.
+    target.store(Topology.activeProcessors(), ordering: .relaxed)
+  }
+
+  private nonisolated(unsafe) static let instance = Atomic<UnsafeMutableRawPointer?>(nil)
+  private static let boot = Lock()
+
+  typealias Pointer = UnsafeMutablePointer<Engine>
+
+  @inline(__always)
+  static var shared: Pointer {
+    // pairs with: bootSlow – publishes the initialised engine
+    if let engine = instance.load(ordering: .acquiring) {
+      return engine.assumingMemoryBound(to: Engine.self)
+    }
+    return bootSlow()
+  }
+
+  /// The engine if work has ever been submitted.
+  static var existing: Pointer? {
+    // pairs with: bootSlow – publishes the initialised engine
+    instance.load(ordering: .acquiring)?.assumingMemoryBound(to: Engine.self)
+  }
+
+  @inline(never)
+  private static func bootSlow() -> Pointer {
+    boot.lock()
+    defer { boot.unlock() }
+    if let engine = existing { return engine }
+    Fork.install()
+    return install()
+  }
+
+  @discardableResult
+  private static func install() -> Pointer {
+    let engine = Pointer.allocate(capacity: 1)
+    engine.initialize(to: Engine())
+    // pairs with: shared – publishes the initialised engine
+    instance.store(UnsafeMutableRawPointer(engine), ordering: .releasing)
+    return engine
+  }
+
+  /// In a forked child: the old engine's threads do not exist, so its memory is abandoned.
+  static func replaceInChild() {
+    if existing != nil { install() }
+    boot.unlock()
+  }
+
+  static func lockForFork() { boot.lock() }
+  static func unlockAfterFork() { boot.unlock() }
+
+  // MARK: Submission
+
+  /// Makes `job` runnable in its band, behind everything submitted to that band before it.
+  @inline(__always)
+  func submit(_ job: Job) {
+    let band = job.band
+    runQueues[Int(band.rank)].enqueue(job.raw)
+    announce(band)
+  }
+
+  /// Makes `job` runnable, with no order among other such jobs: on a worker it goes to the worker's own slot.
+  @inline(__always)
+  func submitUnordered(_ job: Job) {
+    if let worker = Worker.current {
+      worker.pointee.keep(job, in: self)
+    } else {
+      submit(job)
+    }
+  }
+
+  /// Tells the sleepers of work in `band` that has just been published.
+  @inline(__always)
+  func announce(_ band: Band) {
+    // seq-cst: with anything weaker this load may pass the publication above it, while a searcher clears the bit,
+    // finds the run queue empty and sleeps: both miss.
+    if pending.load(ordering: .sequentiallyConsistent) & band.bit == 0 { markPending(band) }
+    wakeIfNeeded()
+  }
+
+  @inline(never)
+  private func markPending(_ band: Band) {
+    // seq-cst: ordered before the look at the sleepers that follows, see `announce`.
+    pending.bitwiseOr(band.bit, ordering: .sequentiallyConsistent)
+    // relaxed: a hint for choosing among bands; a late view costs one choice.
+    if bandsInUse.load(ordering: .relaxed) & band.bit == 0 { bandsInUse.bitwiseOr(band.bit, ordering: .relaxed) }
+  }
+}

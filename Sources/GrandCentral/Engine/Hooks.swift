@@ -1,0 +1,60 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+
+/// What a program may have run when a pool thread starts and ends, and what the layer above tells the engine.
+enum Hooks {
+  private struct Pair: Sendable {
+    var start: (@Sendable () -> Void)?
+    var exit: (@Sendable () -> Void)?
+  }
+
+  private static let lock = Lock()
+  /// M(lock)
+  private nonisolated(unsafe) static var pair = Pair()
+  /// A: how to name what a worker runs, set by the layer above before it submits anything.
+  private static let laneName = Atomic<UInt>(0)
+
+  typealias LaneName = @convention(c) (UnsafeMutableRawPointer) -> UnsafeMutableRawPointer
+
+  static func set(start: (@Sendable () -> Void)?, exit: (@Sendable () -> Void)?) {
+    lock.lock()
+    pair = Pair(start: start, exit: exit)
+    lock.unlock()
+  }
+
+  static func runStart() {
+    lock.lock()
+    let hook = pair.start
+    lock.unlock()
+    hook?()
+  }
+
+  static func runExit() {
+    lock.lock()
+    let hook = pair.exit
+    lock.unlock()
+    hook?()
+  }
+
+  /// The layer above names lanes: `namer` gets the lane and returns a retained `LaneLabel`.
+  static func setLaneName(_ namer: @escaping LaneName) {
+    // pairs with: name(ofLane:) – publishes the function
+    laneName.store(UInt(bitPattern: unsafeBitCast(namer, to: Int.self)), ordering: .releasing)
+  }
+
+  static func name(ofLane lane: UnsafeMutableRawPointer) -> String {
+    // pairs with: setLaneName – publishes the function
+    let word = laneName.load(ordering: .acquiring)
+    if word == 0 { return "?" }
+    // unsafe: the word is a function of this type, see `setLaneName`.
+    let label = unsafeBitCast(word, to: LaneName.self)(lane)
+    return Unmanaged<LaneLabel>.fromOpaque(label).takeRetainedValue().text
+  }
+}
+
+/// A name on its way from the layer above.
+final class LaneLabel {
+  let text: String
+  init(_ text: String) { self.text = text }
+}

@@ -1,0 +1,47 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import CPlatform
+import Synchronization
+
+/// Lets one thread look at what the workers run, at no cost to them but a load per drain.
+///
+/// A worker publishes the lane that it drains and withdraws it before it lets go of the lane. The inspector raises
+/// `active`, has the kernel make every thread pass a memory barrier, and looks. A worker that withdraws afterwards
+/// sees `active` and waits; one that has withdrawn before is seen to run nothing. So a lane that the inspector sees
+/// stays alive while it looks.
+struct Inspection: ~Copyable, Sendable {
+  private let lock = Lock()
+  /// A
+  private let active = Atomic<Bool>(false)
+  /// A: whether the kernel's barrier is registered: 0 not yet asked, 1 yes, 2 refused.
+  private let barrier = Atomic<UInt32>(0)
+
+  /// Runs `body` while no lane that a worker has published can go away; does nothing where the kernel refuses.
+  func withLanesHeld(_ body: () -> Void) {
+    lock.lock()
+    defer { lock.unlock() }
+    // relaxed: guarded by the lock.
+    if barrier.load(ordering: .relaxed) == 0 {
+      barrier.store(Barrier.register() ? 1 : 2, ordering: .relaxed)
+    }
+    guard barrier.load(ordering: .relaxed) == 1 else { return }
+    // seq-cst: raised before every thread's barrier.
+    active.store(true, ordering: .sequentiallyConsistent)
+    if Barrier.issue() { body() }
+    // pairs with: passWhileInspected – publishes that nobody looks any more
+    active.store(false, ordering: .releasing)
+  }
+
+  /// Worker, after it has withdrawn its lane and before it lets go of it.
+  @inline(__always)
+  func passWhileInspected() {
+    // relaxed: the inspector's barrier orders this load after the withdrawal.
+    if active.load(ordering: .relaxed) { passSlow() }
+  }
+
+  @inline(never)
+  private func passSlow() {
+    // pairs with: withLanesHeld – publishes that nobody looks any more
+    while active.load(ordering: .acquiring) { Thread.yield() }
+  }
+}

@@ -1,0 +1,118 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import CPlatform
+import Synchronization
+
+/// Anything that a worker can run: a handle on one 56-byte node of raw memory.
+///
+/// | offset | bytes | field    | meaning                                                        |
+/// |-------:|------:|----------|----------------------------------------------------------------|
+/// |      0 |     8 | link     | next job of the list that holds this one                       |
+/// |      8 |     8 | invoke   | what runs it; takes over the node                              |
+/// |     16 |     4 | flags    | `Flags`                                                        |
+/// |     20 |     2 | qos      | QoS to run at: class, relative priority                        |
+/// |     22 |     1 | rank     | the band                                                       |
+/// |     24 |    16 | body     | a closure, when `Flags.hasBody`                                |
+/// |     40 |     8 | owner    | whatever `invoke` needs, unretained or retained as it says     |
+/// |     48 |     8 | extra    | likewise                                                       |
+///
+/// A job belongs to exactly one place at a time: the thread that makes it, one list, or the thread that runs it.
+/// Whoever takes it out of a list owns it; ownership is handed over by the list's own publication, so plain
+/// loads and stores suffice here.
+struct Job: Equatable, @unchecked Sendable {  // a handle; the ownership rule above is what makes sharing safe
+  let raw: UnsafeMutableRawPointer
+
+  struct Flags: OptionSet, Sendable {
+    let rawValue: UInt32
+    /// A thread waits for its turn: `WaiterNode` rather than a pooled node.
+    static let waiter = Flags(rawValue: 1)
+    /// Runs alone on a concurrent lane.
+    static let barrier = Flags(rawValue: 2)
+    /// Holds a closure.
+    static let hasBody = Flags(rawValue: 4)
+    /// The drainer looks at its lane again after this job: the lane's target has changed.
+    static let retarget = Flags(rawValue: 8)
+  }
+
+  typealias Invoke = @convention(c) (UnsafeMutableRawPointer) -> Void
+
+  /// A closure in a struct keeps its own calling convention: no wrapper is allocated.
+  struct Body {
+    let run: () -> Void
+  }
+
+  @inline(__always)
+  init(raw: UnsafeMutableRawPointer) { self.raw = raw }
+
+  /// A job from this thread's magazine, without a body.
+  @inline(__always)
+  init(invoke: @escaping Invoke, flags: Flags = [], qos: UInt16 = 0, band: Band, owner: UnsafeMutableRawPointer? = nil) {
+    // unsafe: a fresh node of 56 bytes, owned by this thread.
+    raw = Magazine.take()
+    self.invoke = invoke
+    self.flags = flags
+    self.qos = qos
+    self.band = band
+    self.owner = owner
+    self.extra = nil
+  }
+
+  @inline(__always)
+  var invoke: Invoke {
+    get { raw.load(fromByteOffset: 8, as: Invoke.self) }
+    nonmutating set { raw.storeBytes(of: newValue, toByteOffset: 8, as: Invoke.self) }
+  }
+
+  @inline(__always)
+  var flags: Flags {
+    get { Flags(rawValue: raw.load(fromByteOffset: 16, as: UInt32.self)) }
+    nonmutating set { raw.storeBytes(of: newValue.rawValue, toByteOffset: 16, as: UInt32.self) }
+  }
+
+  @inline(__always)
+  var qos: UInt16 {
+    get { raw.load(fromByteOffset: 20, as: UInt16.self) }
+    nonmutating set { raw.storeBytes(of: newValue, toByteOffset: 20, as: UInt16.self) }
+  }
+
+  @inline(__always)
+  var band: Band {
+    get { Band(rank: raw.load(fromByteOffset: 22, as: UInt8.self)) }
+    nonmutating set { raw.storeBytes(of: newValue.rank, toByteOffset: 22, as: UInt8.self) }
+  }
+
+  @inline(__always)
+  var owner: UnsafeMutableRawPointer? {
+    get { raw.load(fromByteOffset: 40, as: UnsafeMutableRawPointer?.self) }
+    nonmutating set { raw.storeBytes(of: newValue, toByteOffset: 40, as: UnsafeMutableRawPointer?.self) }
+  }
+
+  @inline(__always)
+  var extra: UnsafeMutableRawPointer? {
+    get { raw.load(fromByteOffset: 48, as: UnsafeMutableRawPointer?.self) }
+    nonmutating set { raw.storeBytes(of: newValue, toByteOffset: 48, as: UnsafeMutableRawPointer?.self) }
+  }
+
+  /// Puts the closure into the node.
+  @inline(__always)
+  func setBody(_ body: consuming Body) {
+    // unsafe: bytes 24..<40 are uninitialised until now; `takeBody` moves them out again exactly once.
+    (raw + 24).assumingMemoryBound(to: Body.self).initialize(to: body)
+    flags.insert(.hasBody)
+  }
+
+  /// Moves the closure out of the node.
+  @inline(__always)
+  func takeBody() -> Body {
+    // unsafe: `setBody` has initialised the bytes; nobody reads them afterwards.
+    (raw + 24).assumingMemoryBound(to: Body.self).move()
+  }
+
+  /// Gives the node back to this thread's magazine.
+  @inline(__always)
+  func recycle() { Magazine.give(raw) }
+
+  /// Runs the job; the node belongs to the job's own function from here on.
+  @inline(__always)
+  func run() { invoke(raw) }
+}

@@ -1,0 +1,160 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import CPlatform
+import Synchronization
+
+/// Watches over the workers while work is pending and all of them are busy: finds those that block where nobody can
+/// see it (a read, a sleep, a page fault), has them replaced, and stands in for the poller.
+///
+/// It is a thread of its own that ticks about every millisecond while awake, sleeps without a deadline's help when
+/// nothing has been pending for `patience` ticks, and ends when it has slept for long.
+///
+/// A worker in a job has an odd pulse. Seen with the same odd pulse at two ticks, and with hardly any CPU time used in
+/// between, it is off its processor: it is counted as blocked (`stalled`) until it is back. Who changes `stalled`
+/// back corrects the count; the monitor does so itself if the pulse has moved on meanwhile.
+struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the monitor thread's own
+  private enum State {
+    static let none: UInt32 = 0
+    static let asleep: UInt32 = 1
+    static let awake: UInt32 = 2
+  }
+
+  private static let tick: UInt64 = 1_000_000
+  private static let patience = 20
+  private static let lingering: UInt64 = 2_000_000_000
+  /// Most workers added at one tick beyond the processors: they double while every added one blocks too.
+  private static let largestBurst = 64
+
+  /// A
+  private let state = Atomic<UInt32>(State.none)
+  private let parker = Parker()
+
+  var isAwake: Bool {
+    // relaxed: a hint.
+    state.load(ordering: .relaxed) == State.awake
+  }
+
+  /// Makes sure that the monitor looks again within a tick.
+  @inline(__always)
+  func wake(_ engine: borrowing Engine) {
+    // seq-cst: after the publication of what it should see; the monitor falls asleep first and looks again afterwards.
+    if state.load(ordering: .sequentiallyConsistent) != State.awake { wakeSlow() }
+  }
+
+  @inline(never)
+  private func wakeSlow() {
+    // pairs with: run – publishes the state before sleep
+    switch state.exchange(State.awake, ordering: .acquiringAndReleasing) {
+    case State.asleep: parker.unpark()
+    case State.none:
+      if Thread.spawn(name: "gc-monitor", stackSize: 128 << 10, body: Monitor.main, argument: nil) != nil {
+        // pairs with: wakeSlow – a later caller tries again
+        state.store(State.none, ordering: .releasing)
+      }
+    default: break
+    }
+  }
+
+  private static let main: Thread.Body = { _ in Engine.shared.pointee.monitor.run(Engine.shared) }
+
+  private func run(_ engine: Engine.Pointer) {
+    var burst = 0
+    var quiet = 0
+    var last = Clock.uptime.now()
+    while true {
+      Thread.sleep(nanoseconds: Self.tick)
+      let now = Clock.uptime.now()
+      quiet = look(engine, elapsed: now - last, &burst) ? 0 : quiet + 1
+      last = now
+      if quiet < Self.patience { continue }
+      // seq-cst: asleep before the last look, see `wake`.
+      state.store(State.asleep, ordering: .sequentiallyConsistent)
+      if engine.pointee.needsMonitor {
+        // pairs with: wakeSlow – nothing is lost if a waker was faster, its token is taken at the next sleep
+        _ = state.compareExchange(expected: State.asleep, desired: State.awake, ordering: .acquiringAndReleasing)
+        continue
+      }
+      if !parker.park(until: .after(Self.lingering, on: .uptime)) {
+        // pairs with: wakeSlow – whoever finds `none` starts a new thread
+        let (ended, _) = state.compareExchange(
+          expected: State.asleep, desired: State.none, ordering: .acquiringAndReleasing)
+        if ended { return }
+      }
+      quiet = 0
+      last = Clock.uptime.now()
+    }
+  }
+
+  /// One tick. Returns whether there was anything to watch.
+  private func look(_ engine: Engine.Pointer, elapsed: UInt64, _ burst: inout Int) -> Bool {
+    let busy = engine.pointee.poller.isBusy
+    engine.pointee.pollIfVacant()
+    // relaxed: looked at again, with the proper order, before the monitor sleeps.
+    guard engine.pointee.pending.load(ordering: .relaxed) != 0 else {
+      burst = 0
+      return busy && engine.pointee.poller.clearBusy()
+    }
+    let stalled = findStalled(engine, elapsed: elapsed)
+    burst = stalled > 0 ? min(max(2, burst * 2), Self.largestBurst) : burst / 2
+    grow(engine, by: burst)
+    engine.pointee.refreshTarget()
+    return true
+  }
+
+  private func grow(_ engine: Engine.Pointer, by burst: Int) {
+    // relaxed: settings.
+    let target = engine.pointee.target.load(ordering: .relaxed) + burst
+    let budget = Settings.threadBudget
+    for _ in 0..<Self.largestBurst {
+      switch engine.pointee.reinforce(target: target, budget: budget) {
+      case .unpark, .spawn: continue
+      case .nothing, .watch, .exhausted: return
+      }
+    }
+  }
+
+  /// Counts the workers that have been off their processor since the last tick as blocked.
+  private func findStalled(_ engine: Engine.Pointer, elapsed: UInt64) -> Int {
+    var found = 0
+    for index in 0..<engine.pointee.workers.count {
+      let worker = engine.pointee.workers[index]
+      // relaxed: observations; `markStalled` makes sure of them.
+      let thread = worker.pointee.thread.load(ordering: .relaxed)
+      let pulse = worker.pointee.progress.load(ordering: .relaxed)
+      guard thread != 0, pulse & 1 == 1, worker.pointee.waits.load(ordering: .relaxed) == 0,
+        worker.pointee.status.load(ordering: .relaxed) == Worker.Status.running
+      else { continue }
+      let used = gc_clock_thread_cpu(thread)
+      // relaxed: the monitor's own notes.
+      let before = worker.pointee.seenCPU.exchange(used, ordering: .relaxed)
+      if worker.pointee.seenProgress.exchange(pulse, ordering: .relaxed) != pulse { continue }
+      if used &- before < elapsed / 4, markStalled(worker, pulse, engine) { found += 1 }
+    }
+    return found
+  }
+
+  private func markStalled(_ worker: Worker.Pointer, _ pulse: UInt64, _ engine: Engine.Pointer) -> Bool {
+    // seq-cst: marked and counted before the pulse is read again; a worker that has finished its job moves the pulse
+    // and looks at its status before it sleeps.
+    engine.pointee.pool.update { $0.block() }
+    worker.pointee.status.store(Worker.Status.stalled, ordering: .sequentiallyConsistent)
+    if worker.pointee.progress.load(ordering: .sequentiallyConsistent) == pulse { return true }
+    worker.pointee.recover(engine.pointee)
+    return false
+  }
+}
+
+extension Engine {
+  /// Whether the monitor has something to watch.
+  var needsMonitor: Bool {
+    // seq-cst: see `Monitor.wake`.
+    pending.load(ordering: .sequentiallyConsistent) != 0 && pool.load(ordering: .sequentiallyConsistent).sleeping == 0
+  }
+
+  /// Reads the number of processors again, now and then.
+  func refreshTarget() {
+    // relaxed: the monitor's own counter; a setting.
+    let ticks = targetTicks.wrappingAdd(1, ordering: .relaxed).newValue
+    if ticks % 1024 == 0 { target.store(Topology.activeProcessors(), ordering: .relaxed) }
+  }
+}

@@ -1,0 +1,119 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import CPlatform
+import Synchronization
+
+/// The role of waiting for the kernel: at most one thread holds it, a worker that would sleep anyway, or the monitor
+/// while all workers are busy.
+///
+/// P1  Only the holder touches the backend, fires timers, and dispatches events.
+/// P2  The holder announces in `until` how long it will sleep, then looks at the timers once more; who adds a timer
+///     writes the timers' `earliest` first and looks at `until` afterwards. So a nearer deadline is never slept over.
+/// P3  While nobody holds the role, whoever ceases to search, and the monitor, look after the timers (`isMissed`).
+struct Poller: ~Copyable, @unchecked Sendable {  // the backend is the holder's alone (P1)
+  /// A: whether somebody holds the role.
+  private let held = Atomic<Bool>(false)
+  /// A: when the sleeping holder wakes up by itself, uptime; 0 while it is awake.
+  private let until = Atomic<UInt64>(0)
+  /// A: made by the first holder; nil before.
+  private let backend = Atomic<UnsafeMutableRawPointer?>(nil)
+  /// A, written by the holder: when it came back last, and whether that was soon after the time before.
+  private let lastReturn = Atomic<UInt64>(0)
+  private let busy = Atomic<Bool>(false)
+
+  /// Returns within this time of each other make the poller busy: then the monitor stays awake to stand in for it.
+  private static let busyInterval: UInt64 = 10_000_000
+
+  /// Whether events come so often that passing the role on each time costs more than the monitor's ticking.
+  var isBusy: Bool {
+    // relaxed: a hint.
+    busy.load(ordering: .relaxed)
+  }
+
+  /// The monitor has stood in for a while: whether the poller was busy until now.
+  func clearBusy() -> Bool {
+    // relaxed: a hint.
+    busy.exchange(false, ordering: .relaxed)
+  }
+
+  /// Whether there is something to wait for and nobody does.
+  func isMissed(_ timers: borrowing Timers) -> Bool {
+    // seq-cst: asked after the sleep protocol's own step, see Sleep.swift.
+    if timers.isEmpty { return false }
+    return !held.load(ordering: .sequentiallyConsistent)
+  }
+
+  /// Takes the role if it is free and there is something to wait for.
+  func enter(_ timers: borrowing Timers) -> Bool {
+    guard isMissed(timers) else { return false }
+    // pairs with: leave – publishes the backend's state
+    return held.compareExchange(expected: false, desired: true, ordering: .acquiringAndReleasing).exchanged
+  }
+
+  func leave() {
+    // pairs with: enter – publishes the backend's state
+    held.store(false, ordering: .sequentiallyConsistent)  // seq-cst: before the look at the timers by who lets go
+  }
+
+  /// Holder: waits for the next deadline, an event, or an interruption.
+  func wait(_ timers: borrowing Timers) {
+    let backend = readyBackend()
+    // seq-cst: P2.
+    until.store(max(1, backend.pointee.prepare(timers)), ordering: .sequentiallyConsistent)
+    let deadline = backend.pointee.prepare(timers)
+    backend.pointee.wait(for: deadline.nanoseconds(from: Clock.uptime.now()))
+    // relaxed: an adder that sees the old value interrupts once too often.
+    until.store(0, ordering: .relaxed)
+    noteReturn()
+  }
+
+  /// Holder: takes what has happened, without waiting.
+  func look(_ timers: borrowing Timers) {
+    let backend = readyBackend()
+    _ = backend.pointee.prepare(timers)
+    if backend.pointee.hasRegistrations { backend.pointee.wait(for: 0) }
+  }
+
+  /// Holder: hands the events of the last wait to their owners.
+  func dispatchEvents(in engine: borrowing Engine) {
+    // relaxed: the holder's own pointer.
+    guard let raw = backend.load(ordering: .relaxed) else { return }
+    raw.assumingMemoryBound(to: EpollPoller.self).pointee.dispatchEvents()
+  }
+
+  private func noteReturn() {
+    let now = Clock.uptime.now()
+    // relaxed: the holder's own notes.
+    busy.store(now &- lastReturn.load(ordering: .relaxed) < Self.busyInterval, ordering: .relaxed)
+    lastReturn.store(now, ordering: .relaxed)
+  }
+
+  /// A timer was added that is due sooner than all others: at `instant` on the uptime clock.
+  func timerAdded(dueAt instant: UInt64, in engine: borrowing Engine) {
+    // seq-cst: P2, and P3 for a role that is free.
+    if held.load(ordering: .sequentiallyConsistent) {
+      let sleepsUntil = until.load(ordering: .sequentiallyConsistent)
+      if sleepsUntil != 0, instant < sleepsUntil { interrupt() }
+    } else {
+      engine.wakeIfNeeded()
+    }
+  }
+
+  /// Ends the holder's wait.
+  func interrupt() {
+    // pairs with: readyBackend – publishes the backend
+    guard let raw = backend.load(ordering: .acquiring) else { return }
+    raw.assumingMemoryBound(to: EpollPoller.self).pointee.interrupt()
+  }
+
+  private func readyBackend() -> UnsafeMutablePointer<EpollPoller> {
+    // relaxed: the holder's own pointer.
+    if let raw = backend.load(ordering: .relaxed) { return raw.assumingMemoryBound(to: EpollPoller.self) }
+    // unsafe: lives as long as the engine.
+    let made = UnsafeMutablePointer<EpollPoller>.allocate(capacity: 1)
+    made.initialize(to: EpollPoller())
+    // pairs with: interrupt – publishes the backend
+    backend.store(UnsafeMutableRawPointer(made), ordering: .releasing)
+    return made
+  }
+}

@@ -1,0 +1,67 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import CPlatform
+import Synchronization
+
+/// Numbers that a program or its environment may choose.
+enum Settings {
+  static let defaultThreadBudget = 512
+
+  /// A: the most pool threads of the process, over all bands. 0 until first asked for.
+  private static let budget = Atomic<Int>(0)
+  /// A: nanoseconds after which the least urgent bands get a turn; 0 = never (strict order).
+  private static let starvation = Atomic<UInt64>(.max)
+
+  @inline(__always)
+  static var threadBudget: Int {
+    // relaxed: a number by itself.
+    let value = budget.load(ordering: .relaxed)
+    return value != 0 ? value : threadBudgetSlow()
+  }
+
+  @inline(never)
+  private static func threadBudgetSlow() -> Int {
+    let wanted = number(named: "GRANDCENTRAL_THREAD_BUDGET") ?? defaultThreadBudget
+    setThreadBudget(wanted)
+    // relaxed: a number by itself.
+    return budget.load(ordering: .relaxed)
+  }
+
+  static func setThreadBudget(_ value: Int) {
+    // relaxed: a number by itself.
+    budget.store(min(max(1, value), WorkerTable.capacity), ordering: .relaxed)
+  }
+
+  /// How long pending work of a less urgent band may be passed over; nil keeps the order strict.
+  static var starvationBound: UInt64? {
+    // relaxed: a number by itself.
+    var value = starvation.load(ordering: .relaxed)
+    if value == .max {
+      value = UInt64(max(0, number(named: "GRANDCENTRAL_STARVATION_MS") ?? 0)) &* 1_000_000
+      starvation.store(value, ordering: .relaxed)
+    }
+    return value == 0 ? nil : value
+  }
+
+  static func setStarvationBound(nanoseconds: UInt64) {
+    // relaxed: a number by itself.
+    starvation.store(nanoseconds, ordering: .relaxed)
+  }
+
+  /// Whether a short spin can pay: another processor may produce what is waited for.
+  static var maySpin: Bool {
+    guard let engine = Engine.existing else { return Topology.activeProcessors() > 1 }
+    // relaxed: a number by itself.
+    return engine.pointee.target.load(ordering: .relaxed) > 1
+  }
+
+  private static func number(named name: StaticString) -> Int? {
+    // unsafe: static strings end with a zero byte; so does what getenv returns.
+    name.withUTF8Buffer { buffer in
+      guard let text = gc_getenv(UnsafeRawPointer(buffer.baseAddress!).assumingMemoryBound(to: CChar.self)) else {
+        return nil
+      }
+      return Int(String(cString: text))
+    }
+  }
+}

@@ -1,0 +1,102 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+/// How many workers live, block, sleep and search: the word of the sleep protocol (see README.md beside this file).
+///
+/// | bits  | field     | counts                                                             |
+/// |-------|-----------|--------------------------------------------------------------------|
+/// | 0–15  | searching | workers looking for a job, those on their way out of sleep included |
+/// | 16–31 | sleeping  | workers in the idle list                                            |
+/// | 32–47 | blocked   | workers inside a job that waits, seen or guessed                    |
+/// | 48–63 | live      | all workers, those being started included                           |
+///
+/// P1  searching + sleeping + blocked ≤ live
+/// P2  sleeping is the length of the idle list; both change under the list's lock
+/// P3  whoever raises `searching` for another thread also starts or unparks it
+struct PoolState: StateWord, Equatable {
+  var rawValue: UInt64
+
+  init(rawValue: UInt64) { self.rawValue = rawValue }
+  init() { rawValue = 0 }
+
+  private static let searchingOne: UInt64 = 1
+  private static let sleepingOne: UInt64 = 1 << 16
+  private static let blockedOne: UInt64 = 1 << 32
+  private static let liveOne: UInt64 = 1 << 48
+
+  @inline(__always) var searching: Int { Int(rawValue & 0xFFFF) }
+  @inline(__always) var sleeping: Int { Int((rawValue &>> 16) & 0xFFFF) }
+  @inline(__always) var blocked: Int { Int((rawValue &>> 32) & 0xFFFF) }
+  @inline(__always) var live: Int { Int(rawValue &>> 48) }
+  /// Workers that use, or are about to use, a processor.
+  @inline(__always) var active: Int { live - blocked - sleeping }
+
+  /// What a submitter owes after it has published a job.
+  enum Wake: Equatable {
+    /// Somebody searches already and will find the job.
+    case nothing
+    /// Unpark the newest sleeper; it is counted as searching from now on.
+    case unpark
+    /// Start a thread; it is counted as live and searching from now on.
+    case spawn
+    /// Every processor has its worker: the monitor watches over them.
+    case watch
+    /// No thread may be added.
+    case exhausted
+  }
+
+  /// What `claimWake` would answer, without claiming.
+  @inline(__always)
+  func wake(target: Int, budget: Int) -> Wake {
+    if searching > 0 { return .nothing }
+    if active >= target { return .watch }
+    if sleeping > 0 { return .unpark }
+    return live < budget ? .spawn : .exhausted
+  }
+
+  mutating func claimWake(target: Int, budget: Int) -> Wake {
+    let wake = wake(target: target, budget: budget)
+    switch wake {
+    case .unpark: rawValue = rawValue &- Self.sleepingOne &+ Self.searchingOne
+    case .spawn: rawValue = rawValue &+ Self.liveOne &+ Self.searchingOne
+    case .nothing, .watch, .exhausted: break
+    }
+    return wake
+  }
+
+  /// The monitor adds workers although others search: as `claimWake`, without its first rule.
+  mutating func claimReinforcement(target: Int, budget: Int) -> Wake {
+    if active >= target { return .watch }
+    if sleeping > 0 {
+      rawValue = rawValue &- Self.sleepingOne &+ Self.searchingOne
+      return .unpark
+    }
+    if live >= budget { return .exhausted }
+    rawValue = rawValue &+ Self.liveOne &+ Self.searchingOne
+    return .spawn
+  }
+
+  mutating func startSearching() { rawValue &+= Self.searchingOne }
+  /// - Returns: whether this was the last searcher.
+  mutating func stopSearching() -> Bool {
+    rawValue &-= Self.searchingOne
+    return searching == 0
+  }
+
+  /// A searcher joins the idle list.
+  mutating func fallAsleep() { rawValue = rawValue &- Self.searchingOne &+ Self.sleepingOne }
+  /// A sleeper takes itself off the idle list.
+  mutating func wakeUp() { rawValue = rawValue &+ Self.searchingOne &- Self.sleepingOne }
+
+  mutating func block() { rawValue &+= Self.blockedOne }
+  mutating func unblock() { rawValue &-= Self.blockedOne }
+
+  /// A sleeper that has taken itself off the list ends, unless it is the last of those that could run anything.
+  mutating func retire() -> Bool {
+    if live - blocked <= 1 { return false }
+    rawValue = rawValue &- Self.liveOne &- Self.sleepingOne
+    return true
+  }
+
+  /// A thread could not be started.
+  mutating func spawnFailed() { rawValue = rawValue &- Self.liveOne &- Self.searchingOne }
+}

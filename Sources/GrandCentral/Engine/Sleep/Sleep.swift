@@ -1,0 +1,133 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import CPlatform
+import Synchronization
+
+// The sleep protocol; README.md beside this file has the argument, Verification/sleep.pml the model.
+//
+//   Submitter   S1 publish the job    S2 set the band's pending bit if it is clear    S3 look at the pool word
+//               S4 nobody searches and a processor is free: claim a wake, unpark or spawn
+//   Sleeper     W1 search every band; clear the pending bit of a band found empty, and look at it once more
+//               W2 join the idle list: searching − 1, sleeping + 1
+//               W3 look at the pending bits (and at timers that nobody waits for)
+//               W4 something there: leave the list and search; else park
+//   Finder      F1 searching − 1    F2 it was the last one and bits are set: claim a wake as in S4
+extension Engine {
+  // MARK: Waking
+
+  @inline(__always)
+  func wakeIfNeeded() {
+    // seq-cst: S3 must not pass S1 and S2; a sleeper's W2 and W3 are ordered the other way round.
+    let state = pool.load(ordering: .sequentiallyConsistent)
+    if state.searching > 0 { return }
+    wakeSlow(state)
+  }
+
+  @inline(never)
+  private func wakeSlow(_ seen: PoolState) {
+    // relaxed: both numbers are settings; a late view delays their effect by one submission.
+    let target = target.load(ordering: .relaxed)
+    let budget = Settings.threadBudget
+    switch seen.wake(target: target, budget: budget) {
+    case .nothing: return
+    case .watch: monitor.wake(self)
+    case .unpark, .spawn, .exhausted: claimAndWake(target: target, budget: budget)
+    }
+  }
+
+  private func claimAndWake(target: Int, budget: Int) {
+    idle.lock.lock()
+    let wake = pool.update { $0.claimWake(target: target, budget: budget) }
+    carryOut(wake)
+  }
+
+  /// The monitor's way of adding a worker: also while others search.
+  func reinforce(target: Int, budget: Int) -> PoolState.Wake {
+    idle.lock.lock()
+    let wake = pool.update { $0.claimReinforcement(target: target, budget: budget) }
+    carryOut(wake)
+    return wake
+  }
+
+  /// Called with the idle list locked; unlocks it.
+  private func carryOut(_ wake: PoolState.Wake) {
+    switch wake {
+    case .unpark:
+      guard let worker = idle.pop() else { Fault.bug("the pool word counts sleepers that the idle list lacks") }
+      idle.lock.unlock()
+      worker.pointee.unpark(in: self)
+    case .spawn:
+      idle.lock.unlock()
+      spawnWorker()
+    case .exhausted:
+      idle.lock.unlock()
+      reportExhaustion()
+    case .watch:
+      idle.lock.unlock()
+      monitor.wake(self)
+    case .nothing:
+      idle.lock.unlock()
+    }
+  }
+
+  // MARK: Searching
+
+  func startSearching() {
+    pool.update { $0.startSearching() }
+  }
+
+  /// F1, F2
+  func stopSearching() {
+    let last = pool.update { $0.stopSearching() }
+    // seq-cst: F2 must not pass F1: a submitter that saw us searching leaves its job to us.
+    if last, pending.load(ordering: .sequentiallyConsistent) != 0 || poller.isMissed(timers) { wakeIfNeeded() }
+  }
+
+  // MARK: Sleeping
+
+  /// W2: the calling searcher joins the idle list.
+  func joinIdle(_ worker: Worker.Pointer) {
+    idle.lock.lock()
+    idle.push(worker)
+    // A stall noted as the last job ended: the lock above has made the pulse visible, so it is noted by now or undone.
+    // relaxed: a hint, see `recover`.
+    if worker.pointee.status.load(ordering: .relaxed) != Worker.Status.running { worker.pointee.recover(self) }
+    pool.update { $0.fallAsleep() }
+    idle.lock.unlock()
+  }
+
+  /// W4: leaves the idle list as a searcher.
+  ///
+  /// If a waker was faster, its token is taken here: either way the caller is counted as searching afterwards.
+  func leaveIdle(_ worker: Worker.Pointer) {
+    idle.lock.lock()
+    if idle.contains(worker) {
+      idle.remove(worker)
+      pool.update { $0.wakeUp() }
+      idle.lock.unlock()
+    } else {
+      idle.lock.unlock()
+      _ = worker.pointee.parker.park()
+    }
+  }
+
+  /// Ends the calling sleeper if others remain that could run work.
+  ///
+  /// - Returns: whether the worker is off the books; otherwise it is still in the idle list, or has been woken.
+  func tryRetire(_ worker: Worker.Pointer) -> Bool {
+    idle.lock.lock()
+    defer { idle.lock.unlock() }
+    guard idle.contains(worker), pool.update({ $0.retire() }) else { return false }
+    idle.remove(worker)
+    return true
+  }
+}
+
+extension Worker {
+  /// Ends this worker's sleep, wherever it sleeps. The caller has taken it off the idle list.
+  func unpark(in engine: borrowing Engine) {
+    parker.unpark()
+    // seq-cst: pairs with the sleeper that sets `inPoll` and then looks for the token: one of the two sees the other.
+    if inPoll.load(ordering: .sequentiallyConsistent) { engine.poller.interrupt() }
+  }
+}

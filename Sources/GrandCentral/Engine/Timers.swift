@@ -1,0 +1,137 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import CPlatform
+import Synchronization
+
+/// The live timers: one wheel per clock, under one lock.
+///
+/// `earliest` is the instant on the uptime clock by which somebody must look again; the wall and continuous wheels
+/// have theirs, because those clocks may step or run on while the machine sleeps.
+struct Timers: ~Copyable, @unchecked Sendable {  // the wheels are guarded by `lock`
+  private let lock = Lock()
+  /// M(lock): indexed by `Clock.rawValue`.
+  private let wheels: UnsafeMutablePointer<TimerWheel>
+  /// A, written under the lock: what each wheel waits for; `UInt64.max` for nothing.
+  let earliest: UnsafeMutablePointer<Atomic<UInt64>>
+  /// A, written under the lock
+  private let live = Atomic<Int>(0)
+
+  private static let clocks = 3
+
+  init() {
+    // unsafe: both arrays live as long as the engine.
+    wheels = .allocate(capacity: Self.clocks)
+    earliest = .allocate(capacity: Self.clocks)
+    for index in 0..<Self.clocks {
+      (wheels + index).initialize(to: TimerWheel(now: Clock(rawValue: UInt8(index))!.now()))
+      (earliest + index).initialize(to: Atomic(.max))
+    }
+  }
+
+  var isEmpty: Bool {
+    // seq-cst: asked by a sleeper after it has joined the idle list; the adder counts first and looks at the sleepers
+    // afterwards.
+    live.load(ordering: .sequentiallyConsistent) == 0
+  }
+
+  func earliest(on clock: Clock) -> UInt64 {
+    // seq-cst: the poller announces how long it will sleep, then looks here; the adder writes here, then looks at the
+    // announcement.
+    earliest[Int(clock.rawValue)].load(ordering: .sequentiallyConsistent)
+  }
+
+  /// Starts a timer. The entry belongs to the wheel until it fires or `cancel` has returned true.
+  func add(_ entry: UnsafeMutablePointer<TimerEntry>, on clock: Clock, in engine: borrowing Engine) {
+    let index = Int(clock.rawValue)
+    lock.lock()
+    wheels[index].insert(entry)
+    // seq-cst: see `isEmpty`.
+    live.wrappingAdd(1, ordering: .sequentiallyConsistent)
+    let sooner = noteEarliest(index)
+    lock.unlock()
+    if sooner { engine.poller.timerAdded(dueAt: uptimeOfEarliest(on: clock), in: engine) }
+  }
+
+  /// When `clock`'s wheel must be looked at, as an instant of the uptime clock, if no clock steps until then.
+  func uptimeOfEarliest(on clock: Clock) -> UInt64 {
+    let instant = earliest(on: clock)
+    if clock == .uptime || instant == .max { return instant }
+    return Clock.uptime.now().addingSaturated(instant.nanoseconds(from: clock.now()))
+  }
+
+  /// Stops a timer.
+  ///
+  /// - Returns: false if it has fired, or is firing: then the entry is not the caller's.
+  func cancel(_ entry: UnsafeMutablePointer<TimerEntry>, on clock: Clock) -> Bool {
+    lock.lock()
+    defer { lock.unlock() }
+    guard entry.pointee.isPending else { return false }
+    wheels[Int(clock.rawValue)].remove(entry)
+    // relaxed: an emptied wheel lets a sleeper sleep longer, no more.
+    live.wrappingSubtract(1, ordering: .relaxed)
+    return true
+  }
+
+  /// Fires every timer that is due. The caller holds the poller's role.
+  ///
+  /// Due entries are unlinked under the lock and run outside of it: what they run may start and cancel timers.
+  func fireDue(in engine: borrowing Engine) {
+    for index in 0..<Self.clocks {
+      // relaxed: a hint; a timer added now brings its own wake-up.
+      let due = earliest[index].load(ordering: .relaxed)
+      if due == .max { continue }
+      let now = Clock(rawValue: UInt8(index))!.now()
+      if due <= now { fire(index, now) }
+    }
+  }
+
+  private func fire(_ index: Int, _ now: UInt64) {
+    var first: UnsafeMutablePointer<TimerEntry>?
+    var last: UnsafeMutablePointer<TimerEntry>?
+    var fired = 0
+    lock.lock()
+    wheels[index].advance(to: now) { entry in
+      entry.pointee.next = nil
+      if let last { last.pointee.next = entry } else { first = entry }
+      last = entry
+      fired += 1
+    }
+    // relaxed: as in `cancel`.
+    live.wrappingSubtract(fired, ordering: .relaxed)
+    _ = noteEarliest(index)
+    lock.unlock()
+    while let entry = first {
+      first = entry.pointee.next
+      entry.pointee.fire(UnsafeMutableRawPointer(entry))
+    }
+  }
+
+  /// The caller holds the lock.
+  ///
+  /// - Returns: whether somebody may have to look sooner than before.
+  private func noteEarliest(_ index: Int) -> Bool {
+    let next = wheels[index].nextDeadline ?? .max
+    // relaxed: written under the lock only.
+    let before = earliest[index].load(ordering: .relaxed)
+    if next == before { return false }
+    // seq-cst: see `earliest(on:)`.
+    earliest[index].store(next, ordering: .sequentiallyConsistent)
+    return next < before
+  }
+
+  func lockForFork() { lock.lock() }
+  func unlockAfterFork() { lock.unlock() }
+}
+
+extension UInt64 {
+  /// The nanoseconds from `now` to this instant; `max` stays "for ever".
+  func nanoseconds(from now: UInt64) -> UInt64 {
+    if self == .max { return .max }
+    return self > now ? self - now : 0
+  }
+
+  func addingSaturated(_ other: UInt64) -> UInt64 {
+    let (sum, overflow) = addingReportingOverflow(other)
+    return overflow ? .max : sum
+  }
+}

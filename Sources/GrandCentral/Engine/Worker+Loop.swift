@@ -1,0 +1,106 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import CPlatform
+import Synchronization
+
+// A worker's life: run what is found, search a little, sleep, and end when it has not been needed for long.
+extension Worker {
+  /// Rounds of the short spin before sleep, about 5 µs: a submitter within that time makes no system call.
+  private static var spinRounds: Int { 60 }
+  private static var pausesPerRound: Int { 4 }
+
+  /// The thread's body. It is counted as live and searching when it arrives here.
+  static let main: Thread.Body = { raw in
+    let worker = raw!.assumingMemoryBound(to: Worker.self)
+    worker.pointee.live(Engine.shared)
+  }
+
+  private func live(_ engine: Engine.Pointer) {
+    let record = gc_thread_self()
+    let me = engine.pointee.workers[index]
+    record.pointee.worker = UnsafeMutableRawPointer(me)
+    // relaxed: the monitor reads it to find the CPU clock; a late view skips one look.
+    thread.store(Thread.id, ordering: .relaxed)
+    Hooks.runStart()
+    var next = engine.pointee.searchOrSleep(me)
+    while let job = next {
+      start(job)
+      next = findWork(in: engine.pointee)
+      if next == nil {
+        engine.pointee.startSearching()
+        next = engine.pointee.searchOrSleep(me)
+      }
+    }
+    Hooks.runExit()
+    Magazine.flushThread()
+    // relaxed: see above.
+    thread.store(0, ordering: .relaxed)
+    record.pointee.worker = nil
+    engine.pointee.workers.give(me)
+  }
+
+  @inline(__always)
+  private func start(_ job: Job) {
+    // relaxed: the monitor's pulse, odd inside a job; only its change counts.
+    let pulse = progress.load(ordering: .relaxed)
+    progress.store(pulse &+ 1, ordering: .relaxed)
+    runningRank.store(job.band.rank, ordering: .relaxed)
+    job.run()
+    if gc_thread_self().pointee.worker == nil { Fork.parkForeignThread() }
+    // relaxed: see above; a stall noted this very moment is corrected before the next sleep.
+    progress.store(pulse &+ 2, ordering: .relaxed)
+    if status.load(ordering: .relaxed) != Status.running { recover(Engine.shared.pointee) }
+  }
+
+  /// The monitor had given this worker up; it is back.
+  @inline(never)
+  func recover(_ engine: borrowing Engine) {
+    // relaxed: who changes it from stalled also corrects the count; nothing else hangs on it.
+    if status.exchange(Status.running, ordering: .relaxed) == Status.stalled {
+      engine.pool.update { $0.unblock() }
+    }
+  }
+
+  static func spinPause() {
+    for _ in 0..<pausesPerRound { gc_pause() }
+  }
+
+  /// On one processor a spinning searcher only keeps the submitter from running.
+  static var searchRounds: Int { Settings.maySpin ? spinRounds : 1 }
+}
+
+extension Engine {
+  /// Counted as searching: comes back with a job, no longer counted; or with nil, retired and off the books.
+  @inline(never)
+  func searchOrSleep(_ worker: Worker.Pointer) -> Job? {
+    while true {
+      // A worker that comes back from a wait may find its place taken: it leaves the processors to the others.
+      // relaxed: both are hints; a wrong guess costs one search or one sleep.
+      let surplus = pool.load(ordering: .relaxed).active > target.load(ordering: .relaxed)
+      if let job = surplus ? worker.pointee.takeSlot() : search(worker) {
+        stopSearching()
+        return job
+      }
+      joinIdle(worker)
+      // seq-cst: W3 after W2, see Sleep.swift.
+      let missed = pending.load(ordering: .sequentiallyConsistent) != 0
+      if missed, !surplus {
+        leaveIdle(worker)
+        continue
+      }
+      // A surplus worker leaves the pending work to the active ones, and sees to it that somebody watches them.
+      if missed { wakeIfNeeded() }
+      if !sleep(worker) { return nil }
+    }
+  }
+
+  private func search(_ worker: Worker.Pointer) -> Job? {
+    for _ in 0..<Worker.searchRounds {
+      if let job = worker.pointee.findWork(in: self) { return job }
+      Worker.spinPause()
+    }
+    pollIfVacant()
+    if let job = worker.pointee.findWorkThoroughly(in: self) { return job }
+    return stealAgedSlot(worker)
+  }
+}

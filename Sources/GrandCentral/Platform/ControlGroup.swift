@@ -1,0 +1,174 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+/// How much processor time the control groups that the process is in allow it.
+///
+/// Everything is a function over the contents of files. Files are bytes, not strings: paths need not be UTF-8, and
+/// comparing strings would pull the Unicode tables into a library that has no other use for them.
+enum ControlGroup {
+  typealias Bytes = ArraySlice<UInt8>
+
+  /// The two interfaces of the kernel; they may be mounted side by side.
+  enum Version: Equatable, Sendable {
+    case one
+    case two
+  }
+
+  /// Where a hierarchy is mounted, and which of its groups is at the top there.
+  struct Mount: Equatable, Sendable {
+    let version: Version
+    let root: [UInt8]
+    let point: [UInt8]
+  }
+
+  /// The number of processors that the quotas allow, rounded up; nil without a quota.
+  ///
+  /// The group of the process and all its ancestors may have a quota each: the smallest counts.
+  /// - Parameters:
+  ///   - groups: `/proc/self/cgroup`
+  ///   - mounts: `/proc/self/mountinfo`
+  ///   - read: The contents of a file, or nil.
+  static func processors(groups: [UInt8], mounts: [UInt8], read: ([UInt8]) -> [UInt8]?) -> Int? {
+    var smallest: Int?
+    for mount in parseMounts(mounts) {
+      guard let group = group(of: mount.version, in: groups) else { continue }
+      for directory in directories(of: group, under: mount) {
+        guard let quota = quota(in: directory, mount.version, read) else { continue }
+        smallest = min(smallest ?? .max, quota)
+      }
+    }
+    return smallest
+  }
+
+  /// The path of the group of the process in the hierarchy that limits processor time.
+  ///
+  /// Lines are `number:controllers:path`; version 2 has number 0 and no controllers.
+  static func group(of version: Version, in groups: [UInt8]) -> [UInt8]? {
+    for line in groups.split(separator: newline) {
+      let fields = line.split(separator: colon, maxSplits: 2, omittingEmptySubsequences: false)
+      guard fields.count == 3 else { continue }
+      let matches =
+        switch version {
+        case .one: list(fields[1], contains: "cpu")
+        case .two: fields[0].elementsEqual("0".utf8) && fields[1].isEmpty
+        }
+      if matches { return Array(fields[2]) }
+    }
+    return nil
+  }
+
+  /// The mounts of version 2 and of the `cpu` controller of version 1.
+  ///
+  /// Lines are `id parent device root point options [optional ...] - type source super-options`.
+  static func parseMounts(_ mounts: [UInt8]) -> [Mount] {
+    var result = [Mount]()
+    for line in mounts.split(separator: newline) {
+      let fields = line.split(separator: space)
+      guard fields.count >= 9, let dash = fields[6...].firstIndex(where: { $0.elementsEqual("-".utf8) }) else {
+        continue
+      }
+      let tail = fields[(dash + 1)...]
+      guard let type = tail.first else { continue }
+      let version: Version
+      if type.elementsEqual("cgroup2".utf8) {
+        version = .two
+      } else if type.elementsEqual("cgroup".utf8), tail.count >= 3, list(tail[dash + 3], contains: "cpu") {
+        version = .one
+      } else {
+        continue
+      }
+      result.append(Mount(version: version, root: unescape(fields[3]), point: unescape(fields[4])))
+    }
+    return result
+  }
+
+  /// The directories of a group and of its ancestors, as far as the mount shows them.
+  static func directories(of group: [UInt8], under mount: Mount) -> [[UInt8]] {
+    let groupNames = group.split(separator: slash)
+    let rootNames = mount.root.split(separator: slash)
+    var names = ArraySlice<Bytes>()
+    // A group outside of what is mounted here is shown as such (`/../x`), or has another root: then all that can be
+    // read is the mount's own top.
+    let isInside = groupNames.starts(with: rootNames, by: { $0.elementsEqual($1) })
+    if isInside, !groupNames.contains(where: { $0.elementsEqual("..".utf8) }) {
+      names = groupNames[rootNames.count...]
+    }
+    var directory = mount.point
+    if directory.last == slash { directory.removeLast() }
+    var result = [directory]
+    for name in names {
+      directory.append(slash)
+      directory.append(contentsOf: name)
+      result.append(directory)
+    }
+    return result
+  }
+
+  private static func quota(in directory: [UInt8], _ version: Version, _ read: ([UInt8]) -> [UInt8]?) -> Int? {
+    switch version {
+    case .two:
+      guard let text = read(directory + "/cpu.max".utf8) else { return nil }
+      return parseQuota(text)
+    case .one:
+      guard let quota = read(directory + "/cpu.cfs_quota_us".utf8) else { return nil }
+      guard let period = read(directory + "/cpu.cfs_period_us".utf8) else { return nil }
+      return parseQuota(quota: quota, period: period)
+    }
+  }
+
+  /// Processors in the contents of `cpu.max`, "quota period" or "max period"; nil when there is no limit.
+  static func parseQuota(_ text: [UInt8]) -> Int? {
+    let fields = text.split(whereSeparator: { $0 == space || $0 == newline })
+    guard let quota = fields.first else { return nil }
+    // The kernel's default period, should it be left out.
+    return parseQuota(quota: Array(quota), period: fields.count > 1 ? Array(fields[1]) : Array("100000".utf8))
+  }
+
+  /// Processors in the contents of version 1's two files; a quota of -1 is no limit.
+  static func parseQuota(quota: [UInt8], period: [UInt8]) -> Int? {
+    guard let quota = number(quota), let period = number(period), quota > 0, period > 0 else { return nil }
+    return (quota - 1) / period + 1
+  }
+
+  /// A decimal number without a sign, perhaps before a line break; nil for anything else.
+  static func number(_ text: [UInt8]) -> Int? {
+    var digits = text[...]
+    while let last = digits.last, last == newline || last == space { digits.removeLast() }
+    guard !digits.isEmpty else { return nil }
+    var value = 0
+    for byte in digits {
+      guard byte >= 0x30, byte <= 0x39 else { return nil }
+      let (product, tooBig) = value.multipliedReportingOverflow(by: 10)
+      let (sum, carries) = product.addingReportingOverflow(Int(byte) - 0x30)
+      if tooBig || carries { return nil }
+      value = sum
+    }
+    return value
+  }
+
+  /// `mountinfo` writes space, tab, line break and backslash as a backslash and three octal digits.
+  private static func unescape(_ field: Bytes) -> [UInt8] {
+    var result = [UInt8]()
+    var rest = field
+    while let byte = rest.popFirst() {
+      let code = rest.prefix(3)
+      guard byte == backslash, code.count == 3, code.allSatisfy({ $0 >= 0x30 && $0 <= 0x37 }) else {
+        result.append(byte)
+        continue
+      }
+      result.append(code.reduce(0) { $0 &* 8 &+ ($1 &- 0x30) })
+      rest.removeFirst(3)
+    }
+    return result
+  }
+
+  private static func list(_ field: Bytes, contains name: String) -> Bool {
+    field.split(separator: comma).contains { $0.elementsEqual(name.utf8) }
+  }
+
+  private static let newline = UInt8(ascii: "\n")
+  private static let space = UInt8(ascii: " ")
+  private static let colon = UInt8(ascii: ":")
+  private static let comma = UInt8(ascii: ",")
+  private static let slash = UInt8(ascii: "/")
+  private static let backslash = UInt8(ascii: "\\")
+}

@@ -1,0 +1,48 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import CPlatform
+
+/// A descriptor that polls readable after `signal`, until it is drained.
+struct EventFD: ~Copyable, Sendable {
+  let descriptor: FileDescriptor
+
+  /// Nil when the process or the system has no descriptor left.
+  init?() {
+    guard let descriptor = FileDescriptor(result: gc_eventfd()) else { return nil }
+    self.descriptor = descriptor
+  }
+
+  /// Makes the descriptor readable. Any thread; does not block, signals add up.
+  borrowing func signal() {
+    var one: UInt64 = 1
+    // A full counter (EAGAIN) is readable already, which is all that is promised.
+    _ = withUnsafeBytes(of: &one) { descriptor.write($0) }
+  }
+
+  /// Makes the descriptor unreadable.
+  /// - Returns: how often it was signalled since it was last drained.
+  @discardableResult
+  borrowing func drain() -> UInt64 {
+    switch descriptor.readCounter() {
+    case .success(let count): count
+    case .failure: 0
+    }
+  }
+
+  /// Gives up the descriptor: it lives as long as the process, known by its number.
+  consuming func release() -> Int32 { descriptor.take() }
+
+  /// `signal()` for a descriptor that was released.
+  static func signal(_ number: Int32) {
+    var one: UInt64 = 1
+    // unsafe: the buffer is the variable, valid for the call.
+    _ = withUnsafeBytes(of: &one) { gc_write(number, $0.baseAddress, $0.count) }
+  }
+
+  /// `drain()` for a descriptor that was released.
+  static func drain(_ number: Int32) {
+    var counter: UInt64 = 0
+    // unsafe: the buffer is the variable, valid for the call.
+    _ = withUnsafeMutableBytes(of: &counter) { gc_read(number, $0.baseAddress, $0.count) }
+  }
+}

@@ -1,0 +1,53 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import CPlatform
+
+/// How the library speaks when something is wrong.
+///
+/// Every message is one line, handed to the kernel in one `write`, so that lines of several threads do not mix. It is
+/// the same in debug and release builds: `precondition` and `assert` lose their text with `-O`, this does not.
+enum Fault {
+  /// Stops the process because the program used the library in a way that cannot work.
+  ///
+  /// The message says what was called, on which queue, why that is wrong and what to do instead:
+  ///
+  ///     Fault.misuse(.groupLeaveWithoutEnter, "DispatchGroup.leave without a matching enter. Balance the calls.")
+  @inline(never)
+  static func misuse(_ id: FaultID, _ message: @autoclosure () -> String) -> Never {
+    say("GrandCentral misuse [" + id.description + "]: " + message())
+    gc_abort()
+  }
+
+  /// Stops the process because an invariant of the library itself does not hold.
+  @inline(never)
+  static func bug(_ message: @autoclosure () -> String) -> Never {
+    say("GrandCentral bug: " + message())
+    gc_abort()
+  }
+
+  /// Writes one line to standard error and goes on.
+  @inline(never)
+  static func report(_ message: @autoclosure () -> String) {
+    say("GrandCentral: " + message())
+  }
+
+  /// Folds line breaks, which a label may contain, into spaces: a fault is one line.
+  private static func say(_ text: String) {
+    var bytes = [UInt8]()
+    bytes.reserveCapacity(text.utf8.count + 1)
+    for byte in text.utf8 {
+      bytes.append(byte == 0x0A || byte == 0x0D ? 0x20 : byte)
+    }
+    bytes.append(0x0A)
+    // unsafe: the buffer is valid inside the closure; each write stays within it.
+    bytes.withUnsafeBytes { buffer in
+      guard let start = buffer.baseAddress else { return }
+      var written = 0
+      while written < buffer.count {
+        let count = gc_write(2, start + written, buffer.count - written)
+        if count <= 0 { return }
+        written += count
+      }
+    }
+  }
+}

@@ -1,0 +1,98 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+/// The stable name of one kind of misuse, printed as `GC0007`.
+///
+/// An id is never reused and never changes its meaning. `Documentation/Faults.md` tells the same as the comments here
+/// at greater length; an exit test proves each one.
+struct FaultID: RawRepresentable, Equatable, Sendable {
+  let rawValue: UInt16
+
+  init(rawValue: UInt16) {
+    self.rawValue = rawValue
+  }
+
+  /// `GC` and four decimal digits.
+  var description: String {
+    let digits = String(rawValue)
+    return "GC" + String(repeating: "0", count: max(0, 4 - digits.utf8.count)) + digits
+  }
+}
+
+extension FaultID {
+  /// An object was resumed more often than it was suspended. Balance every `resume` with a `suspend`.
+  static let resumeWithoutSuspend = FaultID(rawValue: 1)
+
+  /// The last reference to a suspended object went away: its pending work could never run. Resume it first.
+  static let releasedWhileSuspended = FaultID(rawValue: 2)
+
+  /// The last reference to an object that was never activated went away. Activate it first.
+  static let releasedWhileInactive = FaultID(rawValue: 3)
+
+  /// A group was left more often than it was entered. Balance every `leave` with an `enter`.
+  static let groupLeaveWithoutEnter = FaultID(rawValue: 4)
+
+  /// The last reference to a group went away between `enter` and `leave`. Keep it until it has been left.
+  static let groupReleasedWhileEntered = FaultID(rawValue: 5)
+
+  /// The last reference to a semaphore went away while its value was below its start value: somebody still holds a
+  /// count of it, or waits. Signal as often as was waited, or start at 0.
+  static let semaphoreReleasedInUse = FaultID(rawValue: 6)
+
+  /// `sync` onto a queue that the caller already holds waits for itself. Use `async`, or call the code directly.
+  static let syncWouldDeadlock = FaultID(rawValue: 7)
+
+  /// A semaphore was made with a negative value. Start at 0 or above.
+  static let semaphoreNegativeValue = FaultID(rawValue: 8)
+
+  /// A target would make the chain of target queues a circle, which never reaches a root. Target another queue.
+  static let targetCycle = FaultID(rawValue: 9)
+
+  /// The target of a global queue, the main queue or another immutable object was to be changed. Target a queue of
+  /// one's own instead.
+  static let setTargetOnActiveRoot = FaultID(rawValue: 10)
+
+  /// `dispatchPrecondition(.onQueue)` did not hold. Submit the code to that queue.
+  static let preconditionOnQueue = FaultID(rawValue: 11)
+
+  /// `dispatchPrecondition(.onQueueAsBarrier)` did not hold. Submit the code with the barrier flag.
+  static let preconditionOnQueueAsBarrier = FaultID(rawValue: 12)
+
+  /// `dispatchPrecondition(.notOnQueue)` did not hold. Leave the queue first.
+  static let preconditionNotOnQueue = FaultID(rawValue: 13)
+
+  /// `dispatchMain` was called on a thread other than the main one. Call it from the main thread.
+  static let dispatchMainOffMainThread = FaultID(rawValue: 14)
+
+  /// A relative priority outside -15...0 was given. Use a value within.
+  static let qosRelativePriorityOutOfRange = FaultID(rawValue: 15)
+
+  /// `concurrentPerform` was asked for a negative number of iterations. Ask for 0 or more.
+  static let negativeIterations = FaultID(rawValue: 16)
+
+  /// A work item waits for itself to finish. Use `notify`, or wait elsewhere.
+  static let workItemWaitOnSelf = FaultID(rawValue: 17)
+
+  /// A barrier was awaited by code that runs as a reader of the same queue. Submit the barrier with `async`.
+  static let barrierSyncFromReader = FaultID(rawValue: 18)
+
+  /// A group was entered more often than it can count. Leave it, or enter it once for several items.
+  static let groupEnterOverflow = FaultID(rawValue: 19)
+
+  /// The main queue was drained on a thread other than the main one. Drain it from the main thread's loop.
+  static let mainQueueDrainOffMainThread = FaultID(rawValue: 20)
+
+  /// Reserved: a work item was submitted again while it was waited for. Nothing raises it.
+  static let workItemResubmittedWhileWaiting = FaultID(rawValue: 21)
+
+  /// A workloop was given a target that it cannot have. Target a global queue.
+  static let invalidTargetForWorkloop = FaultID(rawValue: 22)
+
+  /// The body of a `once` called the same `once` again. Split it in two.
+  static let onceReentered = FaultID(rawValue: 23)
+
+  /// Reserved: the target of a queue was changed after its activation. Nothing raises it.
+  static let activeQueueRetargetForbidden = FaultID(rawValue: 24)
+
+  /// The size of the thread pool was set to something outside 1...1024. Use a value within.
+  static let poolOverrideOutOfRange = FaultID(rawValue: 25)
+}

@@ -1,0 +1,114 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import CPlatform
+import Synchronization
+
+/// Threads of the operating system: starting them, and what the running one can ask about itself.
+enum Thread {
+  typealias Body = @convention(c) (UnsafeMutableRawPointer?) -> Void
+
+  /// A (`A`tomic): the main thread's id once somebody has asked, else 0.
+  private static let mainID = Atomic<UInt32>(0)
+
+  /// Starts a detached thread that runs `body(argument)`.
+  ///
+  /// Signals that the program handles stay blocked in it; those that a fault in the body raises do not.
+  /// - Parameters:
+  ///   - name: At most 15 bytes are kept, the kernel's limit.
+  ///   - stackSize: Bytes; 0 takes the system's default.
+  /// - Returns: nil, or why there is no thread.
+  static func spawn(
+    name: String, stackSize: Int = 0, body: @escaping Body, argument: UnsafeMutableRawPointer?
+  ) -> Errno? {
+    // unsafe: the record belongs to the new thread once it has started, and to this function before.
+    let record = gc_malloc(MemoryLayout<StartRecord>.size)!.bindMemory(to: StartRecord.self, capacity: 1)
+    record.initialize(to: StartRecord(body: body, argument: argument, name: ThreadName(name)))
+    let entry: Body = { raw in
+      let record = raw!.assumingMemoryBound(to: StartRecord.self)
+      let start = record.move()
+      gc_free(raw)
+      start.name.apply()
+      start.body(start.argument)
+    }
+    let result = gc_thread_start(entry, record, stackSize)
+    if result == 0 { return nil }
+    record.deinitialize(count: 1)
+    gc_free(record)
+    return Errno(code: -result)
+  }
+
+  /// Names the calling thread, as debuggers and `top` show it. At most 15 bytes are kept.
+  static func setName(_ name: String) {
+    ThreadName(name).apply()
+  }
+
+  /// Runs `hook` when the calling thread ends. One hook a thread: a second call replaces the first one's.
+  @discardableResult
+  static func atExit(_ hook: @escaping @convention(c) () -> Void) -> Errno? {
+    let result = gc_thread_at_exit(hook)
+    return result == 0 ? nil : Errno(code: -result)
+  }
+
+  /// The kernel's id of the calling thread, never 0. One load after the first call.
+  @inline(__always)
+  static var id: UInt32 { gc_thread_id() }
+
+  /// Whether the calling thread is the process's first one.
+  @inline(__always)
+  static var isMain: Bool {
+    // relaxed: the value is the same whoever finds it out, and 0 only leads to asking.
+    let main = mainID.load(ordering: .relaxed)
+    return main == 0 ? isMainSlow() : main == id
+  }
+
+  @inline(never)
+  private static func isMainSlow() -> Bool {
+    let main = gc_thread_is_main()
+    if main {
+      // relaxed: see above.
+      mainID.store(id, ordering: .relaxed)
+    }
+    return main
+  }
+
+  /// Forgets what the parent process knew about the calling thread. The child of a fork calls it first.
+  static func resetAfterFork() {
+    gc_thread_self().pointee.tid = 0
+    // relaxed: the child has one thread.
+    mainID.store(0, ordering: .relaxed)
+  }
+
+  /// Tells the processor that this is a spin loop.
+  @inline(__always)
+  static func pause() { gc_pause() }
+
+  /// Lets another runnable thread have the processor.
+  static func yield() { gc_sched_yield() }
+
+  /// Sleeps in the kernel: for back-off in cold paths, never to synchronise.
+  static func sleep(nanoseconds: UInt64) { gc_nanosleep(nanoseconds) }
+}
+
+/// What a new thread needs before it can run its body.
+private struct StartRecord {
+  let body: Thread.Body
+  let argument: UnsafeMutableRawPointer?
+  let name: ThreadName
+}
+
+/// Fifteen bytes and a zero: a name that can be handed over without an allocation.
+private struct ThreadName {
+  private var bytes: (UInt64, UInt64) = (0, 0)
+
+  init(_ name: String) {
+    withUnsafeMutableBytes(of: &bytes) { buffer in
+      for (index, byte) in name.utf8.prefix(15).enumerated() { buffer[index] = byte }
+    }
+  }
+
+  func apply() {
+    withUnsafeBytes(of: bytes) { buffer in
+      gc_thread_set_name(buffer.baseAddress!.assumingMemoryBound(to: CChar.self))
+    }
+  }
+}

@@ -1,0 +1,92 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+
+/// A value type that fits into one word: the state of something, with its transitions as `mutating` functions.
+protocol StateWord {
+  init(rawValue: UInt64)
+  var rawValue: UInt64 { get }
+}
+
+/// A state word that threads share, and the only compare-and-exchange loop of the library.
+///
+/// A transition is a pure function of the state: it may run several times for one `update`, and what the last run
+/// returned is what the caller got, and now owes.
+///
+///     let debt = state.update { $0.enqueue() }
+///
+/// Every update writes, even if the transition left the word as it was: an update is a point in the word's order, and
+/// what came before it is published with it. `attempt` is for transitions that may decline, which then cost a load.
+struct AtomicState<State: StateWord>: ~Copyable, Sendable {
+  /// A
+  private let word: Atomic<UInt64>
+
+  @inline(__always)
+  init(_ initial: State) { word = Atomic(initial.rawValue) }
+
+  // MARK: Loads
+
+  /// The state, and all that was published with it.
+  @inline(__always)
+  borrowing func load() -> State {
+    // pairs with: every publishing update – publishes what the updater wrote before
+    State(rawValue: word.load(ordering: .acquiring))
+  }
+
+  /// The state as a hint, or in a protocol that says at the call why it may be; see `AtomicLoadOrdering`.
+  @inline(__always)
+  @_semantics("atomics.requires_constant_orderings")
+  @_transparent
+  borrowing func load(ordering: AtomicLoadOrdering) -> State {
+    State(rawValue: word.load(ordering: ordering))
+  }
+
+  // MARK: Updates
+
+  /// Carries out `transition` as one step; acquires what earlier updaters published, publishes what this one wrote.
+  @inline(__always)
+  @discardableResult
+  borrowing func update<R>(_ transition: (inout State) -> R) -> R {
+    // relaxed: the first look is verified by the exchange.
+    var seen = word.load(ordering: .relaxed)
+    while true {
+      var next = State(rawValue: seen)
+      let result = transition(&next)
+      // relaxed: a failed exchange is followed by another one.
+      // pairs with: the word's other updates, `load()` – publishes what each updater wrote before
+      let (exchanged, found) = word.weakCompareExchange(
+        expected: seen, desired: next.rawValue, successOrdering: .acquiringAndReleasing, failureOrdering: .relaxed)
+      if exchanged { return result }
+      seen = found
+    }
+  }
+
+  /// As `update`, for a transition that declines by returning nil: then nothing is written.
+  ///
+  /// Declining acquires what the update that led to the declined state published.
+  @inline(__always)
+  borrowing func attempt<R>(_ transition: (inout State) -> R?) -> R? {
+    // pairs with: every publishing update – publishes what the updater wrote before
+    var seen = word.load(ordering: .acquiring)
+    while true {
+      var next = State(rawValue: seen)
+      guard let result = transition(&next) else { return nil }
+      // pairs with: the word's other updates, `load()` – publishes what each updater wrote before
+      let (exchanged, found) = word.weakCompareExchange(
+        expected: seen, desired: next.rawValue, successOrdering: .acquiringAndReleasing, failureOrdering: .acquiring)
+      if exchanged { return result }
+      seen = found
+    }
+  }
+
+  /// Sets the word if it still is `expected`: the fast path of a transition that knows where it starts from.
+  @inline(__always)
+  borrowing func exchange(_ expected: State, for next: State) -> Bool {
+    // relaxed: a failed exchange reads nothing, the slow path looks again.
+    // pairs with: the word's other updates, `load()` – publishes what each updater wrote before
+    word.compareExchange(
+      expected: expected.rawValue, desired: next.rawValue, successOrdering: .acquiringAndReleasing,
+      failureOrdering: .relaxed
+    ).exchanged
+  }
+}

@@ -1,0 +1,288 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import CPlatform
+import Synchronization
+
+// A FIFO queue that any number of threads put into and take from: linearizable, unbounded, without locks.
+//
+//   headSegment                              tailSegment
+//      │                                        │
+//      ▼                                        ▼
+//   [c c c v v v … v] ─next─► [v v … v] ─next─► [v v v · · … ·]       c consumed   v value   · empty
+//          ▲ headIndex                                 ▲ tailIndex
+//
+//   | word        | means                                                      | letter |
+//   |-------------|------------------------------------------------------------|--------|
+//   | tailIndex   | the next enqueue's ticket                                  | A      |
+//   | headIndex   | the next dequeue's ticket                                  | A      |
+//   | knownTail   | some value that tailIndex had: spares takers its line      | A      |
+//   | tailSegment | where the tail's tickets have their slots; headSegment too | A      |
+//   | spare       | one emptied segment, to be used again                      | A      |
+//   | limbo       | retired segments with slots that are still being read      | A      |
+//
+// A ticket is 64 bits: its low six bits are the slot's place in a segment, so it tells a segment apart as well, and
+// never comes back. Place 63 has no slot: an index stands there while the thread that took place 62 moves it on.
+//
+// F1  headIndex ≤ tailIndex. The queue holds the values of the tickets in between; order of tickets is its order.
+// F2  A ticket belongs to the one thread whose exchange moved the index past it, and with it one side of one slot.
+// F3  While an index stands at a place with a slot, its segment word belongs to it: segment words change only while
+//     the index stands at place 63. So an exchange that succeeds proves that the segment read before it was right, and
+//     a thread whose exchange fails never touches the segment it had read. Nobody reads freed memory.
+// F4  A slot goes empty → value → consumed. Whoever took the segment's last ticket retires it; a retired segment all of
+//     whose slots are consumed is nobody's any more, and is emptied and used again or freed.
+//
+// enqueue  1  ticket := tailIndex; at 63: wait      2  at 62: have the next segment ready    3  tailIndex +1
+//          4  at 62: tailSegment := next, tailIndex +1, link it    5  slot := value
+// dequeue  1  ticket := headIndex; at 63: wait      2  headIndex = tailIndex: empty          3  headIndex +1
+//          4  at 62: wait for the link, headSegment := next, headIndex +1
+//          5  wait for the slot's value (its enqueuer is between steps 3 and 5)   6  slot := consumed
+//          7  at 62: retire the segment
+//
+// Linearization: an enqueue at its step 3; a dequeue at its step 3, or, if it finds nothing, at the load of tailIndex:
+// headIndex was read before and both only grow, so at that moment they were equal.
+// Without contention: one exchange and one store each. A thread that is stopped between taking a ticket and using it
+// makes whoever takes the ticket's other side wait, no one else; only at place 62, once in 63, all of its side.
+//
+// Rejected: hazard pointers or epochs (a fence per operation, and garbage); a counter of readers per segment (an atomic
+// update more per dequeue; looking at 63 slots costs that once per segment); fetch-and-add tickets (a ticket past the
+// end of a segment has no slot, and giving it up is not linearizable).
+struct FIFOQueue: ~Copyable, @unchecked Sendable {  // all words are atomic; slots follow F2 and F4
+  typealias Value = UnsafeMutableRawPointer
+
+  private let headIndex = Atomic<UInt64>(0)
+  private let knownTail = Atomic<UInt64>(0)
+  private let headSegment: Atomic<UnsafeMutableRawPointer>
+  private let gapBehindHead = CacheLine.Gap()
+  private let tailIndex = Atomic<UInt64>(0)
+  private let tailSegment: Atomic<UnsafeMutableRawPointer>
+  private let gapBehindTail = CacheLine.Gap()
+  private let spare = Atomic<UnsafeMutableRawPointer?>(nil)
+  private let limbo = Atomic<UnsafeMutableRawPointer?>(nil)
+  private let gapBehindAll = CacheLine.Gap()
+
+  init() {
+    let first = Segment.make().raw
+    headSegment = Atomic(first)
+    tailSegment = Atomic(first)
+  }
+
+  /// Nobody else knows the queue any more. Values left in it are forgotten.
+  deinit {
+    // relaxed: one thread is left, and whatever made it the last one has ordered the others.
+    Segment.freeChain(headSegment.load(ordering: .relaxed))
+    Segment.freeChain(spare.load(ordering: .relaxed))
+    Segment.freeChain(limbo.load(ordering: .relaxed))
+  }
+
+  // MARK: Putting in
+
+  /// Appends `value`. Any thread.
+  @inline(__always)
+  borrowing func enqueue(_ value: Value) {
+    // relaxed: verified by the exchange (F3).
+    let ticket = tailIndex.load(ordering: .relaxed)
+    if Segment.place(ticket) < Segment.lastPlace {
+      // pairs with: enqueueLast – publishes the segment, already seen with the index
+      let segment = Segment(raw: tailSegment.load(ordering: .acquiring))
+      if moveTail(from: ticket) {
+        segment.write(value, at: Segment.place(ticket))
+        return
+      }
+    }
+    enqueueSlow(value)
+  }
+
+  /// Takes the ticket `ticket` if it is the next one.
+  @inline(__always)
+  private borrowing func moveTail(from ticket: UInt64) -> Bool {
+    // seq-cst: an enqueuer takes a ticket and then looks for sleepers; a consumer becomes a sleeper and then looks
+    // here. If the looks could pass the ticket, each would miss the other.
+    tailIndex.weakCompareExchange(
+      expected: ticket, desired: ticket &+ 1, ordering: .sequentiallyConsistent
+    ).exchanged
+  }
+
+  @inline(never)
+  private borrowing func enqueueSlow(_ value: Value) {
+    var backoff = Backoff()
+    while true {
+      // pairs with: enqueueLast – publishes the segment that the index stands in
+      let ticket = tailIndex.load(ordering: .acquiring)
+      let place = Segment.place(ticket)
+      if place == Segment.places {
+        backoff.wait()
+      } else if place == Segment.lastPlace {
+        if enqueueLast(value, ticket) { return }
+      } else {
+        // pairs with: enqueueLast – publishes the segment, already seen with the index
+        let segment = Segment(raw: tailSegment.load(ordering: .acquiring))
+        if moveTail(from: ticket) {
+          segment.write(value, at: place)
+          return
+        }
+      }
+    }
+  }
+
+  /// Takes the last ticket of a segment and makes the next segment the tail.
+  private borrowing func enqueueLast(_ value: Value, _ ticket: UInt64) -> Bool {
+    let next = takeSpare()
+    // pairs with: enqueueLast – publishes the segment, already seen with the index
+    let segment = Segment(raw: tailSegment.load(ordering: .acquiring))
+    guard moveTail(from: ticket) else {
+      giveSpare(next)
+      return false
+    }
+    // pairs with: enqueue, enqueueSlow, findNext – publishes the empty segment
+    tailSegment.store(next.raw, ordering: .releasing)
+    tailIndex.store(ticket &+ 2, ordering: .releasing)
+    segment.next.pointee.store(next.raw, ordering: .releasing)
+
+    segment.write(value, at: Segment.lastPlace)
+    return true
+  }
+
+  // MARK: Taking out
+
+  /// Removes and returns the oldest value, or nil if the queue is empty. Any thread.
+  @inline(__always)
+  borrowing func dequeue() -> Value? {
+    // pairs with: dequeueLast – publishes the segment that the index stands in
+    let ticket = headIndex.load(ordering: .acquiring)
+    let place = Segment.place(ticket)
+    if place < Segment.lastPlace {
+      if !mayHold(ticket) { return nil }
+      // pairs with: dequeueLast – publishes the segment, already seen with the index
+      let segment = Segment(raw: headSegment.load(ordering: .acquiring))
+      if moveHead(from: ticket) { return segment.read(at: place) }
+    }
+    return dequeueSlow()
+  }
+
+  /// Whether the ticket at the head has been given out at the tail.
+  @inline(__always)
+  private borrowing func mayHold(_ ticket: UInt64) -> Bool {
+    // relaxed: any value that the tail ever had proves as much.
+    ticket < knownTail.load(ordering: .relaxed) || mayHoldSlow(ticket)
+  }
+
+  @inline(__always)
+  private borrowing func mayHoldSlow(_ ticket: UInt64) -> Bool {
+    // seq-cst: see moveTail.
+    let tail = tailIndex.load(ordering: .sequentiallyConsistent)
+    // relaxed: see mayHold; of two threads that write it, the one with the older value may win.
+    if ticket < tail { knownTail.store(tail, ordering: .relaxed) }
+    return ticket < tail
+  }
+
+  @inline(__always)
+  private borrowing func moveHead(from ticket: UInt64) -> Bool {
+    // relaxed: a ticket is a number; the slot and the segment words publish what is behind it.
+    headIndex.weakCompareExchange(expected: ticket, desired: ticket &+ 1, ordering: .relaxed).exchanged
+  }
+
+  @inline(never)
+  private borrowing func dequeueSlow() -> Value? {
+    var backoff = Backoff()
+    while true {
+      // pairs with: dequeueLast – publishes the segment that the index stands in
+      let ticket = headIndex.load(ordering: .acquiring)
+      let place = Segment.place(ticket)
+      if place == Segment.places {
+        backoff.wait()
+        continue
+      }
+      if !mayHold(ticket) { return nil }
+      // pairs with: dequeueLast – publishes the segment, already seen with the index
+      let segment = Segment(raw: headSegment.load(ordering: .acquiring))
+      if !moveHead(from: ticket) { continue }
+      return place == Segment.lastPlace ? dequeueLast(segment, ticket) : segment.read(at: place)
+    }
+  }
+
+  /// The caller has taken the segment's last ticket.
+  private borrowing func dequeueLast(_ segment: Segment, _ ticket: UInt64) -> Value {
+    let next = segment.findNext()
+    // pairs with: dequeue, dequeueSlow – publishes the segment, which findNext has acquired
+    headSegment.store(next.raw, ordering: .releasing)
+    headIndex.store(ticket &+ 2, ordering: .releasing)
+
+    let value = segment.read(at: Segment.lastPlace)
+    retire(segment)
+    return value
+  }
+
+  // MARK: Looking
+
+  /// Whether the queue held nothing at some moment during the call; false while an enqueue is half done.
+  @inline(__always)
+  var isEmpty: Bool {
+    // pairs with: dequeueLast – publishes the index; head before tail, so that equal means empty at the second load
+    let head = headIndex.load(ordering: .acquiring)
+    // seq-cst: see moveTail.
+    let tail = tailIndex.load(ordering: .sequentiallyConsistent)
+    return Segment.position(head) >= Segment.position(tail)
+  }
+
+  /// How many values there were at about the time of the call.
+  var count: Int {
+    // relaxed: an estimate.
+    let head = headIndex.load(ordering: .relaxed)
+    let tail = tailIndex.load(ordering: .relaxed)
+    return max(0, Int(Segment.position(tail)) - Int(Segment.position(head)))
+  }
+
+  // MARK: Segments
+
+  private borrowing func takeSpare() -> Segment {
+    // pairs with: giveSpare – publishes the emptied slots
+    guard let raw = spare.exchange(nil, ordering: .acquiring) else { return Segment.make() }
+    return Segment(raw: raw)
+  }
+
+  private borrowing func giveSpare(_ segment: Segment) {
+    // relaxed: a failed exchange reads nothing.
+    // pairs with: takeSpare – publishes the emptied slots
+    let (kept, _) = spare.compareExchange(
+      expected: nil, desired: segment.raw, successOrdering: .releasing, failureOrdering: .relaxed)
+    if !kept { gc_free(segment.raw) }
+  }
+
+  /// Uses the segment again, and those of limbo, or sends them (back) there.
+  private borrowing func retire(_ segment: Segment) {
+    // pairs with: postpone – publishes the segments' links; the common case is nil, without an exchange
+    var waiting = limbo.load(ordering: .acquiring) == nil ? nil : limbo.exchange(nil, ordering: .acquiring)
+    recycle(segment)
+    while let raw = waiting {
+      // relaxed: the chain is this thread's since the exchange.
+      waiting = Segment(raw: raw).next.pointee.load(ordering: .relaxed)
+      recycle(Segment(raw: raw))
+    }
+  }
+
+  private borrowing func recycle(_ segment: Segment) {
+    if segment.isConsumed {
+      segment.clear()
+      giveSpare(segment)
+    } else {
+      postpone(segment)
+    }
+  }
+
+  /// A reader of the segment was stopped on its way from ticket to slot: somebody who retires a later one looks again.
+  @inline(never)
+  private borrowing func postpone(_ segment: Segment) {
+    // relaxed: verified by the exchange.
+    var first = limbo.load(ordering: .relaxed)
+    while true {
+      // relaxed: published by the exchange. The link is free for this: who took the last ticket has followed it.
+      segment.next.pointee.store(first, ordering: .relaxed)
+      // relaxed: a failed exchange is followed by another one.
+      // pairs with: retire – publishes the link
+      let (done, found) = limbo.weakCompareExchange(
+        expected: first, desired: segment.raw, successOrdering: .releasing, failureOrdering: .relaxed)
+      if done { return }
+      first = found
+    }
+  }
+}

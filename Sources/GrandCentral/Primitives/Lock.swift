@@ -1,0 +1,104 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import CPlatform
+import Synchronization
+
+// A mutual exclusion lock of one word, for the cold paths.
+//
+//   | word      | means                                                      |
+//   |-----------|------------------------------------------------------------|
+//   | free      | nobody holds it                                            |
+//   | held      | somebody holds it, nobody sleeps for it                    |
+//   | contended | somebody holds it, and there may be sleepers on the futex  |
+//
+// L1  Whoever changes the word from `free` holds the lock; only the holder makes it `free`.
+// L2  While a thread sleeps on the futex the word is `contended`, or a wake-up is under way.
+// L3  After the exchange in `unlock` the lock's memory is not touched: the next holder may have destroyed it. The
+//     wake-up goes by address alone and, if that memory serves something else by then, is one more spurious wake-up.
+//
+// lock     1  free → held; done                         unlock   1  word → free
+//          2  spin while `held`, take it when `free`             2  it was `contended`: wake one
+//          3  word → contended; it was `free`: done
+//          4  sleep while `contended`; go to 3
+//
+// A thread that has slept takes the lock as `contended`, for it cannot know whether others still sleep: at worst the
+// next unlock wakes nobody. Not fair, on purpose: handing the lock over would cost a context switch each time.
+//
+// Rejected: a ticket lock (one sleeping ticket holder stops everybody), a lock with priority inheritance (needs the
+// kernel for each contended operation; nothing is run while one of our locks is held).
+struct Lock: ~Copyable, Sendable {
+  /// A
+  private let word = Atomic<UInt32>(State.free)
+
+  private enum State {
+    static let free: UInt32 = 0
+    static let held: UInt32 = 1
+    static let contended: UInt32 = 2
+  }
+
+  private static let spins = 100
+
+  @inline(__always)
+  init() {}
+
+  @inline(__always)
+  borrowing func lock() {
+    if !tryLock() { lockSlow() }
+  }
+
+  /// Takes the lock if it is free.
+  @inline(__always)
+  borrowing func tryLock() -> Bool {
+    // relaxed: a failed attempt reads nothing that the lock guards.
+    // pairs with: unlock – publishes what the lock guards
+    word.compareExchange(
+      expected: State.free, desired: State.held, successOrdering: .acquiring, failureOrdering: .relaxed
+    ).exchanged
+  }
+
+  @inline(__always)
+  borrowing func unlock() {
+    let address = self.address
+    // pairs with: tryLock, lockSlow – publishes what the lock guards
+    if word.exchange(State.free, ordering: .releasing) == State.contended { Self.wakeSlow(address) }
+  }
+
+  @inline(__always)
+  borrowing func withLock<R: ~Copyable>(_ body: () -> R) -> R {
+    lock()
+    defer { unlock() }
+    return body()
+  }
+
+  @inline(never)
+  private borrowing func lockSlow() {
+    if spin() { return }
+    let address = self.address
+    // pairs with: unlock – publishes what the lock guards
+    while word.exchange(State.contended, ordering: .acquiring) != State.free {
+      _ = Futex.wait(address, while: State.contended)
+    }
+  }
+
+  /// Spins for a holder that is about to leave; sleepers mean that spinning is not worth it.
+  private borrowing func spin() -> Bool {
+    guard Backoff.maySpin else { return false }
+    for _ in 0..<Self.spins {
+      // relaxed: a hint, `tryLock` decides.
+      let seen = word.load(ordering: .relaxed)
+      if seen == State.free, tryLock() { return true }
+      if seen == State.contended { return false }
+      gc_pause()
+    }
+    return false
+  }
+
+  @inline(never)
+  private static func wakeSlow(_ address: UnsafeRawPointer) {
+    Futex.wake(address)
+  }
+
+  /// unsafe: an atomic stays where it is as long as its owner lives.
+  @inline(__always)
+  private var address: UnsafeRawPointer { withUnsafePointer(to: word) { UnsafeRawPointer($0) } }
+}

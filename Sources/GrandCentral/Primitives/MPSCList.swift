@@ -1,0 +1,126 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import CPlatform
+import Synchronization
+
+// An intrusive FIFO list: many threads push, one at a time pops.
+//
+//   head ─► n1 ─► n2 ─► n3 ◄─ tail        A node is raw memory; its first word is the link to the next newer one.
+//
+//   | word | written by                                               | letter |
+//   |------|----------------------------------------------------------|--------|
+//   | tail | pushers, by exchange; the consumer, when the list empties| A      |
+//   | head | the pusher of a first node; the consumer                 | A      |
+//   | link | the pusher of the next node, once                        | A      |
+//
+// M1  tail = nil exactly if no node has been pushed that is not popped.
+// M2  Order of the exchanges on `tail` is the list's order.
+// M3  From its exchange to its store of head or link a push is *half done*: what it and later pushers brought is there
+//     but cannot be reached. The consumer waits for it, which takes the pusher two instructions.
+// M4  After `pop` has returned, nobody but the consumer knows the popped node: a pusher knows a node only while it is
+//     `tail`, or until it has linked its successor, and pop has waited for that.
+//
+// push     1  link := nil      2  previous := exchange(tail, node)
+//          3  previous = nil: head := node, and the caller announces the list; else previous.link := node
+// pop      1  next := link of head; next ≠ nil: head := next, done
+//          2  head := nil      3  tail: node → nil; it worked: the list is empty, done
+//          4  a pusher came in between: wait for link (M3), head := it
+// Step 2 comes before step 3: after step 3 a first pusher may set head at any time, and step 2 must not erase that.
+//
+// "One at a time pops" is the drain lock's business; its hand-over also orders one consumer's `head` for the next.
+//
+// Rejected: a stub node that never leaves (one node more for each of a million queues, and an exchange when it cycles);
+// a stack reversed by the consumer (order of arrival is lost to whoever wants to look at the first node only).
+struct MPSCList: ~Copyable, @unchecked Sendable {  // both words are atomic; the nodes behind them follow M1–M4
+  private typealias Link = Atomic<UnsafeMutableRawPointer?>
+
+  /// A
+  private let newest = Link(nil)
+  /// A
+  private let oldest = Link(nil)
+
+  @inline(__always)
+  init() {}
+
+  /// Appends `node`. Any thread.
+  ///
+  /// - Returns: whether the list was empty. Then it is this caller who tells a consumer, after this has returned.
+  @inline(__always)
+  borrowing func push(_ node: UnsafeMutableRawPointer) -> Bool {
+    // relaxed: the exchange below publishes it.
+    Self.link(node).pointee.store(nil, ordering: .relaxed)
+    // pairs with: push, pop – publishes the node's empty link to the next pusher, takes over that of the previous node
+    let previous = newest.exchange(node, ordering: .acquiringAndReleasing)
+    if let previous {
+      // unsafe: M4, the previous node stays until it is linked.
+      // pairs with: pop – publishes the node's contents
+      Self.link(previous).pointee.store(node, ordering: .releasing)
+      return false
+    }
+    // pairs with: head – publishes the node's contents
+    oldest.store(node, ordering: .releasing)
+    return true
+  }
+
+  /// Whether everything that was pushed before has been popped. Any thread.
+  @inline(__always)
+  var tailIsNil: Bool {
+    // relaxed: says where pushes stand; whoever acts on it takes the drain lock, which orders the rest.
+    newest.load(ordering: .relaxed) == nil
+  }
+
+  /// The oldest node, or nil if there is none or its push is half done. Consumer.
+  @inline(__always)
+  borrowing func head() -> UnsafeMutableRawPointer? {
+    // pairs with: push – publishes the first node's contents
+    oldest.load(ordering: .acquiring)
+  }
+
+  /// Removes `head`, the oldest node. Consumer.
+  ///
+  /// Blocking: while a push is half done (M3).
+  /// - Returns: the node that is now the oldest, or nil if the list is empty.
+  @inline(__always)
+  borrowing func pop(_ head: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer? {
+    // pairs with: push – publishes the next node's contents
+    guard let next = Self.link(head).pointee.load(ordering: .acquiring) else { return popLast(head) }
+    // relaxed: only consumers read it now, and their lock orders them.
+    oldest.store(next, ordering: .relaxed)
+    return next
+  }
+
+  @inline(__always)
+  private borrowing func popLast(_ head: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer? {
+    // relaxed: published by the exchange below to the pusher that will overwrite it.
+    oldest.store(nil, ordering: .relaxed)
+    // relaxed: a failed exchange reads nothing; the link does.
+    // pairs with: push – publishes the empty head to the next first pusher
+    let (emptied, _) = newest.compareExchange(
+      expected: head, desired: nil, successOrdering: .releasing, failureOrdering: .relaxed)
+    return emptied ? nil : popOvertakenSlow(head)
+  }
+
+  @inline(never)
+  private borrowing func popOvertakenSlow(_ head: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer {
+    let next = Self.successorSlow(of: head)
+    // relaxed: only consumers read it now, and their lock orders them.
+    oldest.store(next, ordering: .relaxed)
+    return next
+  }
+
+  /// The node after `node`, whose push has begun.
+  private static func successorSlow(of node: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer {
+    var backoff = Backoff()
+    while true {
+      // pairs with: push – publishes the next node's contents
+      if let next = link(node).pointee.load(ordering: .acquiring) { return next }
+      backoff.wait()
+    }
+  }
+
+  /// unsafe: the first word of a node is its link, for as long as the list knows the node.
+  @inline(__always)
+  private static func link(_ node: UnsafeMutableRawPointer) -> UnsafeMutablePointer<Link> {
+    node.assumingMemoryBound(to: Link.self)
+  }
+}

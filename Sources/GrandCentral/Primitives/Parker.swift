@@ -1,0 +1,118 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import CPlatform
+import Synchronization
+
+// Where one thread waits for one token that any other thread may leave.
+//
+//   | word   | means                                            |
+//   |--------|--------------------------------------------------|
+//   | empty  | no token, nobody sleeps                          |
+//   | token  | the next `park` returns at once                  |
+//   | parked | the owner sleeps on the futex, or is about to    |
+//
+// K1  One thread parks; any thread unparks. Tokens do not add up: two unparks before a park are one.
+// K2  `park` returns true exactly if it took a token, and then sees all that the unparker wrote before.
+// K3  The exchange is the unparker's last touch of the parker's memory: the parked thread may see the token, return and
+//     pop the stack frame that holds the parker. The wake-up goes by address alone.
+// K4  A park that gives up takes its `parked` mark back first: an unparker that comes later finds `empty`.
+//
+// park     1  token → empty: done          unpark   1  word → token
+//          2  empty → parked                        2  it was `parked`: wake one
+//          3  sleep while `parked`
+//          4  token → empty: done; deadline passed: parked → empty, else go to 3
+//
+// Rejected: the thread's own pthread condition (two words, a mutex, and a destroy that waits for the last signaller).
+struct Parker: ~Copyable, Sendable {
+  /// A
+  private let word = Atomic<UInt32>(State.empty)
+
+  private enum State {
+    static let empty: UInt32 = 0
+    static let token: UInt32 = 1
+    static let parked: UInt32 = 2
+  }
+
+  @inline(__always)
+  init() {}
+
+  /// Waits for a token. Only ever called by one thread at a time.
+  ///
+  /// Blocking: until a token is there or the deadline has passed.
+  /// - Parameter spin: How many times to look, a pause between, before the thread sleeps. 0 on a machine with one
+  ///   processor, whatever is asked for.
+  /// - Returns: false when the deadline passed without a token.
+  @inline(__always)
+  borrowing func park(until deadline: Deadline? = nil, spin: Int = 0) -> Bool {
+    tryConsume() || parkSlow(deadline, spin)
+  }
+
+  /// Takes the token if there is one.
+  @inline(__always)
+  borrowing func tryConsume() -> Bool {
+    // seq-cst: a sleeper raises a flag and then looks here, its waker leaves a token and then looks at the flag; were
+    // the two looks to pass the two writes, both would find nothing. The acquire takes over what the unparker wrote.
+    if word.load(ordering: .sequentiallyConsistent) != State.token { return false }
+    return word.exchange(State.empty, ordering: .sequentiallyConsistent) == State.token
+  }
+
+  /// Leaves a token and wakes the parked thread, if there is one. Any thread.
+  @inline(__always)
+  borrowing func unpark() {
+    // unsafe: K3, the address is taken before the exchange and used as a number afterwards.
+    let address = self.address
+    // seq-cst: see `tryConsume`; the release publishes what the unparker wrote before.
+    if word.exchange(State.token, ordering: .sequentiallyConsistent) == State.parked { Self.wakeSlow(address) }
+  }
+
+  /// Spins for a token, without ever sleeping. Comes back at once where spinning cannot pay.
+  @inline(__always)
+  borrowing func waitBriefly(spins: Int) -> Bool {
+    if tryConsume() { return true }
+    guard Backoff.maySpin else { return false }
+    for _ in 0..<spins {
+      gc_pause()
+      if tryConsume() { return true }
+    }
+    return false
+  }
+
+  @inline(never)
+  private borrowing func parkSlow(_ deadline: Deadline?, _ spin: Int) -> Bool {
+    if spin > 0, Backoff.maySpin {
+      for _ in 0..<spin {
+        gc_pause()
+        if tryConsume() { return true }
+      }
+    }
+    // relaxed: marking takes nothing over.
+    // pairs with: unpark – publishes what the unparker wrote: the exchange fails only because of a token
+    let (marked, _) = word.compareExchange(
+      expected: State.empty, desired: State.parked, successOrdering: .relaxed, failureOrdering: .acquiring)
+    if !marked { return tryConsume() }
+    return sleep(deadline)
+  }
+
+  private borrowing func sleep(_ deadline: Deadline?) -> Bool {
+    let address = self.address
+    while true {
+      let inTime = Futex.wait(address, while: State.parked, until: deadline)
+      if tryConsume() { return true }
+      if inTime { continue }
+      // relaxed: withdrawing takes nothing over.
+      // pairs with: unpark – publishes what the unparker wrote: the exchange fails only because of a token
+      let (withdrawn, _) = word.compareExchange(
+        expected: State.parked, desired: State.empty, successOrdering: .relaxed, failureOrdering: .acquiring)
+      return withdrawn ? false : tryConsume()
+    }
+  }
+
+  @inline(never)
+  private static func wakeSlow(_ address: UnsafeRawPointer) {
+    Futex.wake(address)
+  }
+
+  /// unsafe: an atomic stays where it is as long as its owner lives.
+  @inline(__always)
+  private var address: UnsafeRawPointer { withUnsafePointer(to: word) { UnsafeRawPointer($0) } }
+}

@@ -1,0 +1,68 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+/// A thread that waits, on that thread's own stack.
+///
+///     var waiter = Waiter()
+///     withUnsafeMutablePointer(to: &waiter) { waiter in
+///       lock.lock(); list.append(waiter); lock.unlock()
+///       if !waiter.pointee.parker.park(until: deadline) { … remove it under the lock, or take the token that came … }
+///     }
+///
+/// Whoever has removed a waiter from its list owes it exactly one `unpark`, and must not touch it afterwards: its
+/// thread has returned by then.
+struct Waiter: ~Copyable {
+  /// A
+  let parker = Parker()
+  /// M(list)
+  fileprivate(set) var next: UnsafeMutablePointer<Waiter>?
+  /// M(list)
+  fileprivate(set) var previous: UnsafeMutablePointer<Waiter>?
+  /// M(list)
+  fileprivate(set) var isListed = false
+  /// The user's.
+  var word: UInt64 = 0
+
+  @inline(__always)
+  init(word: UInt64 = 0) { self.word = word }
+}
+
+/// Waiters in order of arrival. All calls under one lock, the user's.
+///
+/// A waiter that gives up looks at `isListed` under the lock: if it is false somebody has chosen it, and its token is
+/// there or comes at once.
+struct WaiterList: ~Copyable {
+  /// M(user's lock), both
+  private var first: UnsafeMutablePointer<Waiter>?
+  private var last: UnsafeMutablePointer<Waiter>?
+
+  init() {}
+
+  var isEmpty: Bool { first == nil }
+
+  /// unsafe: the waiter lives until it has been removed.
+  mutating func append(_ waiter: UnsafeMutablePointer<Waiter>) {
+    waiter.pointee.isListed = true
+    waiter.pointee.next = nil
+    waiter.pointee.previous = last
+    if let last { last.pointee.next = waiter } else { first = waiter }
+    last = waiter
+  }
+
+  /// Removes the one that has waited longest.
+  mutating func popFirst() -> UnsafeMutablePointer<Waiter>? {
+    guard let waiter = first else { return nil }
+    remove(waiter)
+    return waiter
+  }
+
+  /// Removes a waiter that is in this list.
+  mutating func remove(_ waiter: UnsafeMutablePointer<Waiter>) {
+    let next = waiter.pointee.next
+    let previous = waiter.pointee.previous
+    if let previous { previous.pointee.next = next } else { first = next }
+    if let next { next.pointee.previous = previous } else { last = previous }
+    waiter.pointee.next = nil
+    waiter.pointee.previous = nil
+    waiter.pointee.isListed = false
+  }
+}

@@ -1,0 +1,41 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import Synchronization
+
+/// The signal that asked the tool to stop; 0 for none.
+private let receivedSignal = Atomic<Int32>(0)  // A
+
+/// Ctrl-C, or a request to terminate: remembered by the handler, looked at between two chunks of a file.
+enum Interrupt {
+  /// Whether the work is to stop.
+  static var isRequested: Bool { received != nil }
+
+  /// The signal that came.
+  static var received: Int32? {
+    // relaxed: a flag that is polled; nothing else is published with it.
+    let signal = receivedSignal.load(ordering: .relaxed)
+    return signal == 0 ? nil : signal
+  }
+
+  /// Begins to listen. The second signal of a kind kills, should the work be stuck in a read. A signal that the caller
+  /// chose to ignore stays ignored.
+  static func install() {
+    for signal in [SIGINT, SIGTERM] {
+      var action = sigaction()
+      guard sigaction(signal, nil, &action) == 0, !isIgnored(action) else { continue }
+      action = sigaction()
+      // The handler does nothing but store to an atomic, the one thing that is safe at any instant.
+      action.__sigaction_handler.sa_handler = { signal in
+        // relaxed: as in `received`.
+        receivedSignal.store(signal, ordering: .relaxed)
+      }
+      action.sa_flags = SA_RESTART | CInt(bitPattern: UInt32(SA_RESETHAND))
+      sigaction(signal, &action, nil)
+    }
+  }
+
+  private static func isIgnored(_ action: sigaction) -> Bool {
+    unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
+  }
+}

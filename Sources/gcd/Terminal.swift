@@ -1,0 +1,40 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import IndexKit
+
+/// Where the tool writes.
+enum Terminal {
+  enum Stream: Int32 {
+    case output = 1
+    case error = 2
+  }
+
+  static func isTerminal(_ stream: Stream) -> Bool { isatty(stream.rawValue) == 1 }
+
+  /// What the stream can show.
+  static func style(of stream: Stream) -> Style {
+    Style(isTerminal: isTerminal(stream), columns: columns(of: stream)) { name in
+      getenv(name).map { String(cString: $0) }
+    }
+  }
+
+  /// Writes all of `text`; false if that fails.
+  @discardableResult
+  static func write(_ text: String, to stream: Stream) -> Bool {
+    var rest = Array(text.utf8)[...]
+    while !rest.isEmpty {
+      let count = rest.withUnsafeBytes { Glibc.write(stream.rawValue, $0.baseAddress, $0.count) }
+      if count < 0, errno == EINTR { continue }
+      if count <= 0 { return false }
+      rest = rest.dropFirst(count)
+    }
+    return true
+  }
+
+  private static func columns(of stream: Stream) -> Int? {
+    var size = winsize()
+    guard ioctl(stream.rawValue, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return nil }
+    return Int(size.ws_col)
+  }
+}

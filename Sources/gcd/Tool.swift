@@ -1,0 +1,13 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+
+/// The command-line tool.
+@main
+struct Tool: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "gcd",
+    abstract: "Grand Central Dispatch at work.",
+    subcommands: [IndexCommand.self]
+  )
+}

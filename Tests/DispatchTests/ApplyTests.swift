@@ -1,0 +1,149 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import ContractSupport
+import GrandCentral
+import Synchronization
+import Testing
+
+@Suite("concurrentPerform")
+struct ApplyTests {
+  /// How often each index was seen.
+  private final class Tally: Sendable {
+    private let counts: Guarded<[Int]>
+    init(_ count: Int) { counts = Guarded(Array(repeating: 0, count: count)) }
+    func note(_ index: Int) { counts.with { $0[index] += 1 } }
+    var isOnceEach: Bool { counts.with { $0.allSatisfy { $0 == 1 } } }
+  }
+
+  @Test("Q16: each index is given exactly once, and all are done on return", arguments: [1, 2, 3, 7, 64, 1_000, 65_537])
+  func eachIndexOnce(count: Int) {
+    let tally = Tally(count)
+    DispatchQueue.concurrentPerform(iterations: count) { tally.note($0) }
+    #expect(tally.isOnceEach)
+  }
+
+  @Test("Q16: no iterations is no work")
+  func zeroIterations() {
+    let calls = Counter()
+    DispatchQueue.concurrentPerform(iterations: 0) { _ in calls.add() }
+    #expect(calls.value == 0)
+  }
+
+  @Test("Q16: plain writes of the body are seen after the return")
+  func publishes() {
+    let values = Unprotected([Int](repeating: 0, count: 0))
+    let storage = UnsafeMutableBufferPointer<Int>.allocate(capacity: 10_000)
+    defer { storage.deallocate() }
+    storage.initialize(repeating: 0)
+    let view = Unprotected(storage)
+    for round in 1...20 {
+      DispatchQueue.concurrentPerform(iterations: storage.count) { view.value[$0] += round }
+    }
+    values.value = Array(storage)
+    #expect(values.value.allSatisfy { $0 == 210 })
+  }
+
+  @Test("Q16: more threads than active processors never take part")
+  func boundedByProcessors() {
+    let threads = Guarded<Set<Int32>>([])
+    DispatchQueue.concurrentPerform(iterations: 2_000) { _ in
+      let thread = Kernel.threadID
+      threads.with { _ = $0.insert(thread) }
+    }
+    #expect(threads.with { $0.count } <= Kernel.usableProcessors)
+  }
+
+  @Test("Q16: the caller takes part when nobody else can")
+  func callerTakesPart() {
+    let tally = Tally(10)
+    let caller = Kernel.threadID
+    let strangers = Counter()
+    DispatchQueue(label: "serial").apply(iterations: 10) { index in
+      tally.note(index)
+      if Kernel.threadID != caller { strangers.add() }
+    }
+    #expect(tally.isOnceEach)
+    #expect(strangers.value == 0)
+  }
+
+  @Test("Q16: on a serial queue it is a loop on that queue, in order")
+  func loopOnSerialQueue() {
+    let queue = DispatchQueue(label: "serial")
+    let recorder = Recorder<Int>()
+    queue.async { recorder.note(-1) }
+    queue.apply(iterations: 100) { index in
+      dispatchPrecondition(condition: .onQueue(queue))
+      recorder.note(index)
+    }
+    #expect(recorder.values == Array(-1..<100))
+  }
+
+  @Test("Q16: on a concurrent queue it waits for an earlier barrier, and a later one for it")
+  func applyOnConcurrentQueue() {
+    let queue = DispatchQueue(label: "concurrent", attributes: .concurrent)
+    let (before, inside, early) = (Counter(), Counter(), Counter())
+    for round in 1...50 {
+      queue.async(flags: .barrier) { before.add() }
+      queue.apply(iterations: 20) { _ in
+        if before.value != round { early.add() }
+        inside.add()
+      }
+      #expect(inside.value == round * 20)
+    }
+    #expect(early.value == 0)
+  }
+
+  @Test("Q16: it nests")
+  func nests() {
+    let sum = Counter()
+    DispatchQueue.concurrentPerform(iterations: 8) { _ in
+      DispatchQueue.concurrentPerform(iterations: 8) { _ in
+        DispatchQueue.concurrentPerform(iterations: 8) { _ in sum.add() }
+      }
+    }
+    #expect(sum.value == 512)
+  }
+
+  @Test("Q16: it works from inside items of any queue")
+  func fromAnyQueue() {
+    let queues = [
+      DispatchQueue(label: "serial"), DispatchQueue(label: "concurrent", attributes: .concurrent),
+      DispatchQueue.global(), DispatchQueue.global(qos: .background),
+    ]
+    let (sum, done) = (Counter(), Latch(queues.count))
+    for queue in queues {
+      queue.async {
+        DispatchQueue.concurrentPerform(iterations: 1_000) { _ in sum.add() }
+        done.open()
+      }
+    }
+    #expect(done.wait())
+    #expect(sum.value == 4_000)
+  }
+
+  @Test("Q16: many callers at once each get all their iterations")
+  func manyCallers() {
+    let sum = Counter()
+    PlainThread.concurrently(6) { _ in
+      for _ in 0..<50 { DispatchQueue.concurrentPerform(iterations: 97) { _ in sum.add() } }
+    }
+    #expect(sum.value == 6 * 50 * 97)
+  }
+
+  @Test("Q16: unequal iterations are shared out")
+  func unequalIterations() {
+    let tally = Tally(64)
+    DispatchQueue.concurrentPerform(iterations: 64) { index in
+      if index == 0 { _ = eventually(seconds: 0.05) { false } }
+      tally.note(index)
+    }
+    #expect(tally.isOnceEach)
+  }
+
+  @Test("Q16: a count beyond 2^31 is not cut off")
+  func hugeCount() {
+    let result = Probe.run("apply-huge")
+    #expect(result.ended, "\(result)")
+    #expect(result.number("calls") == 100_000, "\(result)")
+  }
+}

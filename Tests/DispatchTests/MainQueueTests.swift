@@ -1,0 +1,66 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import ContractSupport
+import Testing
+
+/// The main thread of the test process belongs to the test runner, so each test runs a program of its own.
+@Suite("The main queue")
+struct MainQueueTests {
+  @Test("Q15: under dispatchMain every item of the main queue runs on the main thread")
+  func drainsOnTheMainThread() {
+    let result = Probe.run("main-drains")
+    #expect(result.ended, "\(result)")
+    #expect(result.number("async") == 1, "\(result)")
+    #expect(result.number("after") == 1, "\(result)")
+    #expect(result.number("group") == 1, "\(result)")
+  }
+
+  @Test("Q8: sync and asyncAndWait onto the main queue run the item on the main thread")
+  func syncRunsOnTheMainThread() {
+    let result = Probe.run("main-sync")
+    #expect(result.ended, "\(result)")
+    for key in ["sync", "asyncAndWait", "targetingSync", "targetingAsync", "targetingAsyncAndWait"] {
+      #expect(result.number(key) == 1, "\(key): \(result)")
+    }
+  }
+
+  @Test("Q15: the main queue is serial and keeps the order of each submitter")
+  func isSerial() {
+    let result = Probe.run("main-serial")
+    #expect(result.ended, "\(result)")
+    #expect(result.number("items") == 3_000, "\(result)")
+    #expect(result.number("peak") == 1, "\(result)")
+    #expect(result.number("ordered") == 1, "\(result)")
+  }
+
+  @Test("Q14: before dispatchMain the current queue on the main thread is the main queue")
+  func currentQueue() {
+    let result = Probe.run("main-current")
+    #expect(result.ended, "\(result)")
+    #expect(result.number("current") == 1, "\(result)")
+    #expect(result.number("inItem") == 1, "\(result)")
+  }
+
+  @Test("Q15: another loop drives the main queue with a descriptor and a drain call")
+  func foreignLoop() {
+    let result = Probe.run("main-loop")
+    #expect(result.ended, "\(result)")
+    #expect(result.number("idleAtFirst") == 1, "\(result)")
+    #expect(result.number("items") == 100, "\(result)")
+    #expect(result.number("onMain") == 100, "\(result)")
+    #expect(result.number("idleAtLast") == 1, "\(result)")
+  }
+
+  @Test("Q15: drain runs what was pending and leaves what its items add for the next turn or this one, never losing it")
+  func drainKeepsNewWork() {
+    let result = Probe.run("main-loop-nested")
+    #expect(result.ended, "\(result)")
+    #expect(result.numbers("order") == [0, 1, 2], "\(result)")
+  }
+
+  @Test("O5: suspending the main queue holds its items back until it is resumed, harmlessly")
+  func suspension() {
+    let result = Probe.run("main-suspend")
+    #expect(result.ended, "\(result)")
+  }
+}

@@ -1,0 +1,84 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import ContractSupport
+import GrandCentral
+import Testing
+
+/// The other half, preconditions that do not hold, is among the fault tests.
+@Suite("dispatchPrecondition passes")
+struct PreconditionTests {
+  private let queue = DispatchQueue(label: "checked")
+
+  @Test("Q13: on the queue, sync, asyncAndWait and async")
+  func onQueue() {
+    queue.sync { dispatchPrecondition(condition: .onQueue(queue)) }
+    queue.asyncAndWait { dispatchPrecondition(condition: .onQueue(queue)) }
+    let done = Latch()
+    queue.async { [queue] in
+      dispatchPrecondition(condition: .onQueue(queue))
+      done.open()
+    }
+    #expect(done.wait())
+  }
+
+  @Test("Q13: on every queue of the target chain")
+  func onTheChain() {
+    let top = DispatchQueue(label: "top", target: DispatchQueue(label: "middle", target: queue))
+    top.sync { dispatchPrecondition(condition: .onQueue(queue)) }
+    let done = Latch()
+    top.async { [queue] in
+      dispatchPrecondition(condition: .onQueue(top))
+      dispatchPrecondition(condition: .onQueue(queue))
+      done.open()
+    }
+    #expect(done.wait())
+  }
+
+  @Test("Q13: on the outer queue inside a nested sync")
+  func onTheOuterQueue() {
+    let inner = DispatchQueue(label: "inner")
+    queue.sync {
+      inner.sync {
+        dispatchPrecondition(condition: .onQueue(queue))
+        dispatchPrecondition(condition: .onQueue(inner))
+      }
+      dispatchPrecondition(condition: .notOnQueue(inner))
+    }
+  }
+
+  @Test("Q13: not on the queue, outside of it and on another one")
+  func notOnQueue() {
+    let (other, above) = (DispatchQueue(label: "other"), DispatchQueue(label: "above", target: queue))
+    dispatchPrecondition(condition: .notOnQueue(queue))
+    dispatchPrecondition(condition: .notOnQueue(.main))
+    other.sync { dispatchPrecondition(condition: .notOnQueue(queue)) }
+    queue.sync { dispatchPrecondition(condition: .notOnQueue(above)) }
+  }
+
+  @Test("Q13: as a barrier, on a serial queue always and on a concurrent one in a barrier")
+  func asBarrier() {
+    queue.sync { dispatchPrecondition(condition: .onQueueAsBarrier(queue)) }
+    let concurrent = DispatchQueue(label: "concurrent", attributes: .concurrent)
+    concurrent.sync(flags: .barrier) { dispatchPrecondition(condition: .onQueueAsBarrier(concurrent)) }
+    concurrent.asyncAndWait(flags: .barrier) { dispatchPrecondition(condition: .onQueueAsBarrier(concurrent)) }
+    let done = Latch(2)
+    for flags: DispatchWorkItemFlags in [[], .barrier] {
+      concurrent.async(flags: flags) {
+        dispatchPrecondition(condition: flags.isEmpty ? .onQueue(concurrent) : .onQueueAsBarrier(concurrent))
+        done.open()
+      }
+    }
+    #expect(done.wait())
+  }
+
+  @Test("Q13: on a global queue")
+  func onGlobal() {
+    let done = Latch()
+    DispatchQueue.global(qos: .utility).async {
+      dispatchPrecondition(condition: .onQueue(.global(qos: .utility)))
+      dispatchPrecondition(condition: .notOnQueue(.global(qos: .userInitiated)))
+      done.open()
+    }
+    #expect(done.wait())
+  }
+}

@@ -1,0 +1,65 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import ContractSupport
+import Testing
+
+/// Order between bands shows when there is one worker, so each test runs a program with a pool of one. The program
+/// submits from inside an item, which holds that worker, and prints the order in which the bands had their turns.
+@Suite("Order by quality of service")
+struct PriorityTests {
+  private func run(_ scenario: String) -> ProbeResult {
+    Probe.run(scenario, environment: ["GRANDCENTRAL_THREADS": "1"])
+  }
+
+  @Test("Q6: pending work of a higher band is picked before that of a lower band")
+  func strictBands() {
+    let result = run("bands")
+    #expect(result.ended, "\(result)")
+    #expect(result.number("started") == 500, "\(result)")
+    #expect(result.number("overtaken") ?? .max < max(1, result.number("threads") ?? 0), "\(result)")
+  }
+
+  @Test("Q6: serial queues of a higher QoS come before those of a lower one")
+  func strictBandsOfQueues() {
+    let result = run("queue-bands")
+    #expect(result.ended, "\(result)")
+    #expect(result.number("overtaken") ?? .max < max(1, result.number("threads") ?? 0), "\(result)")
+  }
+
+  @Test("Q11: a queue's own QoS decides, then its target's, then the submitter's")
+  func whereQoSComesFrom() {
+    let result = run("qos-origin")
+    #expect(result.ended, "\(result)")
+    let order = result["order"]?.split(separator: ",").map(String.init) ?? []
+    #expect(order == ["inherited", "plain", "own", "target"], "\(result)")
+  }
+
+  @Test("W3: enforceQoS lifts an item above its queue, and a detached item does not inherit")
+  func flagsDecide() {
+    let result = run("qos-flags")
+    #expect(result.ended, "\(result)")
+    let order = result["order"]?.split(separator: ",").map(String.init) ?? []
+    #expect(order == ["enforced", "inherited", "detached"], "\(result)")
+  }
+
+  @Test("W4: waiting for an item of lower QoS raises its queue until the item has run")
+  func waitRaises() {
+    let result = run("wait-raises")
+    #expect(result.ended, "\(result)")
+    #expect(result.number("before") ?? .max < max(1, result.number("threads") ?? 0), "\(result)")
+  }
+
+  @Test("W4: sync onto a queue of lower QoS raises that queue until the sync has run")
+  func syncRaises() {
+    let result = run("sync-raises")
+    #expect(result.ended, "\(result)")
+    #expect(result.number("before") ?? .max < max(1, result.number("threads") ?? 0), "\(result)")
+  }
+
+  @Test("Q16: concurrentPerform runs its iterations at the caller's QoS")
+  func applyPropagates() {
+    let result = Probe.run("apply-qos", environment: ["GRANDCENTRAL_THREADS": "2"])
+    #expect(result.ended, "\(result)")
+    #expect(result.number("first") == 1, "\(result)")
+  }
+}

@@ -1,0 +1,83 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import ContractSupport
+import GrandCentral
+import Testing
+
+/// libdispatch traps when an active queue changes its target; here it may.
+@Suite("Changing the target")
+struct RetargetTests {
+  private static let place = DispatchSpecificKey<String>()
+
+  private func placed(_ name: String, _ attributes: DispatchQueue.Attributes = []) -> DispatchQueue {
+    let queue = DispatchQueue(label: name, attributes: attributes)
+    queue.setSpecific(key: Self.place, value: name)
+    return queue
+  }
+
+  @Test("Q10: items run on the target that the queue had when they were enqueued")
+  func retargetingIsFIFO() {
+    let (first, second) = (placed("first"), placed("second"))
+    let queue = DispatchQueue(label: "moving", target: first)
+    let (seen, gate) = (Recorder<String?>(), Latch())
+    queue.async {
+      gate.wait()
+      seen.note(DispatchQueue.getSpecific(key: Self.place))
+    }
+    queue.async { seen.note(DispatchQueue.getSpecific(key: Self.place)) }
+    queue.setTarget(queue: second)
+    for _ in 0..<2 { queue.async { seen.note(DispatchQueue.getSpecific(key: Self.place)) } }
+    gate.open()
+    queue.sync {}
+    #expect(seen.values == ["first", "first", "second", "second"])
+  }
+
+  @Test("Q10: retargeting back and forth under load loses nothing and keeps order")
+  func retargetingUnderLoad() {
+    let targets = [placed("first"), placed("second"), placed("third", .concurrent)]
+    let queue = DispatchQueue(label: "moving", target: targets[0])
+    let log = Unprotected<[Int]>([])
+    for index in 0..<3_000 {
+      if index % 30 == 0 { queue.setTarget(queue: targets[index / 30 % targets.count]) }
+      queue.async { log.value.append(index) }
+    }
+    #expect(queue.sync { log.value } == Array(0..<3_000))
+  }
+
+  @Test("Q10: the new target is kept, and the old one is let go")
+  func retargetingRetainsAndReleases() {
+    let key = DispatchSpecificKey<Tombstone>()
+    let (oldBuried, newBuried) = (Latch(), Latch())
+    var old: DispatchQueue? = DispatchQueue(label: "old")
+    var new: DispatchQueue? = DispatchQueue(label: "new")
+    old?.setSpecific(key: key, value: Tombstone(oldBuried))
+    new?.setSpecific(key: key, value: Tombstone(newBuried))
+    var queue: DispatchQueue? = DispatchQueue(label: "moving", target: old)
+    old = nil
+    queue?.sync {}
+    #expect(!oldBuried.isOpen)
+    queue?.setTarget(queue: new!)
+    new = nil
+    queue?.sync {}
+    #expect(oldBuried.wait())
+    #expect(!newBuried.isOpen)
+    queue = nil
+    #expect(newBuried.wait())
+  }
+
+  @Test("Q10: a suspended queue changes its target")
+  func retargetingWhileSuspended() {
+    let (first, second) = (placed("first"), placed("second"))
+    let queue = DispatchQueue(label: "moving", target: first)
+    let (seen, done) = (Recorder<String?>(), Latch())
+    queue.suspend()
+    queue.setTarget(queue: second)
+    queue.async {
+      seen.note(DispatchQueue.getSpecific(key: Self.place))
+      done.open()
+    }
+    queue.resume()
+    #expect(done.wait())
+    #expect(seen.values == ["second"])
+  }
+}

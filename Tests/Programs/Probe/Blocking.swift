@@ -1,0 +1,138 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import ContractSupport
+import Glibc
+import GrandCentral
+
+extension Scenario {
+  static let blocking: [String: Body] = [
+    "usleep-ten": usleepTen, "serial-400": serial400, "budget": budget, "budget-sleepers": budgetSleepers,
+    "rendezvous-latch": { rendezvous(Rendezvous(Latch())) },
+    "rendezvous-semaphore": { rendezvous(Rendezvous(DispatchSemaphore(value: 0))) },
+    "rendezvous-group": { rendezvous(Rendezvous(DispatchGroup())) },
+    "sync-chain": syncChain,
+  ]
+
+  @Sendable private static func usleepTen() {
+    let (starts, done) = (Recorder<Int>(), Latch(10))
+    let begin = monotonicNanoseconds()
+    for _ in 0..<10 {
+      DispatchQueue.global().async {
+        starts.note(milliseconds(since: begin))
+        usleep(1_000_000)
+        done.open()
+      }
+    }
+    require(done.wait(), "every job ended")
+    report("lastStart", starts.values.max() ?? -1)
+    report("total", milliseconds(since: begin))
+  }
+
+  /// How 63 items wait for the 64th.
+  private struct Rendezvous: Sendable {
+    let wait: Body
+    let release: Body
+
+    init(_ latch: Latch) {
+      wait = { latch.wait() }
+      release = { latch.open() }
+    }
+
+    init(_ semaphore: DispatchSemaphore) {
+      wait = { semaphore.wait() }
+      release = { for _ in 0..<63 { semaphore.signal() } }
+    }
+
+    init(_ group: DispatchGroup) {
+      group.enter()
+      wait = { group.wait() }
+      release = { group.leave() }
+    }
+  }
+
+  private static func rendezvous(_ meeting: Rendezvous) {
+    let done = Latch(64)
+    let begin = monotonicNanoseconds()
+    for index in 0..<64 {
+      DispatchQueue.global().async {
+        if index < 63 { meeting.wait() } else { meeting.release() }
+        done.open()
+      }
+    }
+    require(done.wait(), "all met")
+    report("total", milliseconds(since: begin))
+  }
+
+  @Sendable private static func serial400() {
+    let (everyoneIsIn, done) = (Latch(400), Latch(400))
+    let begin = monotonicNanoseconds()
+    let queues = (0..<400).map { DispatchQueue(label: "serial-\($0)") }
+    for queue in queues {
+      queue.async {
+        everyoneIsIn.open()
+        everyoneIsIn.wait()
+        done.open()
+      }
+    }
+    require(done.wait(), "all met")
+    report("total", milliseconds(since: begin))
+  }
+
+  /// Twenty queues block with a budget of fewer threads.
+  @Sendable private static func budget() {
+    let (gate, isIn, done, most) = (Latch(), Counter(), Latch(21), Counter())
+    let queues = (0..<20).map { DispatchQueue(label: "blocked-\($0)") }
+    for queue in queues {
+      queue.async {
+        isIn.add()
+        gate.wait()
+        done.open()
+      }
+    }
+    DispatchQueue.global(qos: .userInteractive).async { done.open() }
+    let begin = monotonicNanoseconds()
+    while milliseconds(since: begin) < 1_500 {
+      most.add(max(0, ProcessThreads.workers.count - most.value))
+      usleep(5_000)
+    }
+    report("blocked", isIn.value)
+    report("workers", most.value)
+    gate.open()
+    require(done.wait(), "all went on after the gate opened")
+  }
+
+  /// More sleepers than threads make progress, budget by budget.
+  @Sendable private static func budgetSleepers() {
+    let done = Latch(100)
+    let begin = monotonicNanoseconds()
+    let queues = (0..<100).map { DispatchQueue(label: "sleeper-\($0)") }
+    for queue in queues {
+      queue.async {
+        usleep(20_000)
+        done.open()
+      }
+    }
+    require(done.wait(), "every sleeper ran")
+    report("total", milliseconds(since: begin))
+  }
+
+  /// Items that wait for one another through sync, each deeper than the last.
+  @Sendable private static func syncChain() {
+    let queues = (0..<40).map { DispatchQueue(label: "link-\($0)") }
+    let (gate, done) = (Latch(), Latch(40))
+    queues[0].async {
+      gate.wait()
+      done.open()
+    }
+    for index in 1..<40 {
+      queues[index].async {
+        queues[index - 1].sync {}
+        done.open()
+      }
+    }
+    let begin = monotonicNanoseconds()
+    DispatchQueue.global().async { gate.open() }
+    require(done.wait(), "the chain came undone")
+    report("total", milliseconds(since: begin))
+  }
+}

@@ -1,0 +1,106 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import CPlatform
+import ContractSupport
+import Glibc
+import GrandCentral
+
+extension Scenario {
+  static let forking: [String: Body] = ["fork": fork, "fork-while-busy": forkWhileBusy, "fork-from-item": forkFromItem]
+
+  /// Everything that must work; nil, or what did not.
+  private static func selfTest() -> String? {
+    let seconds = 10.0
+    let ran = Latch(100)
+    for _ in 0..<100 { DispatchQueue.global().async { ran.open() } }
+    guard ran.wait(seconds: seconds) else { return "global queue" }
+
+    let (queue, sum) = (DispatchQueue(label: "serial"), Unprotected(0))
+    for _ in 0..<100 { queue.async { sum.value += 1 } }
+    guard queue.sync(execute: { sum.value }) == 100 else { return "serial queue" }
+
+    let (group, notified) = (DispatchGroup(), Latch())
+    for _ in 0..<10 { DispatchQueue.global(qos: .utility).async(group: group) {} }
+    group.notify(queue: queue) { notified.open() }
+    guard group.wait(timeout: .now() + seconds) == .success, notified.wait(seconds: seconds) else { return "group" }
+
+    let fired = Latch(2)
+    queue.asyncAfter(deadline: .now() + .milliseconds(5)) { fired.open() }
+    DispatchQueue.global().asyncAfter(wallDeadline: .now() + .milliseconds(5)) { fired.open() }
+    guard fired.wait(seconds: seconds) else { return "timer" }
+
+    let performed = Counter()
+    DispatchQueue.concurrentPerform(iterations: 100) { _ in performed.add() }
+    guard performed.value == 100 else { return "concurrentPerform" }
+
+    let (everyoneIsIn, blocked) = (Latch(8), Latch(8))
+    for _ in 0..<8 {
+      DispatchQueue.global().async {
+        everyoneIsIn.open()
+        everyoneIsIn.wait(seconds: seconds)
+        blocked.open()
+      }
+    }
+    guard everyoneIsIn.wait(seconds: seconds), blocked.wait(seconds: seconds) else { return "compensation" }
+    return nil
+  }
+
+  /// Forks a child that tests itself, and waits for its verdict.
+  private static func runChild() -> Bool {
+    let child = gc_fork()
+    if child == 0 {
+      let failure = selfTest()
+      if let failure { complain("child: \(failure)") }
+      _exit(failure == nil ? 0 : 1)
+    }
+    require(child > 0, "fork")
+    var status: Int32 = -1
+    let begin = monotonicNanoseconds()
+    while waitpid(child, &status, WNOHANG) == 0 {
+      if milliseconds(since: begin) > 25_000 {
+        kill(child, SIGKILL)
+        complain("the child hangs")
+        return false
+      }
+      usleep(500)
+    }
+    return status == 0
+  }
+
+  @Sendable private static func fork() {
+    report("parentBefore", selfTest() ?? "works")
+    report("child", runChild())
+    report("parentAfter", selfTest() ?? "works")
+    report("secondChild", runChild())
+  }
+
+  /// Forks while workers are in the middle of everything.
+  @Sendable private static func forkWhileBusy() {
+    let stop = Latch()
+    let queues = (0..<4).map { DispatchQueue(label: "busy-\($0)") }
+    @Sendable func churn(_ index: Int) {
+      if stop.isOpen { return }
+      DispatchQueue.global().async {}
+      queues[index % 4].async { churn(index &+ 1) }
+      if index % 64 == 0 { DispatchQueue.global().asyncAfter(deadline: .now() + .microseconds(100)) {} }
+    }
+    for index in 0..<4 { queues[index].async { churn(index) } }
+    var children = 0
+    for _ in 0..<10 where runChild() { children += 1 }
+    stop.open()
+    report("children", children)
+    report("parentAfter", selfTest() ?? "works")
+    exit(0)
+  }
+
+  @Sendable private static func forkFromItem() {
+    let (verdict, done) = (Counter(), Latch())
+    DispatchQueue(label: "forking").async {
+      if runChild() { verdict.add() }
+      done.open()
+    }
+    require(done.wait(), "the item ended")
+    report("child", verdict.value)
+    report("parentAfter", selfTest() ?? "works")
+  }
+}

@@ -1,0 +1,63 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import ContractSupport
+import Glibc
+import GrandCentral
+
+extension Scenario {
+  static let idleness: [String: Body] = ["idle": idle, "idle-after-timers": idleAfterTimers]
+
+  /// Context switches of every thread but the main one, which looks on.
+  private static func switches() -> Int {
+    ProcessThreads.all().filter { $0.id != getpid() }.reduce(0) { $0 + $1.contextSwitches + Int($1.id) }
+  }
+
+  /// Waits for a stretch of `seconds` in which no thread ran at all; reports how long it took to come.
+  private static func awaitQuiet(seconds: Double, patience: Double) {
+    let begin = monotonicNanoseconds()
+    while milliseconds(since: begin) < Int(patience * 1_000) {
+      let before = switches()
+      usleep(useconds_t(seconds * 1e6))
+      if switches() == before {
+        report("quiet", 1)
+        report("after", milliseconds(since: begin) - Int(seconds * 1_000))
+        report("workersLeft", ProcessThreads.workers.count)
+        return
+      }
+    }
+    report("quiet", 0)
+  }
+
+  private static func burst() {
+    let (everyoneIsIn, done) = (Latch(24), Latch(24))
+    for _ in 0..<24 {
+      DispatchQueue.global().async {
+        everyoneIsIn.open()
+        everyoneIsIn.wait()
+        done.open()
+      }
+    }
+    require(done.wait(), "the burst ended")
+    report("workersInBurst", ProcessThreads.workers.count)
+  }
+
+  @Sendable private static func idle() {
+    burst()
+    let never = DispatchWorkItem { report("early", 1) }
+    DispatchQueue.global().asyncAfter(deadline: .now() + .seconds(3_600), execute: never)
+    awaitQuiet(seconds: 2, patience: 20)
+    never.cancel()
+  }
+
+  @Sendable private static func idleAfterTimers() {
+    let done = Latch(20)
+    for index in 0..<20 {
+      DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(index * 5)) { done.open() }
+    }
+    require(done.wait(), "the timers came")
+    let cancelled = (0..<100).map { _ in DispatchWorkItem {} }
+    for item in cancelled { DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(500), execute: item) }
+    for item in cancelled { item.cancel() }
+    awaitQuiet(seconds: 2, patience: 20)
+  }
+}

@@ -1,0 +1,147 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import ContractSupport
+import Glibc
+import GrandCentral
+
+extension Scenario {
+  static let mainQueue: [String: Body] = [
+    "main-drains": drains, "main-sync": syncs, "main-serial": serial, "main-current": current,
+    "main-loop": foreignLoop, "main-loop-nested": nestedLoop, "main-suspend": suspends,
+    "main-sync-on-main": syncOnMain,
+  ]
+
+  private static func finish() { DispatchQueue.main.async { exit(0) } }
+
+  @Sendable private static func drains() {
+    let done = DispatchGroup()
+    done.enter()
+    DispatchQueue.global().async {
+      DispatchQueue.main.async {
+        report("async", isMainThread)
+        done.leave()
+      }
+    }
+    done.enter()
+    DispatchQueue.main.asyncAfter(deadline: .now() + .milliseconds(10)) {
+      report("after", isMainThread)
+      done.leave()
+    }
+    done.notify(queue: .main) {
+      report("group", isMainThread)
+      exit(0)
+    }
+    dispatchMain()
+  }
+
+  @Sendable private static func syncs() {
+    let targeting = DispatchQueue(label: "targeting", target: .main)
+    DispatchQueue.global().async {
+      report("sync", DispatchQueue.main.sync { isMainThread })
+      report("asyncAndWait", DispatchQueue.main.asyncAndWait { isMainThread })
+      report("targetingSync", targeting.sync { isMainThread })
+      report("targetingAsyncAndWait", targeting.asyncAndWait { isMainThread })
+      targeting.async {
+        report("targetingAsync", isMainThread)
+        finish()
+      }
+    }
+    dispatchMain()
+  }
+
+  @Sendable private static func serial() {
+    let (occupancy, onMain) = (Occupancy(), Counter())
+    let log = Unprotected<[(submitter: Int, index: Int)]>([])
+    let submitters = DispatchGroup()
+    for submitter in 0..<3 {
+      DispatchQueue(label: "submitter-\(submitter)").async(group: submitters) {
+        for index in 0..<1_000 {
+          DispatchQueue.main.async {
+            occupancy.enter()
+            log.value.append((submitter, index))
+            if isMainThread { onMain.add() }
+            occupancy.leave()
+          }
+        }
+      }
+    }
+    submitters.notify(queue: .main) {
+      let ordered = (0..<3).allSatisfy { submitter in
+        log.value.filter { $0.submitter == submitter }.map(\.index) == Array(0..<1_000)
+      }
+      report("items", onMain.value)
+      report("peak", occupancy.peak)
+      report("ordered", ordered)
+      exit(0)
+    }
+    dispatchMain()
+  }
+
+  @Sendable private static func current() {
+    report("current", DispatchQueue.current === DispatchQueue.main)
+    dispatchPrecondition(condition: .onQueue(.main))
+    DispatchQueue.main.async {
+      report("inItem", DispatchQueue.current === DispatchQueue.main)
+      dispatchPrecondition(condition: .onQueue(.main))
+      exit(0)
+    }
+    dispatchMain()
+  }
+
+  /// Whether the main queue's descriptor polls readable within `milliseconds`.
+  private static func isReadable(_ milliseconds: Int32) -> Bool {
+    var entry = pollfd(fd: DispatchMainLoop.fileDescriptor, events: Int16(POLLIN), revents: 0)
+    return poll(&entry, 1, milliseconds) == 1 && entry.revents & Int16(POLLIN) != 0
+  }
+
+  @Sendable private static func foreignLoop() {
+    require(DispatchMainLoop.fileDescriptor >= 0, "a descriptor")
+    report("idleAtFirst", !isReadable(0))
+    let (ran, onMain) = (Counter(), Counter())
+    DispatchQueue.global().async {
+      for index in 0..<100 {
+        let item: @Sendable () -> Void = {
+          if isMainThread { onMain.add() }
+          ran.add()
+        }
+        switch index % 3 {
+        case 0: DispatchQueue.main.sync(execute: item)
+        case 1: DispatchQueue.main.async(execute: item)
+        default: DispatchQueue.main.asyncAfter(deadline: .now() + .milliseconds(1), execute: item)
+        }
+      }
+    }
+    let start = monotonicNanoseconds()
+    while ran.value < 100, milliseconds(since: start) < 20_000 {
+      if isReadable(1_000) { DispatchMainLoop.drain() }
+    }
+    report("items", ran.value)
+    report("onMain", onMain.value)
+    DispatchMainLoop.drain()
+    report("idleAtLast", !isReadable(0))
+  }
+
+  @Sendable private static func nestedLoop() {
+    let order = Recorder<Int>()
+    _ = DispatchMainLoop.fileDescriptor
+    DispatchQueue.main.async {
+      order.note(0)
+      DispatchQueue.main.async { order.note(2) }
+    }
+    DispatchQueue.main.async { order.note(1) }
+    for _ in 0..<10 where isReadable(order.count < 3 ? 1_000 : 0) { DispatchMainLoop.drain() }
+    report("order", order.values.map(String.init).joined(separator: ","))
+  }
+
+  @Sendable private static func suspends() {
+    DispatchQueue.main.suspend()
+    DispatchQueue.main.async { exit(0) }
+    DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(20)) { DispatchQueue.main.resume() }
+    dispatchMain()
+  }
+
+  @Sendable private static func syncOnMain() {
+    DispatchQueue.main.async { DispatchQueue.main.sync { report("ran", 1) } }
+    dispatchMain()
+  }
+}

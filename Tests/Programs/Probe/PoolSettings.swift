@@ -1,0 +1,136 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import ContractSupport
+import Glibc
+import GrandCentral
+
+extension Scenario {
+  static let poolSettings: [String: Body] = [
+    "threads-of-apply": threadsOfApply, "threads-of-spinners": threadsOfSpinners,
+    "override-by-api": overrideByAPI, "affinity": affinity, "names": names, "hooks": hooks,
+    "niceness": niceness, "thread-caches": threadCaches, "apply-huge": applyHuge,
+  ]
+
+  private static func reportThreadsOfApply() {
+    let threads = Guarded<Set<Int32>>([])
+    DispatchQueue.concurrentPerform(iterations: 400) { _ in
+      let thread = Kernel.threadID
+      threads.with { _ = $0.insert(thread) }
+      spin(milliseconds: 0.1)
+    }
+    report("threads", threads.with { $0.count })
+  }
+
+  @Sendable private static func threadsOfApply() { reportThreadsOfApply() }
+
+  /// Items that never block are run by no more workers than the pool has.
+  @Sendable private static func threadsOfSpinners() {
+    let (threads, done) = (Guarded<Set<Int32>>([]), Latch(100))
+    for _ in 0..<100 {
+      DispatchQueue.global().async {
+        let thread = Kernel.threadID
+        threads.with { _ = $0.insert(thread) }
+        spin(milliseconds: 1)
+        done.open()
+      }
+    }
+    require(done.wait(), "every item ran")
+    report("threads", threads.with { $0.count })
+  }
+
+  @Sendable private static func overrideByAPI() {
+    GrandCentralRuntime.processorOverride = 1
+    reportThreadsOfApply()
+  }
+
+  @Sendable private static func affinity() {
+    guard Kernel.useOneProcessor() else { skip("the affinity mask cannot be set") }
+    reportThreadsOfApply()
+  }
+
+  @Sendable private static func names() {
+    let (names, done) = (Recorder<String>(), Latch(5))
+    for qos: DispatchQoS.QoSClass in [.background, .utility, .default, .userInitiated, .userInteractive] {
+      DispatchQueue.global(qos: qos).async {
+        names.note(ProcessThreads.record(of: Kernel.threadID)?.name ?? "")
+        done.open()
+      }
+    }
+    require(done.wait(), "every item ran")
+    report("names", names.values.joined(separator: ","))
+    report("main", ProcessThreads.record(of: getpid())?.name ?? "")
+  }
+
+  /// Every worker runs the start hook first and the exit hook last.
+  @Sendable private static func hooks() {
+    let (starts, exits, items) = (Guarded<Set<Int32>>([]), Guarded<Set<Int32>>([]), Guarded<Set<Int32>>([]))
+    GrandCentralRuntime.setWorkerHooks(
+      start: {
+        let thread = Kernel.threadID
+        starts.with { _ = $0.insert(thread) }
+      },
+      exit: {
+        let thread = Kernel.threadID
+        exits.with { _ = $0.insert(thread) }
+      })
+    let (everyoneIsIn, done) = (Latch(16), Latch(16))
+    for _ in 0..<16 {
+      DispatchQueue.global().async {
+        let thread = Kernel.threadID
+        items.with { _ = $0.insert(thread) }
+        everyoneIsIn.open()
+        everyoneIsIn.wait()
+        done.open()
+      }
+    }
+    require(done.wait(), "all met")
+    report("unannounced", items.with { $0 }.subtracting(starts.with { $0 }).count)
+    report("starts", starts.with { $0.count })
+    report("retired", eventually { exits.with { $0.count } > 0 })
+    report("strangers", exits.with { $0 }.subtracting(starts.with { $0 }).count)
+    report("balanced", eventually { starts.with { $0.count } - exits.with { $0.count } == GrandCentralRuntime.workerCount })
+  }
+
+  /// A thread that an item of low QoS starts is as nice as the main thread.
+  @Sendable private static func niceness() {
+    let (seen, done) = (Recorder<Int32>(), Latch())
+    DispatchQueue.global(qos: .background).async {
+      PlainThread { seen.note(getpriority(__priority_which_t(0), 0)) }.join()
+      done.open()
+    }
+    require(done.wait(), "the item ran")
+    report("main", getpriority(__priority_which_t(0), 0))
+    report("started", seen.values[0])
+  }
+
+  /// Threads that come, submit and go leave nothing of theirs behind.
+  @Sendable private static func threadCaches() {
+    let queue = DispatchQueue(label: "serial")
+    @Sendable func wave(_ count: Int) {
+      for _ in 0..<(count / 8) {
+        PlainThread.concurrently(8) { _ in for _ in 0..<64 { queue.async {} } }
+        queue.sync {}
+      }
+    }
+    wave(800)
+    let before = residentKilobytes()
+    wave(4_000)
+    report("grownKilobytes", residentKilobytes() - before)
+  }
+
+  private static func residentKilobytes() -> Int {
+    let line = readText("/proc/self/status")?.split(separator: "\n").first { $0.hasPrefix("VmRSS:") } ?? ""
+    return Int(line.split(whereSeparator: { !$0.isNumber }).first ?? "") ?? 0
+  }
+
+  /// A count that 32 bits would cut down to five.
+  @Sendable private static func applyHuge() {
+    let calls = Counter()
+    DispatchQueue.concurrentPerform(iterations: (1 << 33) + 5) { _ in
+      if calls.add() == 100_000 {
+        report("calls", 100_000)
+        exit(0)
+      }
+    }
+  }
+}

@@ -1,0 +1,206 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import ContractSupport
+import Glibc
+import GrandCentral
+
+/// The lowest first: submitted in the order in which they must not run.
+private let bands: [DispatchQoS] = [.background, .utility, .default, .userInitiated, .userInteractive]
+
+/// Holds the one worker with `body` until all is submitted. When the machine was so busy that the pool brought in
+/// another worker meanwhile, what it ran says nothing, so the attempt is made again.
+private func attempt(_ body: (_ submitted: Latch) -> Bool) {
+  for _ in 0..<10 where body(Latch()) { return }
+  complain("no quiet attempt")
+}
+
+/// Names in the order in which their items started.
+private struct Order {
+  let names = Recorder<String>()
+  let early = Counter()
+  let submitted: Latch
+  let done: Latch
+
+  init(_ count: Int, _ submitted: Latch) {
+    self.submitted = submitted
+    done = Latch(count)
+  }
+
+  func item(_ name: String) -> @Sendable () -> Void {
+    { [names, early, submitted, done] in
+      if !submitted.isOpen { early.add() }
+      names.note(name)
+      done.open()
+    }
+  }
+
+  /// False when an item started before all were submitted.
+  func reportWhenDone() -> Bool {
+    require(done.wait(), "every item ran: \(names.values)")
+    guard early.value == 0 else { return false }
+    report("order", names.values.joined(separator: ","))
+    return true
+  }
+}
+
+extension Scenario {
+  static let priority: [String: Body] = [
+    "bands": globalBands, "queue-bands": queueBands, "qos-origin": origin, "qos-flags": flags,
+    "wait-raises": waitRaises, "sync-raises": syncRaises, "apply-qos": applyPropagates,
+  ]
+
+  @Sendable private static func globalBands() {
+    attempt { submitted in
+      let (order, early, done) = (StartOrder(items: 500), Counter(), Latch(500))
+      DispatchQueue.global(qos: .userInteractive).async {
+        for (rank, qos) in bands.enumerated() {
+          for index in 0..<100 {
+            DispatchQueue.global(qos: qos.qosClass).async {
+              if !submitted.isOpen { early.add() }
+              order.started((bands.count - 1 - rank) * 100 + index)
+              done.open()
+            }
+          }
+        }
+        submitted.open()
+      }
+      require(done.wait(), "every item ran")
+      guard early.value == 0 else { return false }
+      report("started", order.count)
+      report("overtaken", order.worst)
+      report("threads", order.threads)
+      return true
+    }
+  }
+
+  @Sendable private static func queueBands() {
+    attempt { submitted in
+      let (early, done, threads) = (Counter(), Latch(500), Guarded<Set<Int32>>([]))
+      let state = Guarded<(started: [Int], worst: Int)>((Array(repeating: 0, count: bands.count), 0))
+      let queues = bands.map { qos in (0..<10).map { DispatchQueue(label: "\(qos.qosClass)-\($0)", qos: qos) } }
+      DispatchQueue.global(qos: .userInteractive).async {
+        for rank in bands.indices {
+          for index in 0..<100 {
+            queues[rank][index % 10].async {
+              if !submitted.isOpen { early.add() }
+              let thread = Kernel.threadID
+              threads.with { _ = $0.insert(thread) }
+              state.with {
+                let missing = $0.started[(rank + 1)...].reduce(0) { $0 + 100 - $1 }
+                $0.worst = max($0.worst, missing)
+                $0.started[rank] += 1
+              }
+              done.open()
+            }
+          }
+        }
+        submitted.open()
+      }
+      require(done.wait(), "every item ran")
+      guard early.value == 0 else { return false }
+      report("overtaken", state.with { $0.worst })
+      report("threads", threads.with { $0.count })
+      return true
+    }
+  }
+
+  @Sendable private static func origin() {
+    attempt { submitted in
+      let order = Order(4, submitted)
+      let own = DispatchQueue(label: "own", qos: .utility)
+      let target = DispatchQueue(label: "target", target: .global(qos: .background))
+      let plain = DispatchQueue(label: "inherits")
+      let items = (
+        order.item("target"), order.item("own"), order.item("plain"), order.item("inherited")
+      )
+      DispatchQueue.global(qos: .userInitiated).async {
+        target.async(execute: items.0)
+        own.async(execute: items.1)
+        DispatchQueue.global().async(execute: items.2)
+        plain.async(execute: items.3)
+        submitted.open()
+      }
+      return order.reportWhenDone()
+    }
+  }
+
+  @Sendable private static func flags() {
+    attempt { submitted in
+      let order = Order(3, submitted)
+      let background = DispatchQueue(label: "background", qos: .background)
+      let (first, second) = (DispatchQueue(label: "first"), DispatchQueue(label: "second"))
+      let items = (order.item("detached"), order.item("inherited"), order.item("enforced"))
+      DispatchQueue.global(qos: .userInitiated).async {
+        first.async(flags: .detached, execute: items.0)
+        second.async(execute: items.1)
+        background.async(qos: .userInteractive, flags: .enforceQoS, execute: items.2)
+        submitted.open()
+      }
+      return order.reportWhenDone()
+    }
+  }
+
+  /// `block` waits, at user-initiated QoS, for `urgent` on a background queue, while items of default QoS are pending.
+  private static func raise(_ block: @escaping @Sendable (DispatchQueue, @escaping @Sendable () -> Void) -> Void) {
+    attempt { submitted in
+      let queue = DispatchQueue(label: "low", qos: .background)
+      let (before, early, done) = (Counter(-1), Counter(), Latch(101))
+      let started = StartOrder(items: 101)
+      DispatchQueue.global(qos: .userInitiated).async {
+        for index in 1...100 {
+          DispatchQueue.global().async {
+            if !submitted.isOpen { early.add() }
+            started.started(index)
+            done.open()
+          }
+        }
+        block(queue) {
+          before.add(1 + started.count)
+          started.started(0)
+          done.open()
+        }
+      }
+      submitted.open()
+      require(done.wait(), "every item ran")
+      guard early.value == 0, before.value < started.threads else { return false }
+      report("before", before.value)
+      report("threads", started.threads)
+      return true
+    }
+  }
+
+  @Sendable private static func waitRaises() {
+    raise { queue, urgent in
+      let item = DispatchWorkItem(block: urgent)
+      queue.async(execute: item)
+      item.wait()
+    }
+  }
+
+  @Sendable private static func syncRaises() {
+    raise { queue, urgent in
+      queue.async(execute: urgent)
+      queue.sync {}
+    }
+  }
+
+  @Sendable private static func applyPropagates() {
+    let (started, done, together) = (Counter(), Latch(), Latch(2))
+    DispatchQueue.global(qos: .userInitiated).async {
+      for _ in 0..<100 {
+        DispatchQueue.global().async {
+          started.add()
+          spin(milliseconds: 2)
+        }
+      }
+      DispatchQueue.concurrentPerform(iterations: 2) { _ in
+        together.open()
+        together.wait()
+      }
+      done.open()
+    }
+    require(done.wait(), "both iterations ran")
+    report("startedBefore", started.value)
+    report("first", started.value < 50)
+  }
+}

@@ -1,0 +1,66 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+
+/// C functions that Swift does not import, variadic ones among them, called as what they are on the platforms that we test.
+public enum Kernel {
+  private typealias Prctl = @convention(c) (Int32, UInt, UInt, UInt, UInt) -> Int32
+  private typealias Gettid = @convention(c) () -> pid_t
+  private typealias Pipe2 = @convention(c) (UnsafeMutablePointer<Int32>, Int32) -> Int32
+  private typealias Affinity = @convention(c) (pid_t, Int, UnsafeMutablePointer<UInt>) -> Int32
+  private typealias Syscall = @convention(c) (Int, Int, Int, Int) -> Int
+
+  /// From here on the calling thread may only read, write and exit; anything else kills it.
+  /// False when the kernel refuses.
+  public static func forbidSystemCalls() -> Bool {
+    let setSeccomp: Int32 = 22
+    let strict: UInt = 1
+    return prctl(setSeccomp, strict, 0, 0, 0) == 0
+  }
+
+  /// Ends the calling thread; in a process with one thread, the process. Allowed under `forbidSystemCalls`.
+  public static func exitThread(_ code: Int) -> Never {
+    #if arch(x86_64)
+      let number = 60
+    #else
+      let number = 93
+    #endif
+    _ = syscall(number, code, 0, 0)
+    fatalError("the thread outlived its exit")
+  }
+
+  /// The kernel's number of the calling thread.
+  public static var threadID: pid_t { gettid() }
+
+  /// Processors in this process's affinity mask.
+  public static var usableProcessors: Int { affinity.reduce(0) { $0 + $1.nonzeroBitCount } }
+
+  /// Leaves the calling thread, and threads that it starts from now on, one processor.
+  public static func useOneProcessor() -> Bool {
+    var mask = affinity
+    guard let word = mask.firstIndex(where: { $0 != 0 }) else { return false }
+    let lowest = mask[word] & (~mask[word] + 1)
+    for index in mask.indices { mask[index] = index == word ? lowest : 0 }
+    return setAffinity(0, mask.count * MemoryLayout<UInt>.size, &mask) == 0
+  }
+
+  private static var affinity: [UInt] {
+    var mask = [UInt](repeating: 0, count: 1024 / UInt.bitWidth)
+    return getAffinity(0, mask.count * MemoryLayout<UInt>.size, &mask) == 0 ? mask : []
+  }
+
+  /// Both ends close in a spawned program; nil when descriptors have run out.
+  static func closeOnExecPipe() -> (readEnd: Int32, writeEnd: Int32)? {
+    var ends: [Int32] = [-1, -1]
+    return pipe2(&ends, O_CLOEXEC) == 0 ? (ends[0], ends[1]) : nil
+  }
+
+  // Looked up once, before any system call is forbidden.
+  private static let prctl = unsafeBitCast(dlsym(nil, "prctl"), to: Prctl.self)
+  private static let syscall = unsafeBitCast(dlsym(nil, "syscall"), to: Syscall.self)
+  private static let gettid = unsafeBitCast(dlsym(nil, "gettid"), to: Gettid.self)
+  private static let pipe2 = unsafeBitCast(dlsym(nil, "pipe2"), to: Pipe2.self)
+  private static let getAffinity = unsafeBitCast(dlsym(nil, "sched_getaffinity"), to: Affinity.self)
+  private static let setAffinity = unsafeBitCast(dlsym(nil, "sched_setaffinity"), to: Affinity.self)
+  public static func prepare() { _ = (prctl, syscall) }
+}

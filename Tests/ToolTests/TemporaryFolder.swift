@@ -1,0 +1,78 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import IndexKit
+
+/// A real folder that vanishes with the value.
+struct TemporaryFolder: ~Copyable {
+  let path: String
+
+  init() {
+    var template = Array("/tmp/gcd-test-XXXXXX".utf8CString)
+    guard mkdtemp(&template) != nil else { fatalError("no temporary folder: \(errno)") }
+    path = template.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
+  }
+
+  deinit { Self.remove(path) }
+
+  func file(_ name: String, _ contents: [UInt8]) {
+    let descriptor = open(path + "/" + name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
+    guard descriptor >= 0 else { fatalError("cannot create \(name): \(errno)") }
+    defer { close(descriptor) }
+    var rest = contents[...]
+    while !rest.isEmpty {
+      let count = rest.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
+      guard count > 0 else { fatalError("cannot write \(name): \(errno)") }
+      rest = rest.dropFirst(count)
+    }
+  }
+
+  func file(_ name: String, _ text: String) { file(name, Array(text.utf8)) }
+
+  /// A file of zeros that takes no room.
+  func sparseFile(_ name: String, size: Int) {
+    file(name, [])
+    guard truncate(path + "/" + name, size) == 0 else { fatalError("cannot extend \(name): \(errno)") }
+  }
+
+  func folder(_ name: String) {
+    guard mkdir(path + "/" + name, 0o755) == 0 else { fatalError("cannot create \(name): \(errno)") }
+  }
+
+  func link(_ name: String, to target: String) {
+    guard symlink(target, path + "/" + name) == 0 else { fatalError("cannot link \(name): \(errno)") }
+  }
+
+  func hardLink(_ name: String, to target: String) {
+    guard Glibc.link(path + "/" + target, path + "/" + name) == 0 else { fatalError("cannot link \(name): \(errno)") }
+  }
+
+  func fifo(_ name: String) {
+    guard mkfifo(path + "/" + name, 0o644) == 0 else { fatalError("cannot create \(name): \(errno)") }
+  }
+
+  private static func remove(_ path: String) {
+    guard let stream = opendir(path) else {
+      unlink(path)
+      return
+    }
+    while let entry = readdir(stream) {
+      let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
+        String(cString: bytes.baseAddress!.assumingMemoryBound(to: CChar.self))
+      }
+      if name == "." || name == ".." { continue }
+      let child = path + "/" + name
+      if unlink(child) != 0 { remove(child) }
+    }
+    closedir(stream)
+    rmdir(path)
+  }
+}
+
+extension FileReader {
+  /// The record of a file that must be readable.
+  func record(_ path: String) -> FileRecord? {
+    if case .read(let record) = read(Path(path)) { return record }
+    return nil
+  }
+}
