@@ -126,16 +126,16 @@ private func objectProbes() -> [Probe] {
       }
     },
     Probe("create.queue") { n in
-      for _ in 0..<n { withExtendedLifetime(DispatchQueue(label: "a label that does not fit inline")) {} }
+      for _ in 0..<n { letEscape(DispatchQueue(label: "a label that does not fit inline")) }
     },
     Probe("create.semaphore") { n in
-      for _ in 0..<n { withExtendedLifetime(DispatchSemaphore(value: 1)) {} }
+      for _ in 0..<n { letEscape(DispatchSemaphore(value: 1)) }
     },
     Probe("create.group") { n in
-      for _ in 0..<n { withExtendedLifetime(DispatchGroup()) {} }
+      for _ in 0..<n { letEscape(DispatchGroup()) }
     },
     Probe("create.work-item") { n in
-      for _ in 0..<n { withExtendedLifetime(DispatchWorkItem {}) {} }
+      for _ in 0..<n { letEscape(DispatchWorkItem {}) }
     },
   ]
 }

@@ -111,16 +111,16 @@ func smallCalls() -> [Operation] {
       }
     },
     Operation("H.global-qos") {
-      { n, _ in for _ in 0..<n { withExtendedLifetime(DispatchQueue.global(qos: .utility)) {} } }
+      { n, _ in for _ in 0..<n { letEscape(DispatchQueue.global(qos: .utility)) } }
     },
     Operation("H.time-now") {
       { n, _ in for _ in 0..<n { bench_consume(DispatchTime.now().uptimeNanoseconds) } }
     },
     Operation("H.create-semaphore") {
-      { n, _ in for _ in 0..<n { withExtendedLifetime(DispatchSemaphore(value: 1)) {} } }
+      { n, _ in for _ in 0..<n { letEscape(DispatchSemaphore(value: 1)) } }
     },
     Operation("H.create-group") {
-      { n, _ in for _ in 0..<n { withExtendedLifetime(DispatchGroup()) {} } }
+      { n, _ in for _ in 0..<n { letEscape(DispatchGroup()) } }
     },
   ]
 }

@@ -6,7 +6,7 @@ import BenchKit
 func queueLives() -> [Operation] {
   [
     Operation("I.create-destroy") {
-      { n, _ in for _ in 0..<n { withExtendedLifetime(DispatchQueue(label: "bench.i")) {} } }
+      { n, _ in for _ in 0..<n { letEscape(DispatchQueue(label: "bench.i")) } }
     },
     manyQueues("I.100k-queues-round-robin") { queues, perQueue, done in
       for _ in 0..<perQueue {

@@ -142,6 +142,8 @@ int gc_thread_at_exit(void (*hook)(void)) {
 
 bool gc_thread_is_main(void) { return (pid_t)syscall(SYS_gettid) == getpid(); }
 
+uint32_t gc_process_id(void) { return (uint32_t)getpid(); }
+
 void gc_thread_set_timer_slack(unsigned long nanoseconds) { prctl(PR_SET_TIMERSLACK, nanoseconds, 0, 0, 0); }
 
 void gc_sched_yield(void) { sched_yield(); }

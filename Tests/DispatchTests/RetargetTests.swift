@@ -44,25 +44,27 @@ struct RetargetTests {
     #expect(queue.sync { log.value } == Array(0..<3_000))
   }
 
-  @Test("Q10: the new target is kept, and the old one is let go")
+  @Test("Q10: the new target is kept, the old one is let go, the first at the latest with the queue")
   func retargetingRetainsAndReleases() {
     let key = DispatchSpecificKey<Tombstone>()
-    let (oldBuried, newBuried) = (Latch(), Latch())
-    var old: DispatchQueue? = DispatchQueue(label: "old")
-    var new: DispatchQueue? = DispatchQueue(label: "new")
-    old?.setSpecific(key: key, value: Tombstone(oldBuried))
-    new?.setSpecific(key: key, value: Tombstone(newBuried))
-    var queue: DispatchQueue? = DispatchQueue(label: "moving", target: old)
-    old = nil
-    queue?.sync {}
-    #expect(!oldBuried.isOpen)
-    queue?.setTarget(queue: new!)
-    new = nil
-    queue?.sync {}
-    #expect(oldBuried.wait())
-    #expect(!newBuried.isOpen)
+    let buried = (0..<3).map { _ in Latch() }
+    var targets: [DispatchQueue?] = buried.map { latch in
+      let target = DispatchQueue(label: "target")
+      target.setSpecific(key: key, value: Tombstone(latch))
+      return target
+    }
+    var queue: DispatchQueue? = DispatchQueue(label: "moving", target: targets[0])
+    for index in 1..<3 {
+      queue?.setTarget(queue: targets[index]!)
+      targets[index - 1] = nil
+      queue?.sync {}
+    }
+    targets[2] = nil
+    #expect(buried[1].wait())
+    #expect(!buried[2].isOpen)
     queue = nil
-    #expect(newBuried.wait())
+    #expect(buried[0].wait())
+    #expect(buried[2].wait())
   }
 
   @Test("Q10: a suspended queue changes its target")

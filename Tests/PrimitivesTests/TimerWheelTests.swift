@@ -34,7 +34,8 @@ struct TimerWheelTests {
     return numbers
   }
 
-  @Test("fires at the nanosecond of the deadline, not one before", arguments: [1, 70_000, 5_000_000, 3_600_000_000_000])
+  @Test(
+    "fires at the nanosecond of the deadline, not one before", arguments: [1, 70_000, 5_000_000, 3_600_000_000_000])
   func exact(delay: UInt64) {
     let entries = Entries(1)
     let start: UInt64 = 123_456_789_012
@@ -120,7 +121,7 @@ struct TimerWheelTests {
   }
 
   /// A wheel beside the plainest thing that could work.
-  private func run(seed: UInt64, live: Int, steps: Int, leeways: Bool, backwards: Bool) {
+  private func run(seed: UInt64, live: Int, steps: Int, reach: Int = 48, leeways: Bool, backwards: Bool) {
     var random = SeededRandom(seed: seed)
     let entries = Entries(live)
     var pending: Set<Int> = []
@@ -133,8 +134,8 @@ struct TimerWheelTests {
         if pending.remove(index) != nil {
           wheel.remove(entries[index])
         } else {
-          let delay = random.next() >> UInt64(16 + random.below(48))
-          let leeway = leeways ? random.next() >> UInt64(20 + random.below(44)) : 0
+          let delay = random.next() >> UInt64(64 - reach + random.below(reach))
+          let leeway = leeways ? random.next() >> UInt64(68 - reach + random.below(reach - 4)) : 0
           let early = random.oneIn(20) ? min(now, delay) : 0
           wheel.insert(entries.set(index, early > 0 ? now - early : now + delay, leeway))
           pending.insert(index)
@@ -144,7 +145,7 @@ struct TimerWheelTests {
       case 7:
         now = wheel.nextDeadline.map { max(now, $0) } ?? now
       default:
-        now += random.next() >> UInt64(18 + random.below(46))
+        now += random.next() >> UInt64(66 - reach + random.below(reach - 2))
       }
       let numbers = fired(wheel, at: now)
       for number in numbers {
@@ -163,6 +164,9 @@ struct TimerWheelTests {
       }
       #expect(soonest ?? .max > now, "late")
       #expect(wheel.count == pending.count)
+      #if DEBUG
+        if let broken = wheel.brokenInvariant() { Issue.record("\(broken)") }
+      #endif
     }
   }
 
@@ -170,6 +174,12 @@ struct TimerWheelTests {
   func model(live: Int, leeways: Bool) {
     let seed = Stress.seed("timer wheel of \(live), leeway \(leeways)")
     run(seed: seed, live: live, steps: 6_000, leeways: leeways, backwards: false)
+  }
+
+  @Test("does so with timers as dense as a busy server's", arguments: [22, 26, 30], [false, true])
+  func dense(reach: Int, leeways: Bool) {
+    let seed = Stress.seed("timer wheel, \(reach) bits, leeway \(leeways)")
+    run(seed: seed, live: 64, steps: 6_000, reach: reach, leeways: leeways, backwards: false)
   }
 
   @Test("does so on a clock that steps back")

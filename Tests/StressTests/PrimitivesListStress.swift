@@ -47,6 +47,32 @@ struct PrimitivesListStress {
     }
   }
 
+  private final class Tight: @unchecked Sendable {  // why: whoever drains owns `popped`
+    let list = MPSCList()
+    var popped = 0
+  }
+
+  @Test("a list that is emptied as it is pushed to keeps every node")
+  func turnOfEmpty() {
+    let perThread = 20_000
+    rounds {
+      let shared = Tight()
+      PlainThread.concurrently(2) { _ in
+        for _ in 0..<perThread where shared.list.push(Magazine.take()) {
+          // A first node may be half done for the one who drains as well: not here, it is this thread's own.
+          var node = shared.list.head()
+          if node == nil { Issue.record("the first node is not at the head") }
+          while let next = node {
+            shared.popped += 1
+            node = shared.list.pop(next)
+            Magazine.give(next)
+          }
+        }
+      }
+      #expect(shared.popped == 2 * perThread)
+    }
+  }
+
   @Test("a consumer that polls sees every node once, in each producer's order")
   func polling() {
     let perProducer = 4_000

@@ -21,6 +21,13 @@ public enum Work {
   }
 }
 
+/// Makes the compiler believe that the object leaves the caller's sight, as objects of programs do: otherwise it may come
+/// to lie on the stack, and its creation costs nothing.
+@inline(__always)
+public func letEscape(_ object: AnyObject) {
+  bench_consume(UInt64(UInt(bitPattern: Unmanaged.passUnretained(object).toOpaque())))
+}
+
 /// Memory that the queues under test protect, or that one item at a time touches.
 public struct Cell<Value: BitwiseCopyable>: @unchecked Sendable {  // why: the queue that is measured serialises access
   private let memory: UnsafeMutablePointer<Value>

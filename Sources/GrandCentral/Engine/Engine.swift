@@ -26,6 +26,8 @@ struct Engine: ~Copyable, @unchecked Sendable {  // every field is immutable, at
   let monitor = Monitor()
   let slotWatch = SlotWatch()
   let inspection = Inspection()
+  let starvation = Starvation()
+  let soloists = Soloists()
   /// A: whether the last thread could not be started; whether the budget's end has been reported.
   let spawnTrouble = Atomic<Bool>(false)
   let exhaustionReported = Atomic<Bool>(false)

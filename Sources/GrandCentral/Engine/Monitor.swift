@@ -89,10 +89,15 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
   private func look(_ engine: Engine.Pointer, elapsed: UInt64, _ burst: inout Int) -> Bool {
     let busy = engine.pointee.poller.isBusy
     engine.pointee.pollIfVacant()
+    let helped = engine.pointee.soloists.helpLingering()
     // relaxed: looked at again, with the proper order, before the monitor sleeps.
     guard engine.pointee.pending.load(ordering: .relaxed) != 0 else {
       burst = 0
-      return busy && engine.pointee.poller.clearBusy()
+      return helped || engine.pointee.poller.isMissed(engine.pointee.timers) || busy && engine.pointee.poller.clearBusy()
+    }
+    // relaxed: one report per spell; the spell is over when threads could be added again.
+    if engine.pointee.pool.load(ordering: .relaxed).live < Settings.threadBudget {
+      engine.pointee.exhaustionReported.store(false, ordering: .relaxed)
     }
     let stalled = findStalled(engine, elapsed: elapsed)
     burst = stalled > 0 ? min(max(2, burst * 2), Self.largestBurst) : burst / 2
@@ -148,7 +153,7 @@ extension Engine {
   /// Whether the monitor has something to watch.
   var needsMonitor: Bool {
     // seq-cst: see `Monitor.wake`.
-    pending.load(ordering: .sequentiallyConsistent) != 0 && pool.load(ordering: .sequentiallyConsistent).sleeping == 0
+    pending.load(ordering: .sequentiallyConsistent) != 0 || poller.isMissed(timers) || !soloists.isEmpty
   }
 
   /// Reads the number of processors again, now and then.

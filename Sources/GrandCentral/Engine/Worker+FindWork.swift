@@ -50,7 +50,7 @@ extension Worker {
     return takeSlot()
   }
 
-  /// The slot has had its share: its job queues up behind the others, if there are any.
+  /// The slot has had its share: its job lines up behind the others, if there are any.
   @inline(never)
   private func restSlot(in engine: borrowing Engine) -> Job? {
     // relaxed: owner's own counter; `pending` is a hint.
@@ -65,6 +65,7 @@ extension Worker {
   private func findShared(_ pending: UInt32, in engine: borrowing Engine) -> Job? {
     // relaxed: owner's own counter.
     slotRuns.store(0, ordering: .relaxed)
+    if pending & (pending &- 1) != 0, let job = findStarved(pending, in: engine) { return job }
     var bands = pending
     while bands != 0 {
       let band = Band(rank: UInt8(truncatingIfNeeded: bands.trailingZeroBitCount))
@@ -73,6 +74,15 @@ extension Worker {
       if let job = take(from: band, in: engine) { return job }
     }
     return takeSlot()
+  }
+
+  /// A job of a band that has been passed over for too long, if the program has asked for such a bound.
+  @inline(never)
+  private func findStarved(_ pending: UInt32, in engine: borrowing Engine) -> Job? {
+    guard let bound = Settings.starvationBound,
+      let band = engine.starvation.bandThatHasWaited(pending, bound: bound)
+    else { return nil }
+    return take(from: band, in: engine)
   }
 
   /// Own ring, shared run queue, other rings of `band`.

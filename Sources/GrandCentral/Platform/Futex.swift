@@ -56,7 +56,7 @@ enum Futex {
 
 extension timespec {
   /// The same instant in the kernel's two words.
-  init(nanoseconds: UInt64) {
+  fileprivate init(nanoseconds: UInt64) {
     self.init(tv_sec: Int(nanoseconds / 1_000_000_000), tv_nsec: Int(nanoseconds % 1_000_000_000))
   }
 }

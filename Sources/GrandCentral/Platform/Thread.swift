@@ -7,7 +7,7 @@ import Synchronization
 enum Thread {
   typealias Body = @convention(c) (UnsafeMutableRawPointer?) -> Void
 
-  /// A (`A`tomic): the main thread's id once somebody has asked, else 0.
+  /// A (`A`tomic): the first thread's id once somebody has asked, else 0.
   private static let mainID = Atomic<UInt32>(0)
 
   /// Starts a detached thread that runs `body(argument)`.
@@ -21,7 +21,7 @@ enum Thread {
     name: String, stackSize: Int = 0, body: @escaping Body, argument: UnsafeMutableRawPointer?
   ) -> Errno? {
     // unsafe: the record belongs to the new thread once it has started, and to this function before.
-    let record = gc_malloc(MemoryLayout<StartRecord>.size)!.bindMemory(to: StartRecord.self, capacity: 1)
+    let record = gc_malloc(MemoryLayout<StartRecord>.size).bindMemory(to: StartRecord.self, capacity: 1)
     record.initialize(to: StartRecord(body: body, argument: argument, name: ThreadName(name)))
     let entry: Body = { raw in
       let record = raw!.assumingMemoryBound(to: StartRecord.self)
@@ -63,12 +63,10 @@ enum Thread {
 
   @inline(never)
   private static func isMainSlow() -> Bool {
-    let main = gc_thread_is_main()
-    if main {
-      // relaxed: see above.
-      mainID.store(id, ordering: .relaxed)
-    }
-    return main
+    let main = gc_process_id()
+    // relaxed: see above.
+    mainID.store(main, ordering: .relaxed)
+    return main == id
   }
 
   /// Forgets what the parent process knew about the calling thread. The child of a fork calls it first.

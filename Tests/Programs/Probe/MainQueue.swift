@@ -96,6 +96,7 @@ extension Scenario {
 
   @Sendable private static func foreignLoop() {
     require(DispatchMainLoop.fileDescriptor >= 0, "a descriptor")
+    DispatchMainLoop.drain()
     report("idleAtFirst", !isReadable(0))
     let (ran, onMain) = (Counter(), Counter())
     DispatchQueue.global().async {

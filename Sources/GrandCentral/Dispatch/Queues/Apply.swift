@@ -3,10 +3,9 @@
 import CPlatform
 import Synchronization
 
-/// One call of `concurrentPerform`, shared by its caller and its helpers. Lives in one magazine node.
+/// The shared part of one call of `concurrentPerform`. Lives in one magazine node, made when the call gets help.
 ///
-/// The caller begins alone: a call with little work never leaves it. When the work that is left is worth a wake-up,
-/// helpers are submitted; then all take chunks of the index range, ever smaller ones towards the end.
+/// The participants take chunks of the index range, ever smaller ones towards the end.
 ///
 /// | state  | bits  | meaning                                    |
 /// |--------|-------|--------------------------------------------|
@@ -56,54 +55,22 @@ struct ApplyRecord: ~Copyable {
     self.qos = qos
   }
 
-  /// What is worth waking a helper for: about 6 µs, in cycles.
-  private static let worthHelp = 16_000
-
-  /// Calls `body` once for each index below `count`. `submit` gets the helpers.
-  static func run(_ count: Int, _ body: Body, helpers wanted: Int, submit: (Job) -> Void) {
-    var index = 0
-    let helpers = min(wanted, count - 1)
-    let solo = helpers == 0 ? count : soloPhase(count, body, &index)
-    if solo == count {
-      while index < count {
-        body.run(index)
-        index += 1
-      }
-      return
-    }
-    withUnsafePointer(to: body) { share(from: index, to: count, $0, helpers, submit) }
-  }
-
-  /// Runs indices on the caller until the rest is done, or worth help. Returns `count` in the first case.
-  @inline(__always)
-  private static func soloPhase(_ count: Int, _ body: Body, _ index: inout Int) -> Int {
-    let start = gc_cycles()
-    var chunk = 1
-    while index < count {
-      let end = min(count, index + chunk)
-      while index < end {
-        body.run(index)
-        index += 1
-      }
-      let elapsed = Int(truncatingIfNeeded: gc_cycles() &- start)
-      let (product, overflow) = (elapsed / index).multipliedReportingOverflow(by: count - index)
-      if overflow || product > worthHelp { return index }
-      chunk *= 2
-    }
-    return count
-  }
-
-  private static func share(
-    from first: Int, to count: Int, _ body: UnsafePointer<Body>, _ helpers: Int, _ submit: (Job) -> Void
-  ) {
-    let qos = UInt16(truncatingIfNeeded: gc_thread_self().pointee.qos)
+  /// Makes the record of a call whose indices from `first` on are to be shared, and submits its helpers.
+  static func start(_ call: borrowing ApplyCall, from first: Int) -> Pointer {
     // unsafe: the record fits a node; Y3 says when the node goes back.
     let record = Magazine.take().assumingMemoryBound(to: ApplyRecord.self)
-    record.initialize(to: ApplyRecord(from: first, to: count, body: body, helpers: helpers, qos: qos))
-    let band = QoSWord(rawValue: qos).band
-    for _ in 0..<helpers {
-      submit(Job(invoke: helper, qos: qos, band: band, owner: UnsafeMutableRawPointer(record)))
+    record.initialize(
+      to: ApplyRecord(from: first, to: call.count, body: call.body, helpers: call.helpers, qos: call.qos))
+    let band = call.queue?.ownQoS.band ?? QoSWord(rawValue: call.qos).band
+    for _ in 0..<call.helpers {
+      let job = Job(invoke: helper, qos: call.qos, band: band, owner: UnsafeMutableRawPointer(record))
+      if let queue = call.queue { queue.enqueue(job) } else { Engine.shared.pointee.submit(job) }
     }
+    return record
+  }
+
+  /// Caller: takes part until all is done.
+  static func finish(_ record: Pointer) {
     record.pointee.work()
     record.pointee.close()
     release(record)

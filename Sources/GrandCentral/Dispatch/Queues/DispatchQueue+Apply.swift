@@ -17,9 +17,7 @@ extension DispatchQueue {
   public final class func concurrentPerform(iterations: Int, execute work: (Int) -> Void) {
     checkIterations(iterations, "DispatchQueue.concurrentPerform", current)
     withoutActuallyEscaping(work) { work in
-      ApplyRecord.run(iterations, ApplyRecord.Body(run: work), helpers: processors - 1) {
-        Engine.shared.pointee.submit($0)
-      }
+      ApplyCall.run(iterations, ApplyRecord.Body(run: work), helpers: processors - 1, on: nil)
     }
   }
 
@@ -28,21 +26,10 @@ extension DispatchQueue {
   /// Traps (GC0007) like `sync` if the caller already holds the queue.
   public final func apply(iterations: Int, execute work: (Int) -> Void) {
     DispatchQueue.checkIterations(iterations, "DispatchQueue.apply", self)
-    if kind == .global { return applyOnGlobal(iterations, work) }
-    let helpers = kind == .concurrent ? DispatchQueue.processors - 1 : 0
+    let helpers = kind == .concurrent || kind == .global ? DispatchQueue.processors - 1 : 0
     sync {
       withoutActuallyEscaping(work) { work in
-        ApplyRecord.run(iterations, ApplyRecord.Body(run: work), helpers: helpers) { self.enqueue($0) }
-      }
-    }
-  }
-
-  private final func applyOnGlobal(_ iterations: Int, _ work: (Int) -> Void) {
-    let band = ownQoS.band
-    withoutActuallyEscaping(work) { work in
-      ApplyRecord.run(iterations, ApplyRecord.Body(run: work), helpers: DispatchQueue.processors - 1) { job in
-        job.band = band
-        self.enqueue(job)
+        ApplyCall.run(iterations, ApplyRecord.Body(run: work), helpers: helpers, on: self)
       }
     }
   }

@@ -14,7 +14,12 @@ enum GlobalQueues {
     kind: .main, name: "com.apple.main-thread", qos: .unspecified, target: nil)
 
   private static func make(_ qos: DispatchQoS, _ label: String) -> DispatchQueue {
-    DispatchQueue(kind: .global, name: label, qos: QoSWord(qos), target: nil)
+    Hooks.setLaneName { raw in
+      // unsafe: the caller keeps the lane alive meanwhile.
+      let name = Unmanaged<DispatchQueue>.fromOpaque(raw)._withUnsafeGuaranteedRef { $0.name }
+      return Unmanaged.passRetained(LaneLabel(name)).toOpaque()
+    }
+    return DispatchQueue(kind: .global, name: label, qos: QoSWord(qos), target: nil)
   }
 
   static func queue(for qosClass: DispatchQoS.QoSClass) -> DispatchQueue {

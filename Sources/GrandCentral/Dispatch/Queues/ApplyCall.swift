@@ -1,0 +1,122 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import CPlatform
+import Synchronization
+
+/// One call of `concurrentPerform`, on its caller's stack.
+///
+/// The caller begins alone, with chunks that double, and measures. A call with little work ends there: it makes no
+/// system call and wakes nobody. When what is left is worth a wake-up the caller has helpers submitted; when the first
+/// pieces take long, or wait for later ones, the monitor does so (see Soloists.swift). Either way exactly one of them
+/// closes `claimed`, which gives out the indices until then.
+struct ApplyCall: ~Copyable {
+  /// The first word, see Soloists.
+  private let help: Soloists.Help = ApplyCall.helped
+  /// A: the first index not claimed by the caller alone; `closed` once the rest is shared.
+  private let claimed = Atomic<Int>(0)
+  /// A: the shared part that the monitor has made.
+  private let shared = Atomic<UnsafeMutableRawPointer?>(nil)
+  /// I
+  let count: Int
+  let body: UnsafePointer<ApplyRecord.Body>
+  let helpers: Int
+  let qos: UInt16
+  /// I: where the helpers are submitted; nil for the engine's own run queues.
+  let queue: DispatchQueue?
+
+  private static let closed = Int.max
+  /// What is worth waking a helper for: about 6 µs, in cycles.
+  private static let worthHelp = 16_000
+
+  private init(
+    count: Int, body: UnsafePointer<ApplyRecord.Body>, helpers: Int, queue: DispatchQueue?
+  ) {
+    self.count = count
+    self.body = body
+    self.helpers = helpers
+    self.queue = queue
+    qos = queue?.ownQoS.rawValue ?? UInt16(truncatingIfNeeded: gc_thread_self().pointee.qos)
+  }
+
+  /// Calls `body` once for each index below `count`.
+  static func run(_ count: Int, _ body: ApplyRecord.Body, helpers: Int, on queue: DispatchQueue?) {
+    let helpers = min(helpers, count - 1)
+    if helpers <= 0 {
+      var index = 0
+      while index < count {
+        body.run(index)
+        index += 1
+      }
+      return
+    }
+    withUnsafePointer(to: body) { body in
+      var call = ApplyCall(count: count, body: body, helpers: helpers, queue: queue)
+      withUnsafeMutablePointer(to: &call) { runWithHelp($0) }
+    }
+  }
+
+  private static func runWithHelp(_ call: UnsafeMutablePointer<ApplyCall>) {
+    let engine = Engine.shared
+    guard let place = engine.pointee.soloists.enter(UnsafeMutableRawPointer(call)) else {
+      return ApplyRecord.finish(ApplyRecord.start(call.pointee, from: 0))
+    }
+    engine.pointee.monitor.wake(engine.pointee)
+    call.pointee.runAlone()
+    if engine.pointee.soloists.leave(place) {
+      if let first = call.pointee.close() { ApplyRecord.finish(ApplyRecord.start(call.pointee, from: first)) }
+    } else {
+      ApplyRecord.finish(call.pointee.awaitShared())
+    }
+  }
+
+  /// Runs chunks until all is done, or the rest is worth help, or help has come.
+  @inline(__always)
+  private func runAlone() {
+    let start = gc_cycles()
+    var chunk = 1
+    while let range = claim(chunk) {
+      for index in range { body.pointee.run(index) }
+      if range.upperBound == count { return }
+      let elapsed = Int(truncatingIfNeeded: gc_cycles() &- start)
+      let (cost, overflow) = (elapsed / range.upperBound).multipliedReportingOverflow(by: count - range.upperBound)
+      if overflow || cost > Self.worthHelp { return }
+      chunk *= 2
+    }
+  }
+
+  /// The next indices for the caller alone; nil when the rest is shared.
+  @inline(__always)
+  private func claim(_ chunk: Int) -> Range<Int>? {
+    // relaxed: the word hands out indices; data comes with the record's submission.
+    let first = claimed.load(ordering: .relaxed)
+    if first == Self.closed { return nil }
+    let end = min(count, first + chunk)
+    return claimed.compareExchange(expected: first, desired: end, ordering: .relaxed).exchanged ? first..<end : nil
+  }
+
+  /// Ends the claiming. The first index that nobody has claimed; nil if there is none, or somebody else has ended it.
+  private func close() -> Int? {
+    // relaxed: see `claim`.
+    let first = claimed.exchange(Self.closed, ordering: .relaxed)
+    return first < count ? first : nil
+  }
+
+  /// Monitor: shares what is left.
+  private static let helped: Soloists.Help = { raw in
+    // unsafe: the monitor has taken the pointer; the caller waits for `shared`.
+    let call = raw.assumingMemoryBound(to: ApplyCall.self)
+    let first = call.pointee.close() ?? call.pointee.count
+    let record = ApplyRecord.start(call.pointee, from: first)
+    // pairs with: awaitShared – publishes the record; the last touch of the call
+    call.pointee.shared.store(UnsafeMutableRawPointer(record), ordering: .releasing)
+  }
+
+  private func awaitShared() -> ApplyRecord.Pointer {
+    var backoff = Backoff()
+    while true {
+      // pairs with: helped – publishes the record
+      if let raw = shared.load(ordering: .acquiring) { return raw.assumingMemoryBound(to: ApplyRecord.self) }
+      backoff.wait()
+    }
+  }
+}

@@ -1,0 +1,43 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+
+/// The opt-in exception to the strict order of bands: pending work that has been passed over for longer than
+/// `Settings.starvationBound` gets one turn.
+struct Starvation: ~Copyable, @unchecked Sendable {  // every field is atomic
+  /// A: since when each band's work has been passed over, uptime; 0 = it is not.
+  private let since: UnsafeMutablePointer<Atomic<UInt64>>
+
+  init() {
+    // unsafe: lives as long as the engine.
+    since = .allocate(capacity: Band.count)
+    for rank in 0..<Band.count { (since + rank).initialize(to: Atomic(0)) }
+  }
+
+  /// A worker is about to take work of the most urgent of the `pending` bands.
+  ///
+  /// - Returns: the band whose turn it is instead, if one has waited too long.
+  func bandThatHasWaited(_ pending: UInt32, bound: UInt64) -> Band? {
+    let now = Clock.uptime.now()
+    // The most urgent band is being served; the others wait.
+    var passedOver = pending & (pending &- 1)
+    note(servedRank: pending.trailingZeroBitCount)
+    while passedOver != 0 {
+      let rank = passedOver.trailingZeroBitCount
+      passedOver &= passedOver - 1
+      // relaxed: stamps for pacing; a lost one prolongs the wait by one bound.
+      let start = since[rank].load(ordering: .relaxed)
+      if start == 0 {
+        since[rank].store(now, ordering: .relaxed)
+      } else if now - start >= bound, since[rank].exchange(0, ordering: .relaxed) != 0 {
+        return Band(rank: UInt8(rank))
+      }
+    }
+    return nil
+  }
+
+  private func note(servedRank rank: Int) {
+    // relaxed: see above.
+    if rank < Band.count, since[rank].load(ordering: .relaxed) != 0 { since[rank].store(0, ordering: .relaxed) }
+  }
+}

@@ -1,0 +1,64 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import ContractSupport
+import Testing
+
+/// Each test runs a program with a pool of two, whatever the machine has. The bounds are far above what is reached on
+/// a quiet machine and far below what a pool without compensation needs.
+@Suite("Blocked workers are replaced", .serialized)
+struct BlockingTests {
+  private func run(_ scenario: String, _ environment: [String: String] = [:]) -> ProbeResult {
+    Probe.run(scenario, environment: ["GRANDCENTRAL_THREADS": "2"].merging(environment) { $1 })
+  }
+
+  @Test("E2: ten jobs that sleep on a global queue have all started within milliseconds, not seconds")
+  func tenSleepers() {
+    let result = run("usleep-ten")
+    #expect(result.ended, "\(result)")
+    #expect(result.number("lastStart") ?? .max < 500, "\(result)")
+    #expect(result.number("total") ?? .max < 1_500, "\(result)")
+  }
+
+  @Test(
+    "E2: 64 items of which 63 wait for the last finish within milliseconds, however they wait",
+    arguments: ["rendezvous-latch", "rendezvous-semaphore", "rendezvous-group"])
+  func rendezvous(scenario: String) {
+    let result = run(scenario)
+    #expect(result.ended, "\(result)")
+    #expect(result.number("total") ?? .max < 1_500, "\(result)")
+  }
+
+  @Test("E2: 400 serial queues that block at once all run")
+  func manySerialQueues() {
+    let result = run("serial-400")
+    #expect(result.ended, "\(result)")
+    #expect(result.number("total") ?? .max < 10_000, "\(result)")
+  }
+
+  @Test("E2: a chain of forty queues, each in a sync onto the next, comes undone")
+  func syncChain() {
+    let result = run("sync-chain")
+    #expect(result.ended, "\(result)")
+    #expect(result.number("total") ?? .max < 2_000, "\(result)")
+  }
+
+  @Test("E1: the thread budget is kept, and one report names the blocked queues")
+  func budget() {
+    let result = run("budget", ["GRANDCENTRAL_THREAD_BUDGET": "8"])
+    #expect(result.ended, "\(result)")
+    #expect(result.number("blocked") == 8, "\(result)")
+    #expect(result.number("workers") == 8, "\(result)")
+    let reports = result.errors.split(separator: "\n").filter { $0.hasPrefix("GrandCentral:") }
+    #expect(reports.count == 1, "\(result)")
+    #expect(reports.first?.contains("blocked-") == true, "\(result)")
+    #expect(reports.first?.contains("8") == true, "\(result)")
+  }
+
+  @Test("E1: more sleepers than the budget has threads make progress, a budget at a time")
+  func budgetIsShared() {
+    let result = run("budget-sleepers", ["GRANDCENTRAL_THREAD_BUDGET": "10"])
+    #expect(result.ended, "\(result)")
+    #expect(result.number("total") ?? 0 >= 200, "\(result)")
+    #expect(result.number("total") ?? .max < 5_000, "\(result)")
+  }
+}

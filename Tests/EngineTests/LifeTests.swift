@@ -1,0 +1,87 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import ContractSupport
+import Testing
+
+@Suite("The engine through the life of a process")
+struct LifeTests {
+  @Test("E3: an idle process runs no thread at all once surplus workers have retired")
+  func idle() {
+    let result = Probe.run("idle")
+    #expect(result.ended, "\(result)")
+    #expect(result.number("workersInBurst") ?? 0 >= 20, "\(result)")
+    #expect(result.number("quiet") == 1, "\(result)")
+    #expect(result.number("workersLeft") ?? .max < 20, "\(result)")
+  }
+
+  @Test("E3: timers that have fired or were cancelled cause no wake-up afterwards")
+  func idleAfterTimers() {
+    let result = Probe.run("idle-after-timers")
+    #expect(result.ended, "\(result)")
+    #expect(result.number("quiet") == 1, "\(result)")
+  }
+
+  @Test("E5: after a fork the engine works in the child and in the parent")
+  func fork() {
+    let result = Probe.run("fork")
+    #expect(result.ended, "\(result)")
+    for key in ["parentBefore", "parentAfter"] { #expect(result[key] == "works", "\(result)") }
+    for key in ["child", "secondChild"] { #expect(result.number(key) == 1, "\(result)") }
+  }
+
+  @Test("E5: a fork while workers are busy gives a child that works")
+  func forkWhileBusy() {
+    let result = Probe.run("fork-while-busy", seconds: 120)
+    #expect(result.ended, "\(result)")
+    #expect(result.number("children") == 10, "\(result)")
+    #expect(result["parentAfter"] == "works", "\(result)")
+  }
+
+  @Test("E5: a fork from inside an item gives a child that works")
+  func forkFromItem() {
+    let result = Probe.run("fork-from-item")
+    #expect(result.ended, "\(result)")
+    #expect(result.number("child") == 1, "\(result)")
+    #expect(result["parentAfter"] == "works", "\(result)")
+  }
+
+  @Test("E6: running out of descriptors kills nothing: work is done, timers come when they can")
+  func noDescriptors() {
+    let result = Probe.run("no-descriptors")
+    #expect(result.ended, "\(result)")
+    #expect(result.number("syncs") == 1, "\(result)")
+    let reports = result.errors.split(separator: "\n").filter { $0.hasPrefix("GrandCentral:") }
+    #expect(reports.count <= 1, "\(result)")
+  }
+
+  @Test("E6: running out of threads kills nothing: the threads there are do the work, after one report")
+  func fewThreads() {
+    let result = Probe.run("few-threads")
+    #expect(result.ended, "\(result)")
+    guard result.skipped == nil else { return }
+    #expect(result.number("sum") == 200, "\(result)")
+    #expect(result.number("threads") ?? .max <= 4, "\(result)")
+    let reports = result.errors.split(separator: "\n").filter { $0.hasPrefix("GrandCentral:") }
+    #expect(reports.count <= 1, "\(result)")
+  }
+
+  @Test(
+    "E7: exit with everything busy neither hangs nor crashes, from any thread",
+    arguments: ["exit-main", "exit-item", "exit-timer", "exit-main-queue"])
+  func exit(scenario: String) {
+    for _ in 0..<5 {
+      let result = Probe.run(scenario)
+      #expect(result.end == .exited(7), "\(result)")
+      #expect(result.errors == "", "\(result)")
+    }
+  }
+
+  @Test("E7: returning from main with everything busy ends the process")
+  func returnFromMain() {
+    for _ in 0..<5 {
+      let result = Probe.run("return-from-main")
+      #expect(result.ended, "\(result)")
+      #expect(result.errors == "", "\(result)")
+    }
+  }
+}

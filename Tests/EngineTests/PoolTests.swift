@@ -1,0 +1,71 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import ContractSupport
+import Testing
+
+@Suite("The thread pool")
+struct PoolTests {
+  @Test("E1: the environment sets the number of processors to count with", arguments: [1, 2, 3])
+  func environment(count: Int) {
+    let result = Probe.run("threads-of-apply", environment: ["GRANDCENTRAL_THREADS": "\(count)"])
+    #expect(result.ended, "\(result)")
+    #expect(1...count ~= result.number("threads") ?? 0, "\(result)")
+  }
+
+  @Test("E1: items that do not block are run by few workers")
+  func spinners() {
+    let result = Probe.run("threads-of-spinners", environment: ["GRANDCENTRAL_THREADS": "2"])
+    #expect(result.ended, "\(result)")
+    // On a crowded machine a worker that was preempted for long looks blocked, so a few more may come.
+    #expect(1...6 ~= result.number("threads") ?? 0, "\(result)")
+  }
+
+  @Test("E1: the program sets the number of processors to count with")
+  func override() {
+    let result = Probe.run("override-by-api")
+    #expect(result.ended, "\(result)")
+    #expect(result.number("threads") == 1, "\(result)")
+  }
+
+  @Test("E1: the affinity mask bounds the pool")
+  func affinity() throws {
+    let result = Probe.run("affinity")
+    #expect(result.ended, "\(result)")
+    if result.skipped == nil { #expect(result.number("threads") == 1, "\(result)") }
+  }
+
+  @Test("E8: workers are named after their band")
+  func names() {
+    let result = Probe.run("names")
+    #expect(result.ended, "\(result)")
+    let names = result["names"]?.split(separator: ",") ?? []
+    #expect(names.count == 5, "\(result)")
+    for name in names { #expect(name.wholeMatch(of: /gc-[a-z]+-[0-9]+/) != nil, "\(name)") }
+    #expect(result["main"]?.hasPrefix("gc-") == false, "\(result)")
+  }
+
+  @Test("E8: every worker runs the start hook before its first item, and the exit hook when it retires")
+  func hooks() {
+    let result = Probe.run("hooks")
+    #expect(result.ended, "\(result)")
+    #expect(result.number("unannounced") == 0, "\(result)")
+    #expect(result.number("starts") ?? 0 >= 16, "\(result)")
+    #expect(result.number("retired") == 1, "\(result)")
+    #expect(result.number("strangers") == 0, "\(result)")
+    #expect(result.number("balanced") == 1, "\(result)")
+  }
+
+  @Test("E8: threads that submit and end leave no cached memory behind")
+  func threadCaches() {
+    let result = Probe.run("thread-caches")
+    #expect(result.ended, "\(result)")
+    #expect(result.number("grownKilobytes") ?? .max < 12_000, "\(result)")
+  }
+
+  @Test("E4: a thread that a background item starts does not inherit its priority")
+  func niceness() {
+    let result = Probe.run("niceness")
+    #expect(result.ended, "\(result)")
+    #expect(result["started"] != nil && result["started"] == result["main"], "\(result)")
+  }
+}

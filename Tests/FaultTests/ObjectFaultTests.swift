@@ -1,0 +1,130 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import ContractSupport
+import Glibc
+import GrandCentral
+import Testing
+
+@Suite("Misuse of objects traps")
+struct ObjectFaultTests {
+  @Test("F1 O6 GC0001: resume without suspend")
+  func resumeWithoutSuspend() async {
+    let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
+      DispatchQueue(label: "org.example.resumed").resume()
+    }
+    expectFault(result, "GC0001", mentions: "resume", "\"org.example.resumed\"", "suspend")
+  }
+
+  @Test("F1 O6 GC0001: one resume too many after balanced ones")
+  func resumeTooOften() async {
+    let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
+      let queue = DispatchQueue(label: "org.example.resumed", attributes: .concurrent)
+      for _ in 0..<100 { queue.suspend() }
+      for _ in 0..<101 { queue.resume() }
+    }
+    expectFault(result, "GC0001", mentions: "\"org.example.resumed\"")
+  }
+
+  @Test("F1 O6 GC0002: last release of a suspended queue")
+  func releasedWhileSuspended() async {
+    let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
+      var queue: DispatchQueue? = DispatchQueue(label: "org.example.suspended")
+      queue?.suspend()
+      queue = nil
+    }
+    expectFault(result, "GC0002", mentions: "\"org.example.suspended\"", "suspended", "Resume")
+  }
+
+  @Test("F1 O6 GC0003: last release of a queue that was not activated, with work pending")
+  func releasedWhileInactive() async {
+    let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
+      var queue: DispatchQueue? = DispatchQueue(label: "org.example.inactive", attributes: .initiallyInactive)
+      queue?.async {}
+      queue = nil
+    }
+    expectFault(result, "GC0003", mentions: "\"org.example.inactive\"", "activate")
+  }
+
+  @Test("F1 O6 GC0004: leaving a group that was not entered")
+  func leaveWithoutEnter() async {
+    let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
+      let group = DispatchGroup()
+      group.enter()
+      group.leave()
+      group.leave()
+    }
+    expectFault(result, "GC0004", mentions: "leave", "enter")
+  }
+
+  @Test("F1 O6 GC0005: last release of a group that is entered")
+  func groupReleasedWhileEntered() async {
+    let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
+      var group: DispatchGroup? = DispatchGroup()
+      group?.enter()
+      group = nil
+    }
+    expectFault(result, "GC0005", mentions: "DispatchGroup", "leave")
+  }
+
+  @Test("F1 O6 GC0006: last release of a semaphore whose value is below its start")
+  func semaphoreReleasedInUse() async {
+    let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
+      var semaphore: DispatchSemaphore? = DispatchSemaphore(value: 2)
+      semaphore?.wait()
+      semaphore = nil
+    }
+    expectFault(result, "GC0006", mentions: "DispatchSemaphore", "Signal")
+  }
+
+  @Test("F1 O6: a semaphore above its start value, or back at it, is released in peace")
+  func semaphoreReleasedAtRest() async {
+    await #expect(processExitsWith: .exitCode(0)) {
+      for value in 0..<3 {
+        let semaphore = DispatchSemaphore(value: value)
+        semaphore.signal()
+        if value == 1 { semaphore.wait() }
+      }
+      exit(0)
+    }
+  }
+
+  @Test("F1 G3 GC0008: a negative start value")
+  func semaphoreNegativeValue() async {
+    let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
+      _ = DispatchSemaphore(value: -1)
+    }
+    expectFault(result, "GC0008", mentions: "DispatchSemaphore", "-1")
+  }
+
+  @Test(
+    "F1 G1 GC0019: entering a group more often than it can count",
+    .enabled(if: getenv("GC_SLOW_TESTS") != nil, "counts four thousand million entries: set GC_SLOW_TESTS"))
+  func groupEnterOverflow() async {
+    let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
+      let group = DispatchGroup()
+      for _ in 0...UInt64(UInt32.max) { group.enter() }
+    }
+    expectFault(result, "GC0019", mentions: "enter", "leave")
+  }
+
+  @Test("F1 W2 GC0017: an item that waits for itself")
+  func workItemWaitOnSelf() async {
+    let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
+      let holder = Guarded<DispatchWorkItem?>(nil)
+      let item = DispatchWorkItem { holder.with { $0! }.wait() }
+      holder.with { $0 = item }
+      DispatchQueue(label: "org.example.waiting").async(execute: item)
+      Latch().wait()
+    }
+    expectFault(result, "GC0017", mentions: "wait", "\"org.example.waiting\"", "notify")
+  }
+
+  @Test("F1 G4 GC0023: once called from inside its body")
+  func onceReentered() async {
+    let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
+      let once = DispatchOnce()
+      once.run { once.run {} }
+    }
+    expectFault(result, "GC0023", mentions: "DispatchOnce")
+  }
+}

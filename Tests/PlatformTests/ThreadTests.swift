@@ -1,0 +1,130 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import CPlatform
+import Glibc
+import Synchronization
+import Testing
+
+@testable import GrandCentral
+
+private let endedThreads = Atomic<Int>(0)
+
+@Suite("A thread")
+struct ThreadTests {
+  @Test(
+    "E8: carries its name, cut to what the kernel keeps",
+    arguments: [("gc-default-0", "gc-default-0"), ("gc-a-name-that-is-too-long", "gc-a-name-that-"), ("", "")])
+  func name(given: String, kept: String) throws {
+    let seen = Recorded<String>()
+    try TestThread(given) { seen.note(currentName()) }.join()
+    #expect(seen.values == [kept])
+  }
+
+  @Test("E8: can be renamed by itself")
+  func rename() throws {
+    let seen = Recorded<String>()
+    try TestThread("gc-default-1") {
+      GrandCentral.Thread.setName("gc-utility-1")
+      seen.note(currentName())
+    }.join()
+    #expect(seen.values == ["gc-utility-1"])
+  }
+
+  @Test("has an id of its own, that of the kernel")
+  func id() throws {
+    let ids = Recorded<UInt32>()
+    let threads = try (0..<4).map { _ in
+      try TestThread {
+        #expect(GrandCentral.Thread.id == UInt32(LibC.threadID()))
+        ids.note(GrandCentral.Thread.id)
+        // All four live until all four have looked, so that no id is used again.
+        _ = eventually { ids.values.count == 4 }
+      }
+    }
+    for thread in threads { thread.join() }
+    #expect(Set(ids.values).count == 4)
+    #expect(!ids.values.contains(0))
+  }
+
+  @Test("is the main one only if it is the process's first")
+  func main() async throws {
+    let others = Recorded<Bool>()
+    try TestThread { others.note(GrandCentral.Thread.isMain) }.join()
+    #expect(others.values == [false])
+    let (isMain, isFirst) = await MainActor.run { (GrandCentral.Thread.isMain, LibC.threadID() == getpid()) }
+    #expect(isMain == isFirst)
+  }
+
+  @Test("E5: knows itself again in the child of a fork")
+  func fork() async {
+    await #expect(processExitsWith: .exitCode(0)) {
+      let parentID = GrandCentral.Thread.id
+      _ = GrandCentral.Thread.isMain
+      let child = gc_fork()
+      if child == 0 {
+        GrandCentral.Thread.resetAfterFork()
+        let isRight = GrandCentral.Thread.id == UInt32(LibC.threadID()) && GrandCentral.Thread.id != parentID
+        _exit(isRight && GrandCentral.Thread.isMain ? 0 : 1)
+      }
+      var status: Int32 = 0
+      waitpid(child, &status, 0)
+      exit(status == 0 ? 0 : 1)
+    }
+  }
+
+  @Test("E8: runs its hook when it ends")
+  func exitHook() throws {
+    try TestThread {
+      // relaxed: only counts.
+      GrandCentral.Thread.atExit { endedThreads.wrappingAdd(1, ordering: .relaxed) }
+    }.join()
+    // relaxed: only counts.
+    #expect(eventually { endedThreads.load(ordering: .relaxed) == 1 })
+  }
+
+  @Test("leaves the program's signals to the program's threads, and keeps its own faults")
+  func signals() throws {
+    let blocked = Recorded<Bool>()
+    let open = Recorded<Bool>()
+    try TestThread {
+      var mask = sigset_t()
+      pthread_sigmask(SIG_SETMASK, nil, &mask)
+      for signal in [SIGINT, SIGTERM, SIGUSR1, SIGALRM, SIGCHLD, SIGHUP] {
+        blocked.note(sigismember(&mask, signal) == 1)
+      }
+      for signal in [SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT] {
+        open.note(sigismember(&mask, signal) == 0)
+      }
+    }.join()
+    #expect(blocked.values == Array(repeating: true, count: 6))
+    #expect(open.values == Array(repeating: true, count: 6))
+  }
+
+  @Test("gets the stack that was asked for")
+  func stack() throws {
+    let depths = Recorded<Int>()
+    // More than the default of 8 MiB: 24 Ki frames of a kilobyte at least.
+    try TestThread(stackSize: 256 << 20) { depths.note(useStack(24 << 10)) }.join()
+    #expect(depths.values == [24 << 10])
+  }
+
+  @Test("E6: that cannot be had is an error, not a trap")
+  func exhaustion() {
+    #expect(throws: Errno.self) { try TestThread(stackSize: 1 << 46) {} }
+  }
+}
+
+private func currentName() -> String {
+  String(decoding: (FileDescriptor.contents(of: "/proc/thread-self/comm") ?? []).dropLast(), as: UTF8.self)
+}
+
+/// Goes `depth` calls deep, with a kilobyte of stack each.
+@inline(never)
+private func useStack(_ depth: Int) -> Int {
+  if depth == 0 { return 0 }
+  return withUnsafeTemporaryAllocation(byteCount: 1024, alignment: 16) { buffer in
+    buffer[depth & 1023] = UInt8(truncatingIfNeeded: depth)
+    let below = useStack(depth - 1)
+    return below + (buffer[depth & 1023] == UInt8(truncatingIfNeeded: depth) ? 1 : 0)
+  }
+}
