@@ -266,6 +266,17 @@ int gc_timerfd_set(int fd, uint64_t deadline_ns, bool cancel_on_set) {
   return (int)result(timerfd_settime(fd, flags, &spec, NULL));
 }
 
+// MARK: Closures that do not escape
+
+__attribute__((swiftcall)) void gc_closure_words(const void *function, const void *context, const void **words) {
+  words[0] = function;
+  words[1] = context;
+}
+
+__attribute__((swiftcall)) void gc_index_closure_words(const void *function, const void *context, const void **words) {
+  gc_closure_words(function, context, words);
+}
+
 // MARK: Process
 
 const char *gc_getenv(const char *name) { return getenv(name); }

@@ -1,5 +1,6 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
+import CPlatform
 import ContractSupport
 import Testing
 
@@ -58,14 +59,18 @@ struct PrimitivesListStress {
     rounds {
       let shared = Tight()
       PlainThread.concurrently(2) { _ in
-        for _ in 0..<perThread where shared.list.push(Magazine.take()) {
-          // A first node may be half done for the one who drains as well: not here, it is this thread's own.
-          var node = shared.list.head()
-          if node == nil { Issue.record("the first node is not at the head") }
-          while let next = node {
+        for turn in 0..<perThread where shared.list.push(Magazine.take()) {
+          // Some time for the previous drainer, who should have finished with the list.
+          for _ in 0..<turn % 8 { gc_pause() }
+          var isLast = false
+          while !isLast {
+            guard let node = shared.list.head() else {
+              Issue.record("a drainer finds no head")
+              return
+            }
             shared.popped += 1
-            node = shared.list.pop(next)
-            Magazine.give(next)
+            isLast = shared.list.pop(node) == nil
+            Magazine.give(node)
           }
         }
       }

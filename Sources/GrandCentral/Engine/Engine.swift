@@ -16,6 +16,8 @@ struct Engine: ~Copyable, @unchecked Sendable {  // every field is immutable, at
   let bandsInUse = Atomic<UInt32>(0)
   /// A: workers wanted at once: the active processors.
   let target = Atomic<Int>(1)
+  /// A: workers allowed beyond `target`, while the monitor finds that added workers block too.
+  let allowance = Atomic<Int>(0)
   /// I: one FIFO per band, for items that must start in order.
   let runQueues: UnsafeMutablePointer<FIFOQueue>
   /// I: every worker record that ever was; records are reused, never freed.
@@ -40,7 +42,7 @@ struct Engine: ~Copyable, @unchecked Sendable {  // every field is immutable, at
     for rank in 0..<Band.count { (runQueues + rank).initialize(to: FIFOQueue()) }
     workers = WorkerTable()
     // relaxed: nobody else sees the engine yet.
-    target.store(Topology.activeProcessors(), ordering: .relaxed)
+    target.store(Topology.quickProcessors(), ordering: .relaxed)
   }
 
   private nonisolated(unsafe) static let instance = Atomic<UnsafeMutableRawPointer?>(nil)
@@ -116,7 +118,7 @@ struct Engine: ~Copyable, @unchecked Sendable {  // every field is immutable, at
     // seq-cst: with anything weaker this load may pass the publication above it, while a searcher clears the bit,
     // finds the run queue empty and sleeps: both miss.
     if pending.load(ordering: .sequentiallyConsistent) & band.bit == 0 { markPending(band) }
-    wakeIfNeeded()
+    wakeIfNeeded(for: band)
   }
 
   @inline(never)

@@ -93,6 +93,8 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
     // relaxed: looked at again, with the proper order, before the monitor sleeps.
     guard engine.pointee.pending.load(ordering: .relaxed) != 0 else {
       burst = 0
+      // relaxed: see below.
+      engine.pointee.allowance.store(0, ordering: .relaxed)
       return helped || engine.pointee.poller.isMissed(engine.pointee.timers) || busy && engine.pointee.poller.clearBusy()
     }
     // relaxed: one report per spell; the spell is over when threads could be added again.
@@ -101,6 +103,8 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
     }
     let stalled = findStalled(engine, elapsed: elapsed)
     burst = stalled > 0 ? min(max(2, burst * 2), Self.largestBurst) : burst / 2
+    // relaxed: a hint for workers that wonder whether they are too many.
+    engine.pointee.allowance.store(burst, ordering: .relaxed)
     grow(engine, by: burst)
     engine.pointee.refreshTarget()
     return true
@@ -154,6 +158,14 @@ extension Engine {
   var needsMonitor: Bool {
     // seq-cst: see `Monitor.wake`.
     pending.load(ordering: .sequentiallyConsistent) != 0 || poller.isMissed(timers) || !soloists.isEmpty
+  }
+
+  /// The first worker counts the processors exactly, control groups included, so that the first submission need not.
+  func refreshTargetOnce() {
+    // relaxed: as below.
+    if targetTicks.compareExchange(expected: 0, desired: 1, ordering: .relaxed).exchanged {
+      target.store(Topology.activeProcessors(), ordering: .relaxed)
+    }
   }
 
   /// Reads the number of processors again, now and then.

@@ -21,11 +21,13 @@ extension Worker {
     record.pointee.worker = UnsafeMutableRawPointer(me)
     // relaxed: the monitor reads it to find the CPU clock; a late view skips one look.
     thread.store(Thread.id, ordering: .relaxed)
+    gc_thread_set_timer_slack(1)
+    engine.pointee.refreshTargetOnce()
     Hooks.runStart()
     var next = engine.pointee.searchOrSleep(me)
     while let job = next {
       start(job)
-      next = findWork(in: engine.pointee)
+      next = engine.pointee.isCrowded ? engine.pointee.findUrgentWork(me) : findWork(in: engine.pointee)
       if next == nil {
         engine.pointee.startSearching()
         next = engine.pointee.searchOrSleep(me)
@@ -75,9 +77,8 @@ extension Engine {
   func searchOrSleep(_ worker: Worker.Pointer) -> Job? {
     while true {
       // A worker that comes back from a wait may find its place taken: it leaves the processors to the others.
-      // relaxed: both are hints; a wrong guess costs one search or one sleep.
-      let surplus = pool.load(ordering: .relaxed).active > target.load(ordering: .relaxed)
-      if let job = surplus ? worker.pointee.takeSlot() : search(worker) {
+      let surplus = isCrowded
+      if let job = surplus ? findUrgentWork(worker) : search(worker) {
         stopSearching()
         return job
       }

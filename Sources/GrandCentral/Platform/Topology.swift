@@ -43,6 +43,14 @@ enum Topology {
     return told == 0 ? nil : told
   }
 
+  /// As `activeProcessors`, without reading files: may be too high under a control group's quota.
+  static func quickProcessors() -> Int {
+    // relaxed: the number stands for itself.
+    let told = override.load(ordering: .relaxed)
+    if told != 0 { return told }
+    return environmentOverride() ?? max(1, Int(gc_affinity_count()))
+  }
+
   /// What affinity mask and control groups allow, at least 1.
   static func systemProcessors() -> Int {
     var count = Int(gc_affinity_count())

@@ -24,7 +24,7 @@ import Synchronization
 enum Depot {
   static let shardCount = 8
   /// 8 shards of 64 batches of 64 nodes are 2 MiB.
-  static let shardLimit = 64
+  static let shardLimit = 1024
 
   struct Shard: ~Copyable {
     let busy = Atomic<UInt32>(0)

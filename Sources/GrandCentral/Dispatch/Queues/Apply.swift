@@ -17,10 +17,6 @@ import Synchronization
 /// Y2  The body is touched by the caller and by joined helpers only. The caller returns when closed and active = 0.
 /// Y3  The node goes back to a magazine with the last reference.
 struct ApplyRecord: ~Copyable {
-  struct Body {
-    let run: (Int) -> Void
-  }
-
   private struct State: StateWord {
     var rawValue: UInt64
     init(rawValue: UInt64) { self.rawValue = rawValue }
@@ -38,7 +34,7 @@ struct ApplyRecord: ~Copyable {
   private let count: Int
   private let state: AtomicState<State>
   /// I, Y2
-  private let body: UnsafePointer<Body>
+  private let body: BorrowedClosure
   private let parker = Parker()
   /// I
   private let participants: Int32
@@ -46,7 +42,7 @@ struct ApplyRecord: ~Copyable {
 
   typealias Pointer = UnsafeMutablePointer<ApplyRecord>
 
-  private init(from first: Int, to count: Int, body: UnsafePointer<Body>, helpers: Int, qos: UInt16) {
+  private init(from first: Int, to count: Int, body: BorrowedClosure, helpers: Int, qos: UInt16) {
     next = Atomic(first)
     self.count = count
     self.body = body
@@ -98,7 +94,7 @@ struct ApplyRecord: ~Copyable {
       var index = next.wrappingAdd(chunk, ordering: .relaxed).oldValue
       let end = min(count, index + chunk)
       while index < end {
-        body.pointee.run(index)
+        body(index)
         index += 1
       }
     }

@@ -18,7 +18,7 @@ struct ApplyCall: ~Copyable {
   private let shared = Atomic<UnsafeMutableRawPointer?>(nil)
   /// I
   let count: Int
-  let body: UnsafePointer<ApplyRecord.Body>
+  let body: BorrowedClosure
   let helpers: Int
   let qos: UInt16
   /// I: where the helpers are submitted; nil for the engine's own run queues.
@@ -29,7 +29,7 @@ struct ApplyCall: ~Copyable {
   private static let worthHelp = 16_000
 
   private init(
-    count: Int, body: UnsafePointer<ApplyRecord.Body>, helpers: Int, queue: DispatchQueue?
+    count: Int, body: BorrowedClosure, helpers: Int, queue: DispatchQueue?
   ) {
     self.count = count
     self.body = body
@@ -39,20 +39,18 @@ struct ApplyCall: ~Copyable {
   }
 
   /// Calls `body` once for each index below `count`.
-  static func run(_ count: Int, _ body: ApplyRecord.Body, helpers: Int, on queue: DispatchQueue?) {
+  static func run(_ count: Int, _ body: (Int) -> Void, helpers: Int, on queue: DispatchQueue?) {
     let helpers = min(helpers, count - 1)
     if helpers <= 0 {
       var index = 0
       while index < count {
-        body.run(index)
+        body(index)
         index += 1
       }
       return
     }
-    withUnsafePointer(to: body) { body in
-      var call = ApplyCall(count: count, body: body, helpers: helpers, queue: queue)
-      withUnsafeMutablePointer(to: &call) { runWithHelp($0) }
-    }
+    var call = ApplyCall(count: count, body: BorrowedClosure(body), helpers: helpers, queue: queue)
+    withUnsafeMutablePointer(to: &call) { runWithHelp($0) }
   }
 
   private static func runWithHelp(_ call: UnsafeMutablePointer<ApplyCall>) {
@@ -75,7 +73,7 @@ struct ApplyCall: ~Copyable {
     let start = gc_cycles()
     var chunk = 1
     while let range = claim(chunk) {
-      for index in range { body.pointee.run(index) }
+      for index in range { body(index) }
       if range.upperBound == count { return }
       let elapsed = Int(truncatingIfNeeded: gc_cycles() &- start)
       let (cost, overflow) = (elapsed / range.upperBound).multipliedReportingOverflow(by: count - range.upperBound)

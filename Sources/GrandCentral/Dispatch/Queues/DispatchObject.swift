@@ -29,14 +29,13 @@ public class DispatchObject: @unchecked Sendable {  // subclasses keep their sta
 
   /// The extras if anybody has needed them.
   @inline(__always)
-  final var existingExtras: Extras? {
+  final var extrasReference: Unmanaged<Extras>? {
     // pairs with: readyExtras – publishes the initialised extras
-    guard let raw = extras.load(ordering: .acquiring) else { return nil }
-    return Unmanaged<Extras>.fromOpaque(raw).takeUnretainedValue()
+    extras.load(ordering: .acquiring).map { Unmanaged<Extras>.fromOpaque($0) }
   }
 
   final var readyExtras: Extras {
-    if let existing = existingExtras { return existing }
+    if let existing = extrasReference { return existing.takeUnretainedValue() }
     let made = Unmanaged.passRetained(Extras())
     // pairs with: existingExtras – publishes the initialised extras
     let (exchanged, winner) = extras.compareExchange(
@@ -57,14 +56,8 @@ final class Extras: @unchecked Sendable {  // all fields are guarded by `lock`
   let lock = Lock()
   /// M(lock): suspensions not yet taken back.
   var suspensions = 0
-  /// M(lock): values by key.
-  var specifics: [Specific] = []
-
+  /// Values by key.
+  let specifics = Specifics()
   /// M(lock): the target that a lane was created with, kept once it has another; see TargetHierarchy.swift.
   var firstTarget: DispatchQueue?
-
-  struct Specific {
-    let key: AnyObject
-    let value: AnyObject
-  }
 }

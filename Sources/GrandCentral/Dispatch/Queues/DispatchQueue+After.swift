@@ -55,7 +55,7 @@ extension DispatchQueue {
 
 /// How late a delayed submission may be so that it can share a wake-up with its neighbours.
 enum Delay {
-  private static let largestLeeway: UInt64 = 64_000
+  private static let largestLeeway: UInt64 = 32_000
 
   static func leeway(for deadline: Deadline) -> UInt64 { min(deadline.remaining() / 16, largestLeeway) }
 }

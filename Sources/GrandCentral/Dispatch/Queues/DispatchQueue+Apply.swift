@@ -16,9 +16,7 @@ extension DispatchQueue {
   /// Complexity: O(iterations); allocates nothing. Blocking: until all calls are done.
   public final class func concurrentPerform(iterations: Int, execute work: (Int) -> Void) {
     checkIterations(iterations, "DispatchQueue.concurrentPerform", current)
-    withoutActuallyEscaping(work) { work in
-      ApplyCall.run(iterations, ApplyRecord.Body(run: work), helpers: processors - 1, on: nil)
-    }
+    ApplyCall.run(iterations, work, helpers: processors - 1, on: nil)
   }
 
   /// As `concurrentPerform`, with the calls made as items of this queue: on a serial queue one after the other.
@@ -27,11 +25,7 @@ extension DispatchQueue {
   public final func apply(iterations: Int, execute work: (Int) -> Void) {
     DispatchQueue.checkIterations(iterations, "DispatchQueue.apply", self)
     let helpers = kind == .concurrent || kind == .global ? DispatchQueue.processors - 1 : 0
-    sync {
-      withoutActuallyEscaping(work) { work in
-        ApplyCall.run(iterations, ApplyRecord.Body(run: work), helpers: helpers, on: self)
-      }
-    }
+    sync { ApplyCall.run(iterations, work, helpers: helpers, on: self) }
   }
 
   private static var processors: Int {

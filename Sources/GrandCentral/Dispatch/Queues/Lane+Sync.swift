@@ -17,6 +17,11 @@ extension DispatchQueue {
         Frame.push(frame, self, .alone)
         return true
       }
+      // relaxed: the exchange decides.
+      if kind != .global, !(kind == .concurrent && !barrier), tryAcquireChain(me) {
+        Frame.push(frame, self, .chain)
+        return true
+      }
       // relaxed: roles do not change while the caller's item is ahead; the transition decides about the rest.
       if kind == .concurrent, !barrier, !state.load(ordering: .relaxed).has(LaneState.nested), enterRead() {
         Frame.push(frame, self, .reader)
@@ -33,6 +38,34 @@ extension DispatchQueue {
     var owned = idle
     owned.setOwner(me)
     return kind != .global && state.exchange(idle, for: owned)
+  }
+
+  /// An idle lane with an idle serial target on a global queue: the common nesting, two exchanges.
+  @inline(never)
+  private final func tryAcquireChain(_ me: UInt32) -> Bool {
+    // relaxed: the exchanges decide.
+    let seen = state.load(ordering: .relaxed)
+    guard seen.has(LaneState.nested), !seen.has(LaneState.mainBound), !seen.has(~LaneState.roles), tryOwn(seen, me)
+    else { return false }
+    acquireTargets(me)
+    return true
+  }
+
+  @inline(__always)
+  private final func tryOwn(_ idle: LaneState, _ me: UInt32) -> Bool {
+    var owned = idle
+    owned.setOwner(me)
+    return state.exchange(idle, for: owned)
+  }
+
+  /// Gives up the lane, if nobody has touched it since it was taken idle.
+  @inline(__always)
+  private final func tryDisown(_ me: UInt32) -> Bool {
+    // relaxed: the exchange decides.
+    var idle = LaneState(rawValue: state.load(ordering: .relaxed).rawValue & LaneState.roles)
+    let released = idle
+    idle.setOwner(me)
+    return state.exchange(idle, for: released)
   }
 
   @inline(never)
@@ -124,7 +157,7 @@ extension DispatchQueue {
     case .reader: leaveRead()
     case .chain:
       releaseTargets()
-      releaseOwnership()
+      if !tryDisown(Thread.id) { releaseOwnership() }
     case .chainReader:
       releaseTargets()
       leaveRead()
@@ -135,7 +168,11 @@ extension DispatchQueue {
   private final func releaseTargets() {
     guard let target = targetQueue, target.kind != .global else { return }
     target.releaseTargets()
-    if target.kind == .concurrent { target.leaveRead() } else { target.releaseOwnership() }
+    if target.kind == .concurrent {
+      target.leaveRead()
+    } else if !target.tryDisown(Thread.id) {
+      target.releaseOwnership()
+    }
   }
 
   // MARK: Remote
@@ -145,15 +182,13 @@ extension DispatchQueue {
   @inline(never)
   final func runRemotely(barrier: Bool, _ work: () -> Void) {
     checkDeadlock(Thread.id, reads: kind == .concurrent && !barrier)
-    withoutActuallyEscaping(work) { work in
-      var call = RemoteCall(work: Job.Body(run: work))
-      withUnsafeMutablePointer(to: &call) { call in
-        let qos = QoSWord(rawValue: UInt16(truncatingIfNeeded: gc_thread_self().pointee.qos))
-        let job = Job(invoke: RemoteCall.invoke, flags: barrier ? .barrier : [], qos: qos.rawValue, band: qos.band)
-        job.extra = UnsafeMutableRawPointer(call)
-        enqueue(job)
-        call.pointee.wait()
-      }
+    var call = RemoteCall(work: BorrowedClosure(work))
+    withUnsafeMutablePointer(to: &call) { call in
+      let qos = QoSWord(rawValue: UInt16(truncatingIfNeeded: gc_thread_self().pointee.qos))
+      let job = Job(invoke: RemoteCall.invoke, flags: barrier ? .barrier : [], qos: qos.rawValue, band: qos.band)
+      job.extra = UnsafeMutableRawPointer(call)
+      enqueue(job)
+      call.pointee.wait()
     }
   }
 
@@ -171,17 +206,17 @@ extension DispatchQueue {
 
 /// A synchronous item that its drainer runs. Lives on the stack of the thread that waits for it.
 struct RemoteCall: ~Copyable {
-  let work: Job.Body
+  let work: BorrowedClosure
   let parker = Parker()
 
-  init(work: Job.Body) { self.work = work }
+  init(work: BorrowedClosure) { self.work = work }
 
   static let invoke: Job.Invoke = { raw in
     let job = Job(raw: raw)
     // unsafe: the caller stays in `wait` until it is unparked, which is the last touch.
     let call = job.extra!.assumingMemoryBound(to: RemoteCall.self)
     job.recycle()
-    call.pointee.work.run()
+    call.pointee.work()
     call.pointee.parker.unpark()
   }
 

@@ -15,22 +15,26 @@ import Synchronization
 extension Engine {
   // MARK: Waking
 
+  /// S3, S4 for a job of `band`.
   @inline(__always)
-  func wakeIfNeeded() {
+  func wakeIfNeeded(for band: Band = .maintenance) {
     // seq-cst: S3 must not pass S1 and S2; a sleeper's W2 and W3 are ordered the other way round.
     let state = pool.load(ordering: .sequentiallyConsistent)
     if state.searching > 0 { return }
-    wakeSlow(state)
+    wakeSlow(state, band)
   }
 
   @inline(never)
-  private func wakeSlow(_ seen: PoolState) {
+  private func wakeSlow(_ seen: PoolState, _ band: Band) {
     // relaxed: both numbers are settings; a late view delays their effect by one submission.
     let target = target.load(ordering: .relaxed)
     let budget = Settings.threadBudget
     switch seen.wake(target: target, budget: budget) {
     case .nothing: return
-    case .watch: monitor.wake(self)
+    case .watch:
+      monitor.wake(self)
+      // relaxed: bits are only ever added; a program of one band never goes further.
+      if bandsInUse.load(ordering: .relaxed) & ~(band.bit | band.moreUrgent) != 0 { addUrgentWorker(for: band) }
     case .unpark, .spawn, .exhausted: claimAndWake(target: target, budget: budget)
     }
   }
@@ -80,7 +84,19 @@ extension Engine {
   func stopSearching() {
     let last = pool.update { $0.stopSearching() }
     // seq-cst: F2 must not pass F1: a submitter that saw us searching leaves its job to us.
-    if last, pending.load(ordering: .sequentiallyConsistent) != 0 || poller.isMissed(timers) { wakeIfNeeded() }
+    if last, hasVisibleWork || poller.isMissed(timers) && !monitor.isAwake { wakeIfNeeded() }
+  }
+
+  /// Whether a run queue or a ring holds a job: the pending bits alone may be out of date.
+  private var hasVisibleWork: Bool {
+    // seq-cst: looked at after F1; a submitter publishes before it looks at the searchers.
+    var bands = pending.load(ordering: .sequentiallyConsistent)
+    while bands != 0 {
+      let rank = bands.trailingZeroBitCount
+      bands &= bands &- 1
+      if !runQueues[rank].isEmpty { return true }
+    }
+    return false
   }
 
   // MARK: Sleeping

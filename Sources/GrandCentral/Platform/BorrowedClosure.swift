@@ -1,0 +1,37 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import CPlatform
+
+@_silgen_name("gc_closure_words")
+private func words(of closure: () -> Void, _ words: UnsafeMutableRawPointer)
+
+@_silgen_name("gc_index_closure_words")
+private func words(of closure: (Int) -> Void, _ words: UnsafeMutableRawPointer)
+
+/// A closure that was passed without escaping, so that another thread can call it while its owner waits.
+///
+/// Swift's own way, `withoutActuallyEscaping`, allocates. This one keeps the closure's two words and calls through them:
+/// nothing is allocated, nothing is retained. The function that was given the closure must not return before the last
+/// call has ended.
+struct BorrowedClosure: @unchecked Sendable {  // the owner waits for whoever calls it
+  private var function: UnsafeRawPointer?
+  private var context: UnsafeRawPointer?
+
+  init(_ closure: () -> Void) {
+    // unsafe: the callee writes exactly two words.
+    withUnsafeMutablePointer(to: &self) { words(of: closure, UnsafeMutableRawPointer($0)) }
+  }
+
+  init(_ closure: (Int) -> Void) {
+    // unsafe: the callee writes exactly two words.
+    withUnsafeMutablePointer(to: &self) { words(of: closure, UnsafeMutableRawPointer($0)) }
+  }
+
+  /// Calls a closure that was given as `() -> Void`.
+  @inline(__always)
+  func callAsFunction() { gc_closure_call(function, context) }
+
+  /// Calls a closure that was given as `(Int) -> Void`.
+  @inline(__always)
+  func callAsFunction(_ index: Int) { gc_closure_call_index(function, context, index) }
+}
