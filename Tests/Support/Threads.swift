@@ -74,12 +74,7 @@ public enum ProcessThreads {
   }
 
   /// Pool threads: contract E8 names them `gc-<band>-<n>`.
-  public static var workers: [Record] {
-    all().filter { record in
-      let parts = record.name.split(separator: "-")
-      return parts.count == 3 && parts[0] == "gc" && Int(parts[2]) != nil
-    }
-  }
+  public static var workers: [Record] { all().filter { $0.name.hasPrefix("gc-") && $0.name != "gc-monitor" } }
 }
 
 /// The whole of a small file; nil when it cannot be read.

@@ -101,11 +101,35 @@ struct Job: Equatable, @unchecked Sendable {  // a handle; the ownership rule ab
     flags.insert(.hasBody)
   }
 
+  /// The closure of a node as two words, owned by whoever took it: called once, then let go.
+  ///
+  /// Moving the closure out as such costs a retain and a release around the call.
+  struct TakenBody {
+    fileprivate let function: UnsafeRawPointer
+    fileprivate let context: UnsafeRawPointer?
+
+    /// Calls the closure and releases it.
+    @inline(__always)
+    consuming func run() {
+      gc_closure_call(function, context)
+      release()
+    }
+
+    /// Releases the closure without calling it.
+    @inline(__always)
+    consuming func release() {
+      // unsafe: a closure's context is a Swift object, and the node held one reference to it.
+      if let context { Unmanaged<AnyObject>.fromOpaque(context).release() }
+    }
+  }
+
   /// Moves the closure out of the node.
   @inline(__always)
-  func takeBody() -> Body {
-    // unsafe: `setBody` has initialised the bytes; nobody reads them afterwards.
-    (raw + 24).assumingMemoryBound(to: Body.self).move()
+  func takeBody() -> TakenBody {
+    // unsafe: `setBody` has initialised the bytes with the closure's two words; nobody reads them afterwards.
+    TakenBody(
+      function: raw.load(fromByteOffset: 24, as: UnsafeRawPointer.self),
+      context: raw.load(fromByteOffset: 32, as: UnsafeRawPointer?.self))
   }
 
   /// Gives the node back to this thread's magazine.

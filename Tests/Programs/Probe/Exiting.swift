@@ -10,7 +10,7 @@ extension Scenario {
     "exit-item": { becomeBusy { DispatchQueue(label: "leaving").async { leave() } } },
     "exit-timer": { becomeBusy { DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(1)) { leave() } } },
     "exit-main-queue": {
-      becomeBusy { DispatchQueue.main.async { leave() } }
+      becomeBusy(waiting: false) { DispatchQueue.main.async { leave() } }
       dispatchMain()
     },
     "return-from-main": { becomeBusy(waiting: false) {} },

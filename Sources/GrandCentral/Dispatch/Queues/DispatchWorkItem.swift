@@ -54,8 +54,9 @@ public class DispatchWorkItem: @unchecked Sendable {  // an atomic word; the res
   /// M(lock)
   private var waiters = WaiterList()
   private var notifications: [(job: Job, queue: DispatchQueue)] = []
-  /// M(lock): where it was submitted last, until it finishes: the queue that a waiter hurries along.
-  private var submittedTo: DispatchQueue?
+  /// A: where it was submitted last, until it finishes: the queue that a waiter hurries along; retained. Whoever takes
+  /// it out owns the reference.
+  private let submittedTo = Atomic<UnsafeMutableRawPointer?>(nil)
   /// M(lock): timers that will submit it.
   private var timers: [DelayedItem] = []
   /// A: the thread that runs it, for W2's self-wait.
@@ -122,6 +123,7 @@ public class DispatchWorkItem: @unchecked Sendable {  // an atomic word; the res
       body!.run()
       runner.store(outer, ordering: .relaxed)
     }
+    noteSubmission(to: nil)
     let (empty, finishes) = state.update { state in
       if runs { state.rawValue -= 1 }
       let watched = state.has(State.watched)
@@ -139,13 +141,12 @@ public class DispatchWorkItem: @unchecked Sendable {  // an atomic word; the res
     swap(&woken, &waiters)
     let notes = notifications
     notifications = []
-    let queue = submittedTo
-    submittedTo = nil
     lock.unlock()
     while let waiter = woken.popFirst() { waiter.pointee.parker.unpark() }
     for note in notes { note.queue.enqueue(note.job) }
-    withExtendedLifetime(queue) {}
   }
+
+  deinit { noteSubmission(to: nil) }
 
   // MARK: Submission
 
@@ -158,17 +159,11 @@ public class DispatchWorkItem: @unchecked Sendable {  // an atomic word; the res
     return job
   }
 
-  final func noteSubmission(to queue: DispatchQueue) {
-    // An item that nobody will wait for needs no note; whoever begins to wait later finds the newest submission.
-    // relaxed: a hint.
-    if state.load(ordering: .relaxed).has(State.finished) { return }
-    lock.lock()
-    let old = submittedTo
-    submittedTo = queue
-    lock.unlock()
-    withExtendedLifetime(old) {}
-    state.update { state in
-      if !state.has(State.finished) { state.rawValue |= State.watched }
+  final func noteSubmission(to queue: DispatchQueue?) {
+    let new = queue.map { Unmanaged.passRetained($0).toOpaque() }
+    // pairs with: noteSubmission, hurry – publishes the queue to whoever takes it out
+    if let old = submittedTo.exchange(new, ordering: .acquiringAndReleasing) {
+      Unmanaged<DispatchQueue>.fromOpaque(old).release()
     }
   }
 
@@ -251,11 +246,14 @@ public class DispatchWorkItem: @unchecked Sendable {  // an atomic word; the res
 
   /// W4: the item's queue moves up to the waiter's band until it has caught up.
   private final func hurry() {
-    lock.lock()
-    let queue = submittedTo
-    lock.unlock()
+    // pairs with: noteSubmission – publishes the queue
+    guard let raw = submittedTo.exchange(nil, ordering: .acquiringAndReleasing) else { return }
+    let queue = Unmanaged<DispatchQueue>.fromOpaque(raw).takeRetainedValue()
     let qos = QoSWord(rawValue: UInt16(truncatingIfNeeded: gc_thread_self().pointee.qos))
-    queue?.hurry(Urgency.of(qos.band))
+    queue.hurry(Urgency.of(qos.band))
+    noteSubmission(to: queue)
+    // An item that has finished meanwhile would keep the queue for nothing.
+    if state.load().has(State.finished) { noteSubmission(to: nil) }
   }
 
   /// Submits `execute` to `queue` once the item has finished; at once if it has.

@@ -19,11 +19,9 @@ enum Items {
     let job = Job(raw: raw)
     let group = Unmanaged<DispatchGroup>.fromOpaque(job.extra!)
     Items.adopt(job)
-    do {
-      let body = job.takeBody()
-      job.recycle()
-      body.run()
-    }
+    let body = job.takeBody()
+    job.recycle()
+    body.run()
     group._withUnsafeGuaranteedRef { $0.leave() }
     group.release()
   }
