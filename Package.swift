@@ -34,7 +34,7 @@ let package = Package(
     .target(name: "ContractSupport", path: "Tests/Support"),
     .executableTarget(name: "contract-probe", dependencies: contract, path: "Tests/Programs/Probe"),
     .testTarget(name: "PlatformTests", dependencies: engineUnderTest),
-    .testTarget(name: "PrimitivesTests", dependencies: engineUnderTest),
+    .testTarget(name: "PrimitivesTests", dependencies: contract),
     .testTarget(name: "EngineTests", dependencies: contract + ["contract-probe"]),
     .testTarget(name: "DispatchTests", dependencies: contract + ["contract-probe"]),
     .testTarget(name: "FaultTests", dependencies: contract),

@@ -85,7 +85,8 @@ public enum Probe {
     var entry = environ
     while let text = entry.pointee {
       let pair = String(cString: text).split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-      if pair.count == 2 { variables[String(pair[0])] = String(pair[1]) }
+      // Each scenario decides about the engine's settings itself.
+      if pair.count == 2, !pair[0].hasPrefix("GRANDCENTRAL_") { variables[String(pair[0])] = String(pair[1]) }
       entry += 1
     }
     return variables

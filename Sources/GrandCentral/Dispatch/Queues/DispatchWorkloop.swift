@@ -7,11 +7,11 @@
 /// ```
 public final class DispatchSerialQueue: DispatchQueue, @unchecked Sendable {  // adds no state
   /// A serial queue of your own; see `DispatchQueue.init`.
-  public convenience init(
+  public init(
     label: String, qos: DispatchQoS = .unspecified, attributes: Attributes = [],
     autoreleaseFrequency: AutoreleaseFrequency = .inherit, target: DispatchQueue? = nil
   ) {
-    self.init(
+    super.init(
       kind: .serial, name: label, qos: QoSWord(qos), target: target ?? GlobalQueues.root(for: QoSWord(qos)),
       inactive: attributes.contains(.initiallyInactive), autoreleaseFrequency: autoreleaseFrequency)
   }
@@ -35,11 +35,11 @@ public final class DispatchSerialQueue: DispatchQueue, @unchecked Sendable {  //
 /// ```
 public final class DispatchConcurrentQueue: DispatchQueue, @unchecked Sendable {  // adds no state
   /// A concurrent queue of your own; see `DispatchQueue.init`.
-  public convenience init(
+  public init(
     label: String, qos: DispatchQoS = .unspecified, attributes: Attributes = [],
     autoreleaseFrequency: AutoreleaseFrequency = .inherit, target: DispatchQueue? = nil
   ) {
-    self.init(
+    super.init(
       kind: .concurrent, name: label, qos: QoSWord(qos), target: target ?? GlobalQueues.root(for: QoSWord(qos)),
       inactive: attributes.contains(.initiallyInactive), autoreleaseFrequency: autoreleaseFrequency)
   }
@@ -64,17 +64,17 @@ public final class DispatchConcurrentQueue: DispatchQueue, @unchecked Sendable {
 /// ```
 public final class DispatchWorkloop: DispatchQueue, @unchecked Sendable {  // adds no state
   /// A workloop of your own.
-  public convenience init(
+  public init(
     label: String, autoreleaseFrequency: DispatchQueue.AutoreleaseFrequency = .inherit, target: DispatchQueue? = nil
   ) {
-    self.init(
+    super.init(
       kind: .workloop, name: label, qos: .unspecified, target: target ?? GlobalQueues.default,
       autoreleaseFrequency: autoreleaseFrequency)
   }
 
   /// A workloop that runs nothing, and may be retargeted, until `activate()`.
-  public convenience init(label: String, inactive: Bool, target: DispatchQueue? = nil) {
-    self.init(
+  public init(label: String, inactive: Bool, target: DispatchQueue? = nil) {
+    super.init(
       kind: .workloop, name: label, qos: .unspecified, target: target ?? GlobalQueues.default, inactive: inactive)
   }
 }

@@ -23,7 +23,7 @@ extension DispatchQueue {
     let target = queue ?? GlobalQueues.root(for: ownQoS)
     checkCycle(target)
     // relaxed: an inactive queue is set up by one thread.
-    if state.load(ordering: .relaxed).has(LaneState.inactive), items.tailIsNil {
+    if state.load(ordering: .relaxed).has(LaneState.inactive) {
       applyTarget(target)
       return
     }
