@@ -133,11 +133,12 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
       guard thread != 0, pulse & 1 == 1, worker.pointee.waits.load(ordering: .relaxed) == 0,
         worker.pointee.status.load(ordering: .relaxed) == Worker.Status.running
       else { continue }
-      let used = gc_clock_thread_cpu(thread)
+      let used = Thread.processorTime(of: thread)
       // relaxed: the monitor's own notes.
       let before = worker.pointee.seenCPU.exchange(used, ordering: .relaxed)
       if worker.pointee.seenProgress.exchange(pulse, ordering: .relaxed) != pulse { continue }
-      if used &- before < elapsed / 4, markStalled(worker, pulse, engine) { found += 1 }
+      // Hardly any CPU time: it waits for something, or for a processor. The second is nothing to replace it for.
+      if used &- before < elapsed / 4, !Thread.isRunnable(thread), markStalled(worker, pulse, engine) { found += 1 }
     }
     return found
   }

@@ -85,9 +85,22 @@ enum Thread {
 
   /// Sleeps in the kernel: for back-off in cold paths, never to synchronise.
   static func sleep(nanoseconds: UInt64) { gc_nanosleep(nanoseconds) }
+
+  /// The CPU time that a thread of this process has used, in nanoseconds; 0 when it cannot be read.
+  static func processorTime(of thread: UInt32) -> UInt64 { gc_clock_thread_cpu(thread) }
+
+  /// Whether a thread of this process runs, or would run if it had a processor. False when the system does not say.
+  static func isRunnable(_ thread: UInt32) -> Bool {
+    guard let file = FileDescriptor.openForReading("/proc/self/task/" + String(thread) + "/stat") else { return false }
+    return withUnsafeTemporaryAllocation(byteCount: 256, alignment: 1) { buffer in
+      let count = file.read(into: buffer)
+      // The name stands in parentheses and may contain some: the state is the letter after the last ')'.
+      guard count > 2, let end = buffer[..<count].lastIndex(of: UInt8(ascii: ")")), end + 2 < count else { return false }
+      return buffer[end + 2] == UInt8(ascii: "R")
+    }
+  }
 }
 
-/// What a new thread needs before it can run its body.
 private struct StartRecord {
   let body: Thread.Body
   let argument: UnsafeMutableRawPointer?

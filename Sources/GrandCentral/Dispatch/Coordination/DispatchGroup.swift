@@ -91,13 +91,12 @@ public final class DispatchGroup: DispatchObject, @unchecked Sendable {  // an a
     // Entering does not take the lock: only the flag may be cleared, the count may have moved already.
     // relaxed: guarded by the lock.
     state.bitwiseAnd(~Self.watched, ordering: .relaxed)
-    var woken = WaiterList()
-    swap(&woken, &waiters)
+    // Woken under the lock: one whose time runs out meanwhile must find itself either listed or promised its token.
+    while let waiter = waiters.popFirst() { waiter.pointee.parker.unpark() }
     var notification = firstNotification
     firstNotification = nil
     lastNotification = nil
     lock.unlock()
-    while let waiter = woken.popFirst() { waiter.pointee.parker.unpark() }
     let holdsItself = notification != nil
     while let raw = notification {
       // relaxed: the list was detached under the lock.

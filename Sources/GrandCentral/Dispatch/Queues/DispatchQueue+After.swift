@@ -110,8 +110,14 @@ final class DelayedItem: @unchecked Sendable {  // immutable but for the entry, 
 
   func start() {
     entry.pointee.context = Unmanaged.passRetained(self).toOpaque()
-    Engine.shared.pointee.timers.add(entry, on: deadline.clock, in: Engine.shared.pointee)
+    // Noted before it can fire: firing forgets it again.
     item.noteTimer(self)
+    Engine.shared.pointee.timers.add(entry, on: deadline.clock, in: Engine.shared.pointee)
+    if item.isCancelled {
+      // The cancellation may have come before there was an entry to cancel.
+      item.forgetTimer(self)
+      cancel()
+    }
   }
 
   /// Takes the timer out of the wheel, if it has not fired.

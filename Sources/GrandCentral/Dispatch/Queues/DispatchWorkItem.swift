@@ -137,12 +137,11 @@ public class DispatchWorkItem: @unchecked Sendable {  // an atomic word; the res
   @inline(never)
   private final func releaseWatchers() {
     lock.lock()
-    var woken = WaiterList()
-    swap(&woken, &waiters)
+    // Woken under the lock: one whose time runs out meanwhile must find itself either listed or promised its token.
+    while let waiter = waiters.popFirst() { waiter.pointee.parker.unpark() }
     let notes = notifications
     notifications = []
     lock.unlock()
-    while let waiter = woken.popFirst() { waiter.pointee.parker.unpark() }
     for note in notes { note.queue.enqueue(note.job) }
   }
 
@@ -171,7 +170,6 @@ public class DispatchWorkItem: @unchecked Sendable {  // an atomic word; the res
     lock.lock()
     timers.append(timer)
     lock.unlock()
-    if isCancelled { timer.cancel() }
   }
 
   final func forgetTimer(_ timer: DelayedItem) {

@@ -67,6 +67,7 @@ public final class DispatchWorkloop: DispatchQueue, @unchecked Sendable {  // ad
   public init(
     label: String, autoreleaseFrequency: DispatchQueue.AutoreleaseFrequency = .inherit, target: DispatchQueue? = nil
   ) {
+    if let target { DispatchQueue.checkWorkloopTarget(label, target) }
     super.init(
       kind: .workloop, name: label, qos: .unspecified, target: target ?? GlobalQueues.default,
       autoreleaseFrequency: autoreleaseFrequency)
@@ -74,6 +75,7 @@ public final class DispatchWorkloop: DispatchQueue, @unchecked Sendable {  // ad
 
   /// A workloop that runs nothing, and may be retargeted, until `activate()`.
   public init(label: String, inactive: Bool, target: DispatchQueue? = nil) {
+    if let target { DispatchQueue.checkWorkloopTarget(label, target) }
     super.init(
       kind: .workloop, name: label, qos: .unspecified, target: target ?? GlobalQueues.default, inactive: inactive)
   }

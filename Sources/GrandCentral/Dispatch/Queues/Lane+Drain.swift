@@ -9,8 +9,9 @@ extension DispatchQueue {
   static let activation: Job.Invoke = { raw in
     let job = Job(raw: raw)
     let lane = Unmanaged<DispatchQueue>.fromOpaque(job.owner!)
+    let target = job.extra
     job.recycle()
-    lane._withUnsafeGuaranteedRef { $0.takeTurn() }
+    lane._withUnsafeGuaranteedRef { $0.takeTurn(on: target) }
   }
 
   private enum Outcome {
@@ -21,11 +22,17 @@ extension DispatchQueue {
   }
 
   /// Drains the lane, if it is free; consumes the reference that the activation holds.
+  ///
+  /// An activation may have been overtaken by another one, and by a change of target: items of the lane must not run
+  /// as items of a target that it has left, so such an activation only goes on to the new target.
   @inline(__always)
-  private final func takeTurn() {
+  private final func takeTurn(on target: UnsafeMutableRawPointer?) {
     let me = Thread.id
     var outcome = Outcome.done
-    if state.update({ $0.arrive(me) }) {
+    let arrived = state.update { $0.arrive(me) }
+    if arrived, targetPointer != target {
+      outcome = giveUp()
+    } else if arrived {
       var frame = Frame()
       withUnsafeMutablePointer(to: &frame) { frame in
         Frame.push(frame, self, .nothing)

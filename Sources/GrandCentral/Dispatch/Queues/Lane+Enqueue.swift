@@ -69,9 +69,11 @@ extension DispatchQueue {
     submitToTarget(job, fair: fair)
   }
 
+  /// `extra` of an activation notes the target that it goes through, see `takeTurn`.
   @inline(__always)
-  final func submitToTarget(_ job: Job, fair: Bool) {
+  final func submitToTarget(_ job: Job, fair: Bool, isActivation: Bool = true) {
     withTarget { target in
+      if isActivation { job.extra = Unmanaged.passUnretained(target).toOpaque() }
       if target.kind != .global {
         target.enqueue(job)
       } else if fair {
@@ -94,7 +96,7 @@ extension DispatchQueue {
       invoke: DispatchQueue.redirected, band: job.band, owner: Unmanaged.passRetained(self).toOpaque())
     wrapper.extra = job.raw
     // Readers start in order, so they go through the shared run queue, never through a worker's own slot.
-    submitToTarget(wrapper, fair: true)
+    submitToTarget(wrapper, fair: true, isActivation: false)
   }
 
   /// Runs a redirected reader.

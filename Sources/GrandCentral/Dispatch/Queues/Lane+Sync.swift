@@ -22,8 +22,7 @@ extension DispatchQueue {
         Frame.push(frame, self, .chain)
         return true
       }
-      // relaxed: roles do not change while the caller's item is ahead; the transition decides about the rest.
-      if kind == .concurrent, !barrier, !state.load(ordering: .relaxed).has(LaneState.nested), enterRead() {
+      if kind == .concurrent, !barrier, enterFlatRead() {
         Frame.push(frame, self, .reader)
         return true
       }
@@ -38,6 +37,12 @@ extension DispatchQueue {
     var owned = idle
     owned.setOwner(me)
     return kind != .global && state.exchange(idle, for: owned)
+  }
+
+  /// Takes a reader's place on a lane whose target needs no holding.
+  @inline(__always)
+  private final func enterFlatRead() -> Bool {
+    state.attempt { state in state.has(LaneState.nested) || !state.enterRead() ? nil : true } != nil
   }
 
   /// An idle lane with an idle serial target on a global queue: the common nesting, two exchanges.

@@ -21,6 +21,7 @@ extension DispatchQueue {
   final func retarget(to queue: DispatchQueue?) {
     if kind == .global || kind == .main { faultImmutableTarget() }
     let target = queue ?? GlobalQueues.root(for: ownQoS)
+    if kind == .workloop { DispatchQueue.checkWorkloopTarget(name, target) }
     checkCycle(target)
     // relaxed: an inactive queue is set up by one thread.
     if state.load(ordering: .relaxed).has(LaneState.inactive) {
@@ -99,6 +100,15 @@ extension DispatchQueue {
       .targetCycle,
       "setTarget on \"" + name + "\" with target \"" + target.name + "\" would close a cycle: that queue already runs "
         + "its items on \"" + name + "\". Choose a target outside the queue's own hierarchy.")
+  }
+
+  /// A workloop decides by itself what runs next, so it stands directly on a global queue.
+  static func checkWorkloopTarget(_ name: String, _ target: DispatchQueue) {
+    if target.kind == .global { return }
+    Fault.misuse(
+      .invalidTargetForWorkloop,
+      "the workloop \"" + name + "\" was given the target \"" + target.name + "\"; a workloop can only target a global "
+        + "queue. Pass DispatchQueue.global(qos:), or target the workloop from your queue instead.")
   }
 
   @inline(never)
