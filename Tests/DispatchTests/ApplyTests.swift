@@ -15,7 +15,8 @@ struct ApplyTests {
     var isOnceEach: Bool { counts.with { $0.allSatisfy { $0 == 1 } } }
   }
 
-  @Test("Q16: each index is given exactly once, and all are done on return", arguments: [1, 2, 3, 7, 64, 1_000, 65_537])
+  @Test(
+    "Q16: each index is given exactly once, and all are done on return", arguments: [1, 2, 3, 7, 64, 1_000, 65_537])
   func eachIndexOnce(count: Int) {
     let tally = Tally(count)
     DispatchQueue.concurrentPerform(iterations: count) { tally.note($0) }

@@ -6,7 +6,9 @@ import Testing
 
 @Suite("What a queue is created with")
 struct AttributeTests {
-  @Test("Q4: a label is kept as given", arguments: ["", "org.example.queue", "Straße 漢字 🚦", String(repeating: "x", count: 4_000)])
+  @Test(
+    "Q4: a label is kept as given",
+    arguments: ["", "org.example.queue", "Straße 漢字 🚦", String(repeating: "x", count: 4_000)])
   func label(label: String) {
     #expect(DispatchQueue(label: label).label == label)
     #expect(DispatchQueue(label: label, attributes: .concurrent).label == label)

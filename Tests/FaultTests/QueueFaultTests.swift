@@ -59,7 +59,8 @@ struct QueueFaultTests {
   @Test("F1 Q13 GC0011: a precondition to be on a queue")
   func preconditionOnQueue() async {
     let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
-      let (expected, actual) = (DispatchQueue(label: "org.example.expected"), DispatchQueue(label: "org.example.actual"))
+      let expected = DispatchQueue(label: "org.example.expected")
+      let actual = DispatchQueue(label: "org.example.actual")
       actual.sync { dispatchPrecondition(condition: .onQueue(expected)) }
     }
     expectFault(

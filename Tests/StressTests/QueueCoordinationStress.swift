@@ -11,7 +11,9 @@ struct QueueCoordinationStress {
     let seed = Stress.seed("groups")
     let deadline = Stress.deadline()
     var random = SeededRandom(seed: seed)
-    let queues = [DispatchQueue(label: "serial"), DispatchQueue(label: "concurrent", attributes: .concurrent), .global()]
+    let queues = [
+      DispatchQueue(label: "serial"), DispatchQueue(label: "concurrent", attributes: .concurrent), .global(),
+    ]
     repeat {
       let seeds = (0..<3).map { _ in random.next() }
       let (group, asked, notified, early) = (DispatchGroup(), Counter(), Counter(), Recorder<String>())

@@ -20,6 +20,8 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
   }
 
   private static let tick: UInt64 = 1_000_000
+  /// While added workers block as well, the next ones are added sooner.
+  private static let quickTick: UInt64 = 250_000
   private static let patience = 20
   private static let lingering: UInt64 = 2_000_000_000
   /// Most workers added at one tick beyond the processors: they double while every added one blocks too.
@@ -62,7 +64,7 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
     var quiet = 0
     var last = Clock.uptime.now()
     while true {
-      Thread.sleep(nanoseconds: Self.tick)
+      Thread.sleep(nanoseconds: burst > 0 ? Self.quickTick : Self.tick)
       let now = Clock.uptime.now()
       quiet = look(engine, elapsed: now - last, &burst) ? 0 : quiet + 1
       last = now
@@ -102,12 +104,19 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
       engine.pointee.exhaustionReported.store(false, ordering: .relaxed)
     }
     let stalled = findStalled(engine, elapsed: elapsed)
-    burst = stalled > 0 ? min(max(2, burst * 2), Self.largestBurst) : burst / 2
+    burst = nextBurst(burst, stalled)
     // relaxed: a hint for workers that wonder whether they are too many.
     engine.pointee.allowance.store(burst, ordering: .relaxed)
     grow(engine, by: burst)
     engine.pointee.refreshTarget()
     return true
+  }
+
+  /// Doubles as long as added workers block too; halves at every other tick without a stall, as it takes two ticks to
+  /// see one.
+  private func nextBurst(_ burst: Int, _ stalled: Int) -> Int {
+    if stalled > 0 { return min(max(4, burst * 2), Self.largestBurst) }
+    return burst & 1 == 0 ? (burst == 0 ? 0 : burst - 1) : burst / 2
   }
 
   private func grow(_ engine: Engine.Pointer, by burst: Int) {

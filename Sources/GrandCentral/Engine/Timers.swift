@@ -9,8 +9,8 @@ import Synchronization
 /// have theirs, because those clocks may step or run on while the machine sleeps.
 struct Timers: ~Copyable, @unchecked Sendable {  // the wheels are guarded by `lock`
   private let lock = Lock()
-  /// M(lock): indexed by `Clock.rawValue`.
-  private let wheels: UnsafeMutablePointer<TimerWheel>
+  /// M(lock): indexed by `Clock.rawValue`; each made with its clock's first timer.
+  private let wheels: UnsafeMutablePointer<UnsafeMutablePointer<TimerWheel>?>
   /// A, written under the lock: what each wheel waits for; `UInt64.max` for nothing.
   let earliest: UnsafeMutablePointer<Atomic<UInt64>>
   /// A, written under the lock
@@ -22,10 +22,8 @@ struct Timers: ~Copyable, @unchecked Sendable {  // the wheels are guarded by `l
     // unsafe: both arrays live as long as the engine.
     wheels = .allocate(capacity: Self.clocks)
     earliest = .allocate(capacity: Self.clocks)
-    for index in 0..<Self.clocks {
-      (wheels + index).initialize(to: TimerWheel(now: Clock(rawValue: UInt8(index))!.now()))
-      (earliest + index).initialize(to: Atomic(.max))
-    }
+    wheels.initialize(repeating: nil, count: Self.clocks)
+    for index in 0..<Self.clocks { (earliest + index).initialize(to: Atomic(.max)) }
   }
 
   var isEmpty: Bool {
@@ -44,7 +42,7 @@ struct Timers: ~Copyable, @unchecked Sendable {  // the wheels are guarded by `l
   func add(_ entry: UnsafeMutablePointer<TimerEntry>, on clock: Clock, in engine: borrowing Engine) {
     let index = Int(clock.rawValue)
     lock.lock()
-    wheels[index].insert(entry)
+    wheel(index).pointee.insert(entry)
     // seq-cst: see `isEmpty`.
     live.wrappingAdd(1, ordering: .sequentiallyConsistent)
     let sooner = noteEarliest(index)
@@ -66,7 +64,7 @@ struct Timers: ~Copyable, @unchecked Sendable {  // the wheels are guarded by `l
     lock.lock()
     defer { lock.unlock() }
     guard entry.pointee.isPending else { return false }
-    wheels[Int(clock.rawValue)].remove(entry)
+    wheel(Int(clock.rawValue)).pointee.remove(entry)
     // relaxed: an emptied wheel lets a sleeper sleep longer, no more.
     live.wrappingSubtract(1, ordering: .relaxed)
     return true
@@ -90,7 +88,7 @@ struct Timers: ~Copyable, @unchecked Sendable {  // the wheels are guarded by `l
     var last: UnsafeMutablePointer<TimerEntry>?
     var fired = 0
     lock.lock()
-    wheels[index].advance(to: now) { entry in
+    wheel(index).pointee.advance(to: now) { entry in
       entry.pointee.next = nil
       if let last { last.pointee.next = entry } else { first = entry }
       last = entry
@@ -107,10 +105,20 @@ struct Timers: ~Copyable, @unchecked Sendable {  // the wheels are guarded by `l
   }
 
   /// The caller holds the lock.
+  private func wheel(_ index: Int) -> UnsafeMutablePointer<TimerWheel> {
+    if let wheel = wheels[index] { return wheel }
+    // unsafe: lives as long as the engine.
+    let wheel = UnsafeMutablePointer<TimerWheel>.allocate(capacity: 1)
+    wheel.initialize(to: TimerWheel(now: Clock(rawValue: UInt8(index))!.now()))
+    wheels[index] = wheel
+    return wheel
+  }
+
+  /// The caller holds the lock.
   ///
   /// - Returns: whether somebody may have to look sooner than before.
   private func noteEarliest(_ index: Int) -> Bool {
-    let next = wheels[index].nextDeadline ?? .max
+    let next = wheel(index).pointee.nextDeadline ?? .max
     // relaxed: written under the lock only.
     let before = earliest[index].load(ordering: .relaxed)
     if next == before { return false }

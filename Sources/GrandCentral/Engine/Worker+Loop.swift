@@ -5,10 +5,6 @@ import Synchronization
 
 // A worker's life: run what is found, search a little, sleep, and end when it has not been needed for long.
 extension Worker {
-  /// Rounds of the short spin before sleep, about 5 µs: a submitter within that time makes no system call.
-  private static var spinRounds: Int { 60 }
-  private static var pausesPerRound: Int { 4 }
-
   /// The thread's body. It is counted as live and searching when it arrives here.
   static let main: Thread.Body = { raw in
     let worker = raw!.assumingMemoryBound(to: Worker.self)
@@ -22,7 +18,6 @@ extension Worker {
     // relaxed: the monitor reads it to find the CPU clock; a late view skips one look.
     thread.store(Thread.id, ordering: .relaxed)
     gc_thread_set_timer_slack(1)
-    engine.pointee.refreshTargetOnce()
     Hooks.runStart()
     var next = engine.pointee.searchOrSleep(me)
     while let job = next {
@@ -30,6 +25,7 @@ extension Worker {
       next = engine.pointee.isCrowded ? engine.pointee.findUrgentWork(me) : findWork(in: engine.pointee)
       if next == nil {
         engine.pointee.startSearching()
+        engine.pointee.refreshTargetOnce()
         next = engine.pointee.searchOrSleep(me)
       }
     }
@@ -62,13 +58,6 @@ extension Worker {
       engine.pool.update { $0.unblock() }
     }
   }
-
-  static func spinPause() {
-    for _ in 0..<pausesPerRound { gc_pause() }
-  }
-
-  /// On one processor a spinning searcher only keeps the submitter from running.
-  static var searchRounds: Int { Settings.maySpin ? spinRounds : 1 }
 }
 
 extension Engine {
@@ -96,10 +85,8 @@ extension Engine {
   }
 
   private func search(_ worker: Worker.Pointer) -> Job? {
-    for _ in 0..<Worker.searchRounds {
-      if let job = worker.pointee.findWork(in: self) { return job }
-      Worker.spinPause()
-    }
+    if let job = worker.pointee.findWork(in: self) { return job }
+    if let job = searchSpin.run({ worker.pointee.findWork(in: self) }) { return job }
     pollIfVacant()
     if let job = worker.pointee.findWorkThoroughly(in: self) { return job }
     return stealAgedSlot(worker)

@@ -6,12 +6,19 @@ import Synchronization
 ///
 /// Records are handed out, given back and handed out again but never freed: a thief or the monitor may look at any
 /// of them at any time. `count` only grows, so a scan of `0..<count` sees every live worker.
+///
+/// The table is a short array of chunks, each made when its first record is: the first submission of a process touches
+/// few pages.
 struct WorkerTable: ~Copyable, @unchecked Sendable {  // entries are atomic, the free list is guarded by `lock`
-  /// The most threads the engine can be told to use.
-  static let capacity = 4096
+  private typealias Entry = Atomic<UnsafeMutableRawPointer?>
 
-  /// I; A: each entry is written once.
-  private let entries: UnsafeMutablePointer<Atomic<UnsafeMutableRawPointer?>>
+  private static let chunkSize = 64
+  private static let chunkCount = 64
+  /// The most threads the engine can be told to use.
+  static let capacity = chunkSize * chunkCount
+
+  /// I; A: each chunk is written once.
+  private let chunks: UnsafeMutablePointer<Entry>
   /// A
   private let used = Atomic<Int>(0)
   private let lock = Lock()
@@ -20,8 +27,8 @@ struct WorkerTable: ~Copyable, @unchecked Sendable {  // entries are atomic, the
 
   init() {
     // unsafe: lives as long as the engine.
-    entries = .allocate(capacity: Self.capacity)
-    for index in 0..<Self.capacity { (entries + index).initialize(to: Atomic(nil)) }
+    chunks = .allocate(capacity: Self.chunkCount)
+    for index in 0..<Self.chunkCount { (chunks + index).initialize(to: Entry(nil)) }
   }
 
   @inline(__always)
@@ -32,8 +39,9 @@ struct WorkerTable: ~Copyable, @unchecked Sendable {  // entries are atomic, the
 
   @inline(__always)
   subscript(index: Int) -> Worker.Pointer {
-    // pairs with: take – publishes the record's fields
-    entries[index].load(ordering: .acquiring)!.assumingMemoryBound(to: Worker.self)
+    // pairs with: take – publishes the chunk, and the record's fields
+    let chunk = chunks[index / Self.chunkSize].load(ordering: .acquiring)!.assumingMemoryBound(to: Entry.self)
+    return chunk[index % Self.chunkSize].load(ordering: .acquiring)!.assumingMemoryBound(to: Worker.self)
   }
 
   /// A record for a thread about to start.
@@ -52,9 +60,22 @@ struct WorkerTable: ~Copyable, @unchecked Sendable {  // entries are atomic, the
     let worker = Worker.Pointer.allocate(capacity: 1)
     worker.initialize(to: Worker(index: index))
     // pairs with: subscript, count – publishes the record, then that the index exists
-    entries[index].store(UnsafeMutableRawPointer(worker), ordering: .releasing)
+    chunk(of: index)[index % Self.chunkSize].store(UnsafeMutableRawPointer(worker), ordering: .releasing)
     used.store(index + 1, ordering: .releasing)
     return worker
+  }
+
+  /// The chunk that holds `index`, made if need be. The caller holds the lock.
+  private func chunk(of index: Int) -> UnsafeMutablePointer<Entry> {
+    // relaxed: written under the lock only.
+    if let raw = chunks[index / Self.chunkSize].load(ordering: .relaxed) {
+      return raw.assumingMemoryBound(to: Entry.self)
+    }
+    let chunk = UnsafeMutablePointer<Entry>.allocate(capacity: Self.chunkSize)
+    for entry in 0..<Self.chunkSize { (chunk + entry).initialize(to: Entry(nil)) }
+    // pairs with: subscript – publishes the chunk
+    chunks[index / Self.chunkSize].store(UnsafeMutableRawPointer(chunk), ordering: .releasing)
+    return chunk
   }
 
   /// Takes back the record of a thread that ends.

@@ -65,16 +65,11 @@ struct Parker: ~Copyable, Sendable {
     if word.exchange(State.token, ordering: .sequentiallyConsistent) == State.parked { Self.wakeSlow(address) }
   }
 
-  /// Spins for a token, without ever sleeping. Comes back at once where spinning cannot pay.
+  /// Spins for a token, without ever sleeping, as far as `budget` thinks it pays.
   @inline(__always)
-  borrowing func waitBriefly(spins: Int) -> Bool {
+  borrowing func waitBriefly(_ budget: borrowing SpinBudget) -> Bool {
     if tryConsume() { return true }
-    guard Backoff.maySpin else { return false }
-    for _ in 0..<spins {
-      gc_pause()
-      if tryConsume() { return true }
-    }
-    return false
+    return budget.run { tryConsume() ? true : nil } ?? false
   }
 
   @inline(never)

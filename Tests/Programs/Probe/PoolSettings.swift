@@ -89,7 +89,8 @@ extension Scenario {
     report("starts", starts.with { $0.count })
     report("retired", eventually { exits.with { $0.count } > 0 })
     report("strangers", exits.with { $0 }.subtracting(starts.with { $0 }).count)
-    report("balanced", eventually { starts.with { $0.count } - exits.with { $0.count } == GrandCentralRuntime.workerCount })
+    let balanced = eventually { starts.with { $0.count } - exits.with { $0.count } == GrandCentralRuntime.workerCount }
+    report("balanced", balanced)
   }
 
   /// A thread that an item of low QoS starts is as nice as the main thread.

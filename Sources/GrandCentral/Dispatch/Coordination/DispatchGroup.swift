@@ -32,7 +32,8 @@ public final class DispatchGroup: DispatchObject, @unchecked Sendable {  // an a
   private var firstNotification: UnsafeMutableRawPointer?
   private var lastNotification: UnsafeMutableRawPointer?
 
-  private static let spins = 80
+  /// A few µs before sleep.
+  private static let spin = SpinBudget(rounds: 40)
 
   /// An empty group.
   public override init() { super.init() }
@@ -138,7 +139,7 @@ public final class DispatchGroup: DispatchObject, @unchecked Sendable {  // an a
       }
       waiters.append(waiter)
       lock.unlock()
-      if waiter.pointee.parker.waitBriefly(spins: Self.spins) || waitingForGroup(waiter, deadline) { return true }
+      if waiter.pointee.parker.waitBriefly(Self.spin) || waitingForGroup(waiter, deadline) { return true }
       lock.lock()
       if waiter.pointee.isListed {
         waiters.remove(waiter)

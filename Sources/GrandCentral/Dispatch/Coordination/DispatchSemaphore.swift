@@ -30,8 +30,8 @@ public final class DispatchSemaphore: DispatchObject, @unchecked Sendable {  // 
   /// M(lock): signals promised to waiters that have not joined the list yet.
   private var owed = 0
 
-  /// Rounds of the spin before sleep, a few µs.
-  private static let spins = 80
+  /// A few µs before sleep.
+  private static let spin = SpinBudget(rounds: 40)
 
   /// A semaphore that lets `value` waits through before the first one blocks.
   ///
@@ -117,7 +117,7 @@ public final class DispatchSemaphore: DispatchObject, @unchecked Sendable {  // 
       }
       waiters.append(waiter)
       lock.unlock()
-      if waiter.pointee.parker.waitBriefly(spins: Self.spins) || waitingForSignal(waiter, deadline) { return true }
+      if waiter.pointee.parker.waitBriefly(Self.spin) || waitingForSignal(waiter, deadline) { return true }
       return !giveUp(waiter)
     }
   }

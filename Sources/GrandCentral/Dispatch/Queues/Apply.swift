@@ -40,6 +40,9 @@ struct ApplyRecord: ~Copyable {
   private let participants: Int32
   private let qos: UInt16
 
+  /// About 10 µs: the helpers' last chunks are small.
+  private static let spin = SpinBudget(rounds: 100)
+
   typealias Pointer = UnsafeMutablePointer<ApplyRecord>
 
   private init(from first: Int, to count: Int, body: BorrowedClosure, helpers: Int, qos: UInt16) {
@@ -122,7 +125,7 @@ struct ApplyRecord: ~Copyable {
       state.rawValue |= State.closed
       return state.rawValue & State.activeMask
     }
-    if active == 0 || parker.waitBriefly(spins: 400) { return }
+    if active == 0 || parker.waitBriefly(Self.spin) { return }
     waitingForHelpers()
   }
 

@@ -16,27 +16,43 @@ public final class DispatchSpecificKey<T>: Sendable {
 extension DispatchQueue {
   /// Attaches `value` to this queue under `key`; nil removes what was there. The old value is released.
   public final func setSpecific<T>(key: DispatchSpecificKey<T>, value: T?) {
-    let box = value.map { Specifics.ValueBox(key: key, value: $0) }
+    let box = value.map { SpecificValue(key: key, value: $0) }
     // Released outside of the list's section: its deinit may come back here.
     let old = readyExtras.specifics.replace(key, with: box)
     withExtendedLifetime(old) {}
   }
 
   /// The value that this queue carries under `key`.
+  @inlinable
   public final func getSpecific<T>(key: DispatchSpecificKey<T>) -> T? {
-    // unsafe: the extras live as long as the queue.
-    guard let extras = extrasReference else { return nil }
-    return extras._withUnsafeGuaranteedRef { $0.specifics.value(for: key) }
+    guard let box = specificBox(key) else { return nil }
+    // unsafe: what is stored under a key of T is a box of T.
+    return unsafeDowncast(box, to: SpecificValue<T>.self).value
   }
 
   /// The value under `key` of the current queue, or of the nearest queue along its targets that carries one.
+  @inlinable
   public final class func getSpecific<T>(key: DispatchSpecificKey<T>) -> T? {
-    guard let frame = Frame.innermost else { return current.getSpecific(key: key) }
+    guard let box = currentSpecificBox(key) else { return nil }
+    // unsafe: what is stored under a key of T is a box of T.
+    return unsafeDowncast(box, to: SpecificValue<T>.self).value
+  }
+
+  // The search knows nothing of types, so that it is compiled once, here; only the value's own copy is the client's.
+  @usableFromInline
+  final func specificBox(_ key: AnyObject) -> SpecificBox? {
+    // unsafe: the extras live as long as the queue.
+    extrasReference?._withUnsafeGuaranteedRef { $0.specifics.box(for: key) }
+  }
+
+  @usableFromInline
+  final class func currentSpecificBox(_ key: AnyObject) -> SpecificBox? {
+    guard let frame = Frame.innermost else { return current.specificBox(key) }
     var link = frame.pointee.queue
     while let raw = link {
       // unsafe: a queue in a frame is alive, and so is its chain: neither can be retargeted while an item runs.
       let queue = Unmanaged<DispatchQueue>.fromOpaque(raw)
-      if let value = queue._withUnsafeGuaranteedRef({ $0.getSpecific(key: key) }) { return value }
+      if let box = queue._withUnsafeGuaranteedRef({ $0.specificBox(key) }) { return box }
       link = queue._withUnsafeGuaranteedRef { $0.targetPointer }
     }
     return nil

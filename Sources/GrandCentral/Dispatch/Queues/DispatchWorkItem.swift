@@ -42,6 +42,9 @@ public class DispatchWorkItem: @unchecked Sendable {  // an atomic word; the res
     }
   }
 
+  /// A few µs before sleep.
+  private static let spin = SpinBudget(rounds: 40)
+
   /// A
   private let state = AtomicState<State>(State(rawValue: 0))
   /// I
@@ -208,7 +211,7 @@ public class DispatchWorkItem: @unchecked Sendable {  // an atomic word; the res
     return withUnsafeMutablePointer(to: &waiter) { waiter in
       guard register({ waiters.append(waiter) }) else { return true }
       hurry()
-      if waiter.pointee.parker.waitBriefly(spins: 80) || waitingForItem(waiter, deadline) { return true }
+      if waiter.pointee.parker.waitBriefly(Self.spin) || waitingForItem(waiter, deadline) { return true }
       lock.lock()
       if waiter.pointee.isListed {
         waiters.remove(waiter)

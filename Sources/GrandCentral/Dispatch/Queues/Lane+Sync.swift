@@ -98,9 +98,15 @@ extension DispatchQueue {
 
   /// Holds every lane above this one, as an item of this one would.
   private final func acquireTargets(_ me: UInt32) {
-    guard let target = targetQueue, target.kind != .global else { return }
-    target.acquire(me, barrier: false)
-    target.acquireTargets(me)
+    // unsafe: the lane is held, so its target cannot change.
+    Unmanaged<DispatchQueue>.fromOpaque(targetPointer!)._withUnsafeGuaranteedRef { target in
+      if target.kind == .global { return }
+      // relaxed: the exchange decides.
+      let seen = target.state.load(ordering: .relaxed)
+      let free = target.kind == .serial && target.items.tailIsNil && !seen.has(~LaneState.roles)
+      if !(free && target.tryOwn(seen, me)) { target.acquire(me, barrier: false) }
+      if seen.has(LaneState.nested) || !free { target.acquireTargets(me) }
+    }
   }
 
   /// Holds the lane: alone, or beside other readers if it is concurrent and no barrier is asked for.
@@ -171,12 +177,16 @@ extension DispatchQueue {
   }
 
   private final func releaseTargets() {
-    guard let target = targetQueue, target.kind != .global else { return }
-    target.releaseTargets()
-    if target.kind == .concurrent {
-      target.leaveRead()
-    } else if !target.tryDisown(Thread.id) {
-      target.releaseOwnership()
+    // unsafe: the lane is held, so its target cannot change.
+    Unmanaged<DispatchQueue>.fromOpaque(targetPointer!)._withUnsafeGuaranteedRef { target in
+      if target.kind == .global { return }
+      // relaxed: the target is held too.
+      if target.state.load(ordering: .relaxed).has(LaneState.nested) { target.releaseTargets() }
+      if target.kind == .concurrent {
+        target.leaveRead()
+      } else if !target.tryDisown(Thread.id) {
+        target.releaseOwnership()
+      }
     }
   }
 
@@ -214,6 +224,8 @@ struct RemoteCall: ~Copyable {
   let work: BorrowedClosure
   let parker = Parker()
 
+  private static let spin = SpinBudget(rounds: 40)
+
   init(work: BorrowedClosure) { self.work = work }
 
   static let invoke: Job.Invoke = { raw in
@@ -226,7 +238,7 @@ struct RemoteCall: ~Copyable {
   }
 
   func wait() {
-    if parker.waitBriefly(spins: 80) { return }
+    if parker.waitBriefly(Self.spin) { return }
     waitingForItemOnAnotherThread()
   }
 

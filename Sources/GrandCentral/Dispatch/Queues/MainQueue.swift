@@ -52,8 +52,8 @@ enum MainLoop {
   private static let eventWord = Atomic<Int32>(0)
   private static let making = Lock()
 
-  /// Rounds that the idle main thread spins before it sleeps, a few µs.
-  private static let spins = 100
+  /// The idle main thread looks for a few µs before it sleeps.
+  private static let spin = SpinBudget(rounds: 50)
 
   /// The main queue has become runnable.
   static func signal() {
@@ -89,7 +89,7 @@ enum MainLoop {
   static func run() -> Never {
     while true {
       drain()
-      _ = parker.park(spin: Settings.maySpin ? spins : 0)
+      if !parker.waitBriefly(spin) { _ = parker.park() }
     }
   }
 }

@@ -2,28 +2,32 @@
 
 import Synchronization
 
+/// One value that a queue carries.
+@usableFromInline
+class SpecificBox {
+  /// I
+  fileprivate let key: AnyObject
+  /// M(busy)
+  fileprivate var next: Unmanaged<SpecificBox>?
+
+  fileprivate init(key: AnyObject) { self.key = key }
+}
+
+@usableFromInline
+final class SpecificValue<T>: SpecificBox {
+  @usableFromInline let value: T
+
+  init(key: DispatchSpecificKey<T>, value: T) {
+    self.value = value
+    super.init(key: key)
+  }
+}
+
 /// The values that one queue carries, by key: a short list behind a word that spins.
 ///
-/// Reading is on hot paths, so the section is as short as can be: find the key, copy the value. No code of the program
+/// Reading is on hot paths, so the section is as short as can be: find the key, retain its box. No code of the program
 /// runs inside; what is replaced is released outside.
 struct Specifics: ~Copyable, @unchecked Sendable {  // the list is guarded by `busy`
-  /// One value; the generic box below is the only subclass.
-  class Box {
-    fileprivate let key: AnyObject
-    fileprivate var next: Unmanaged<Box>?
-
-    fileprivate init(key: AnyObject) { self.key = key }
-  }
-
-  final class ValueBox<T>: Box {
-    fileprivate let value: T
-
-    init(key: DispatchSpecificKey<T>, value: T) {
-      self.value = value
-      super.init(key: key)
-    }
-  }
-
   /// A
   private let busy = Atomic<Bool>(false)
   /// M(busy): retained boxes, linked.
@@ -31,7 +35,7 @@ struct Specifics: ~Copyable, @unchecked Sendable {  // the list is guarded by `b
 
   deinit {
     // relaxed: nobody else is left.
-    var link = first.load(ordering: .relaxed).map { Unmanaged<Box>.fromOpaque($0) }
+    var link = first.load(ordering: .relaxed).map { Unmanaged<SpecificBox>.fromOpaque($0) }
     while let box = link {
       link = box._withUnsafeGuaranteedRef { $0.next }
       box.release()
@@ -59,38 +63,36 @@ struct Specifics: ~Copyable, @unchecked Sendable {  // the list is guarded by `b
   }
 
   @inline(__always)
-  func value<T>(for key: DispatchSpecificKey<T>) -> T? {
+  func box(for key: AnyObject) -> SpecificBox? {
     enter()
     defer { exit() }
     // relaxed: guarded by the word.
-    var link = first.load(ordering: .relaxed).map { Unmanaged<Box>.fromOpaque($0) }
+    var link = first.load(ordering: .relaxed).map { Unmanaged<SpecificBox>.fromOpaque($0) }
     while let box = link {
-      // unsafe: a box in the list is retained by it; what is stored under a key of T is a box of T.
-      if box._withUnsafeGuaranteedRef({ $0.key === key }) {
-        return box._withUnsafeGuaranteedRef { unsafeDowncast($0, to: ValueBox<T>.self).value }
-      }
+      // unsafe: a box in the list is retained by it.
+      if box._withUnsafeGuaranteedRef({ $0.key === key }) { return box.takeUnretainedValue() }
       link = box._withUnsafeGuaranteedRef { $0.next }
     }
     return nil
   }
 
   /// Puts `new` in the place of the box with the same key, which is returned.
-  func replace(_ key: AnyObject, with new: Box?) -> Box? {
+  func replace(_ key: AnyObject, with new: SpecificBox?) -> SpecificBox? {
     enter()
     defer { exit() }
     let old = remove(key)
     if let new {
       // relaxed: guarded by the word.
-      new.next = first.load(ordering: .relaxed).map { Unmanaged<Box>.fromOpaque($0) }
+      new.next = first.load(ordering: .relaxed).map { Unmanaged<SpecificBox>.fromOpaque($0) }
       first.store(Unmanaged.passRetained(new).toOpaque(), ordering: .relaxed)
     }
     return old
   }
 
-  private func remove(_ key: AnyObject) -> Box? {
-    var previous: Unmanaged<Box>?
+  private func remove(_ key: AnyObject) -> SpecificBox? {
+    var previous: Unmanaged<SpecificBox>?
     // relaxed: guarded by the word.
-    var link = first.load(ordering: .relaxed).map { Unmanaged<Box>.fromOpaque($0) }
+    var link = first.load(ordering: .relaxed).map { Unmanaged<SpecificBox>.fromOpaque($0) }
     while let box = link {
       let next = box._withUnsafeGuaranteedRef { $0.next }
       if box._withUnsafeGuaranteedRef({ $0.key === key }) {

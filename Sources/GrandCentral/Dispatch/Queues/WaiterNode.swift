@@ -22,8 +22,8 @@ struct WaiterNode: ~Copyable {
   let thread: UInt32
   let parker = Parker()
 
-  /// Rounds of the spin before sleep, a few µs: the hand-over of a short item arrives within them.
-  private static let spins = 80
+  /// A few µs: the hand-over of a short item arrives within them.
+  private static let spin = SpinBudget(rounds: 40)
 
   init(flags: Job.Flags, qos: QoSWord, thread: UInt32) {
     self.flags = flags.union(.waiter).rawValue
@@ -34,7 +34,7 @@ struct WaiterNode: ~Copyable {
 
   /// Waits to be woken.
   func wait() {
-    if parker.waitBriefly(spins: Self.spins) { return }
+    if parker.waitBriefly(Self.spin) { return }
     waitingForQueueOwnedByAnotherThread()
   }
 
