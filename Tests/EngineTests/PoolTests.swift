@@ -59,7 +59,7 @@ struct PoolTests {
   func threadCaches() {
     let result = Probe.run("thread-caches")
     #expect(result.ended, "\(result)")
-    #expect(result.number("grownKilobytes") ?? .max < 12_000, "\(result)")
+    if result.skipped == nil { #expect(result.number("grownKilobytes") ?? .max < 12_000, "\(result)") }
   }
 
   @Test("E4: a thread that a background item starts does not inherit its priority")

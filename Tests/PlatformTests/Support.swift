@@ -90,6 +90,18 @@ enum LibC {
     return function("gettid", Call.self)()
   }
 
+  /// The size of the calling thread's stack.
+  static func stackSize() -> Int {
+    typealias Call = @convention(c) (pthread_t, UnsafeMutableRawPointer) -> Int32
+    var attributes = pthread_attr_t()
+    var size = 0
+    let result = function("pthread_getattr_np", Call.self)(pthread_self(), &attributes)
+    precondition(result == 0)
+    pthread_attr_getstacksize(&attributes, &size)
+    pthread_attr_destroy(&attributes)
+    return size
+  }
+
   /// The calling thread's processors, a bit each.
   static var affinity: [UInt8] {
     get {

@@ -29,6 +29,11 @@ public enum Kernel {
     fatalError("the thread outlived its exit")
   }
 
+  /// Whether a sanitizer's runtime is linked in: it makes system calls and uses memory of its own.
+  public static var isSanitized: Bool {
+    ["__asan_init", "__tsan_init"].contains { dlsym(nil, $0) != nil }
+  }
+
   /// The kernel's number of the calling thread.
   public static var threadID: pid_t { gettid() }
 

@@ -11,7 +11,7 @@ import Synchronization
 /// two threads may be known to neither.
 enum Fork {
   static func install() {
-    _ = gc_atfork({ Fork.prepare() }, { Fork.parent() }, { Fork.child() })
+    Thread.atFork(prepare: { Fork.prepare() }, parent: { Fork.parent() }, child: { Fork.child() })
   }
 
   private static func prepare() {

@@ -46,7 +46,9 @@ struct Job: Equatable, @unchecked Sendable {  // a handle; the ownership rule ab
 
   /// A job from this thread's magazine, without a body.
   @inline(__always)
-  init(invoke: @escaping Invoke, flags: Flags = [], qos: UInt16 = 0, band: Band, owner: UnsafeMutableRawPointer? = nil) {
+  init(
+    invoke: @escaping Invoke, flags: Flags = [], qos: UInt16 = 0, band: Band, owner: UnsafeMutableRawPointer? = nil
+  ) {
     // unsafe: a fresh node of 56 bytes, owned by this thread.
     raw = Magazine.take()
     self.invoke = invoke
@@ -111,7 +113,7 @@ struct Job: Equatable, @unchecked Sendable {  // a handle; the ownership rule ab
     /// Calls the closure and releases it.
     @inline(__always)
     consuming func run() {
-      gc_closure_call(function, context)
+      BorrowedClosure(function: function, context: context)()
       release()
     }
 

@@ -45,12 +45,12 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
 
   @inline(never)
   private func wakeSlow() {
-    // pairs with: run – publishes the state before sleep
+    // pairs with: run – publishes that somebody wants the monitor awake
     switch state.exchange(State.awake, ordering: .acquiringAndReleasing) {
     case State.asleep: parker.unpark()
     case State.none:
       if Thread.spawn(name: "gc-monitor", stackSize: 128 << 10, body: Monitor.main, argument: nil) != nil {
-        // pairs with: wakeSlow – a later caller tries again
+        // pairs with: wakeSlow – publishes that there is no thread; a later caller tries again
         state.store(State.none, ordering: .releasing)
       }
     default: break
@@ -72,12 +72,13 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
       // seq-cst: asleep before the last look, see `wake`.
       state.store(State.asleep, ordering: .sequentiallyConsistent)
       if engine.pointee.needsMonitor {
-        // pairs with: wakeSlow – nothing is lost if a waker was faster, its token is taken at the next sleep
+        // A waker that was faster has left a token; it is taken at the next sleep.
+        // pairs with: wakeSlow – publishes that the monitor is awake
         _ = state.compareExchange(expected: State.asleep, desired: State.awake, ordering: .acquiringAndReleasing)
         continue
       }
       if !parker.park(until: .after(Self.lingering, on: .uptime)) {
-        // pairs with: wakeSlow – whoever finds `none` starts a new thread
+        // pairs with: wakeSlow – publishes that there is no thread; whoever finds that starts one
         let (ended, _) = state.compareExchange(
           expected: State.asleep, desired: State.none, ordering: .acquiringAndReleasing)
         if ended { return }
@@ -97,7 +98,8 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
       burst = 0
       // relaxed: see below.
       engine.pointee.allowance.store(0, ordering: .relaxed)
-      return helped || engine.pointee.poller.isMissed(engine.pointee.timers) || busy && engine.pointee.poller.clearBusy()
+      return helped || engine.pointee.poller.isMissed(engine.pointee.timers)
+        || busy && engine.pointee.poller.clearBusy()
     }
     // relaxed: one report per spell; the spell is over when threads could be added again.
     if engine.pointee.pool.load(ordering: .relaxed).live < Settings.threadBudget {

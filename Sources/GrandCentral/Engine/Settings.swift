@@ -55,13 +55,7 @@ enum Settings {
     return engine.pointee.target.load(ordering: .relaxed) > 1
   }
 
-  private static func number(named name: StaticString) -> Int? {
-    // unsafe: static strings end with a zero byte; so does what getenv returns.
-    name.withUTF8Buffer { buffer in
-      guard let text = gc_getenv(UnsafeRawPointer(buffer.baseAddress!).assumingMemoryBound(to: CChar.self)) else {
-        return nil
-      }
-      return Int(String(cString: text))
-    }
+  private static func number(named name: String) -> Int? {
+    Environment.value(of: name).flatMap { Int($0) }
   }
 }

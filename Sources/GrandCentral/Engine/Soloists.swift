@@ -43,7 +43,7 @@ struct Soloists: ~Copyable, @unchecked Sendable {  // places are atomic, notes a
   /// - Returns: false if the monitor has taken the soloist, and is helping it.
   @inline(__always)
   func leave(_ index: Int) -> Bool {
-    // pairs with: helpLingering – takes the pointer back
+    // pairs with: helpLingering – publishes that the caller is done with the soloist
     places[index].exchange(nil, ordering: .acquiringAndReleasing) != nil
   }
 
@@ -56,12 +56,14 @@ struct Soloists: ~Copyable, @unchecked Sendable {  // places are atomic, notes a
       let lingering = soloist != nil && soloist == seen[index]
       seen[index] = lingering ? nil : soloist
       if soloist != nil { any = true }
-      // pairs with: enter – takes over the soloist's fields
-      if lingering, places[index].compareExchange(expected: soloist, desired: nil, ordering: .acquiringAndReleasing).exchanged {
-        soloist!.load(as: Help.self)(soloist!)
-      }
+      if lingering, let soloist, take(soloist, from: index) { soloist.load(as: Help.self)(soloist) }
     }
     return any
+  }
+
+  private func take(_ soloist: UnsafeMutableRawPointer, from index: Int) -> Bool {
+    // pairs with: enter – publishes the soloist's fields
+    places[index].compareExchange(expected: soloist, desired: nil, ordering: .acquiringAndReleasing).exchanged
   }
 
   var isEmpty: Bool {

@@ -98,7 +98,8 @@ extension Worker {
     for step in 1..<max(1, count) {
       let victim = engine.workers[(index + step) % count]
       // relaxed: a hint about what the ring holds; the theft itself is exact.
-      guard victim.pointee.ring.count > 0, victim.pointee.ringRank.load(ordering: .relaxed) == band.rank else { continue }
+      guard victim.pointee.ring.count > 0, victim.pointee.ringRank.load(ordering: .relaxed) == band.rank
+      else { continue }
       if let raw = victim.pointee.ring.steal() { return Job(raw: raw) }
     }
     return nil

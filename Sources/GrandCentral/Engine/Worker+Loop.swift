@@ -17,7 +17,7 @@ extension Worker {
     record.pointee.worker = UnsafeMutableRawPointer(me)
     // relaxed: the monitor reads it to find the CPU clock; a late view skips one look.
     thread.store(Thread.id, ordering: .relaxed)
-    gc_thread_set_timer_slack(1)
+    Thread.sleepExactly()
     Hooks.runStart()
     var next = engine.pointee.searchOrSleep(me)
     while let job = next {

@@ -27,6 +27,13 @@ struct BorrowedClosure: @unchecked Sendable {  // the owner waits for whoever ca
     withUnsafeMutablePointer(to: &self) { words(of: closure, UnsafeMutableRawPointer($0)) }
   }
 
+  /// A closure whose words somebody else has kept, and keeps valid.
+  @inline(__always)
+  init(function: UnsafeRawPointer, context: UnsafeRawPointer?) {
+    self.function = function
+    self.context = context
+  }
+
   /// Calls a closure that was given as `() -> Void`.
   @inline(__always)
   func callAsFunction() { gc_closure_call(function, context) }

@@ -86,6 +86,17 @@ enum Thread {
   /// Sleeps in the kernel: for back-off in cold paths, never to synchronise.
   static func sleep(nanoseconds: UInt64) { gc_nanosleep(nanoseconds) }
 
+  /// Has the calling thread's timed waits end as exactly as the kernel can, instead of some 50 µs late.
+  static func sleepExactly() { gc_thread_set_timer_slack(1) }
+
+  /// Has the functions run around each fork: before it, after it in the parent, after it in the child.
+  static func atFork(
+    prepare: @escaping @convention(c) () -> Void, parent: @escaping @convention(c) () -> Void,
+    child: @escaping @convention(c) () -> Void
+  ) {
+    _ = gc_atfork(prepare, parent, child)
+  }
+
   /// The CPU time that a thread of this process has used, in nanoseconds; 0 when it cannot be read.
   static func processorTime(of thread: UInt32) -> UInt64 { gc_clock_thread_cpu(thread) }
 
@@ -95,7 +106,9 @@ enum Thread {
     return withUnsafeTemporaryAllocation(byteCount: 256, alignment: 1) { buffer in
       let count = file.read(into: buffer)
       // The name stands in parentheses and may contain some: the state is the letter after the last ')'.
-      guard count > 2, let end = buffer[..<count].lastIndex(of: UInt8(ascii: ")")), end + 2 < count else { return false }
+      guard count > 2, let end = buffer[..<count].lastIndex(of: UInt8(ascii: ")")), end + 2 < count else {
+        return false
+      }
       return buffer[end + 2] == UInt8(ascii: "R")
     }
   }

@@ -43,12 +43,15 @@ enum Topology {
     return told == 0 ? nil : told
   }
 
+  /// Processors that the calling thread may run on; 0 or below if the system does not say.
+  static var affinityCount: Int { Int(gc_affinity_count()) }
+
   /// As `activeProcessors`, without reading files: may be too high under a control group's quota.
   static func quickProcessors() -> Int {
     // relaxed: the number stands for itself.
     let told = override.load(ordering: .relaxed)
     if told != 0 { return told }
-    return environmentOverride() ?? max(1, Int(gc_affinity_count()))
+    return environmentOverride() ?? max(1, affinityCount)
   }
 
   /// What affinity mask and control groups allow, at least 1.

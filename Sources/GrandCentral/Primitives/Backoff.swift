@@ -29,9 +29,9 @@ struct Backoff: ~Copyable {
       for _ in 0..<(1 << step) { gc_pause() }
     } else if step < Self.spins + Self.yields {
       step = max(step, Self.spins) + 1
-      gc_sched_yield()
+      Thread.yield()
     } else {
-      gc_nanosleep(Self.nap)
+      Thread.sleep(nanoseconds: Self.nap)
     }
   }
 
@@ -48,7 +48,7 @@ struct Backoff: ~Copyable {
 
   @inline(never)
   private static func findOutSlow() -> Bool {
-    let several = gc_affinity_count() != 1
+    let several = Topology.affinityCount != 1
     // relaxed: whoever finds it out finds the same.
     processors.store(several ? 2 : 1, ordering: .relaxed)
     return several

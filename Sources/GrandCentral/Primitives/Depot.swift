@@ -117,14 +117,14 @@ enum Depot {
   @inline(never)
   private static func makeShardsSlow() -> UnsafeMutablePointer<Shard> {
     let size = shardCount * MemoryLayout<Shard>.stride
-    let made = gc_aligned_alloc(CacheLine.size, size).bindMemory(to: Shard.self, capacity: shardCount)
+    let made = Memory.allocate(size, alignment: CacheLine.size).bindMemory(to: Shard.self, capacity: shardCount)
     for index in 0..<shardCount { (made + index).initialize(to: Shard()) }
     // pairs with: shards – publishes the shards' initial state
     let (first, existing) = table.compareExchange(
       expected: 0, desired: UInt(bitPattern: made), successOrdering: .acquiringAndReleasing, failureOrdering: .acquiring
     )
     if first { return made }
-    gc_free(made)
+    Memory.free(UnsafeMutableRawPointer(made))
     return UnsafeMutablePointer(bitPattern: existing)!
   }
 }

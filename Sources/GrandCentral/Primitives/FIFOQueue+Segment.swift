@@ -33,7 +33,7 @@ extension FIFOQueue {
     /// A new segment, all slots empty.
     static func make() -> Segment {
       let size = (places + 1) * MemoryLayout<Word>.stride
-      let segment = Segment(raw: gc_aligned_alloc(64, size))
+      let segment = Segment(raw: Memory.allocate(size, alignment: 64))
       for place in 0...places { segment.word(place).initialize(to: Word(nil)) }
       return segment
     }
@@ -107,7 +107,7 @@ extension FIFOQueue {
       while let raw = rest {
         // relaxed: the last one to know the queue frees it.
         rest = Segment(raw: raw).next.pointee.load(ordering: .relaxed)
-        gc_free(raw)
+        Memory.free(raw)
       }
     }
   }

@@ -245,7 +245,7 @@ struct FIFOQueue: ~Copyable, @unchecked Sendable {  // all words are atomic; slo
     // pairs with: takeSpare – publishes the emptied slots
     let (kept, _) = spare.compareExchange(
       expected: nil, desired: segment.raw, successOrdering: .releasing, failureOrdering: .relaxed)
-    if !kept { gc_free(segment.raw) }
+    if !kept { Memory.free(segment.raw) }
   }
 
   /// Uses the segment again, and those of limbo, or sends them (back) there.

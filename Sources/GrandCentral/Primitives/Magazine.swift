@@ -66,7 +66,7 @@ enum Magazine {
     } else if let batch = Depot.fetch() {
       thread.pointee.loaded = batch
     } else {
-      return gc_malloc(nodeSize)
+      return Memory.allocate(nodeSize)
     }
     thread.pointee.loaded_count = batchSize
     return take()
@@ -112,7 +112,7 @@ enum Magazine {
     var next = list
     while let node = next {
       next = node.load(as: UnsafeMutableRawPointer?.self)
-      gc_free(node)
+      Memory.free(node)
     }
   }
 }

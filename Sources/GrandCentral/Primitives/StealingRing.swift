@@ -38,11 +38,11 @@ struct StealingRing: ~Copyable, @unchecked Sendable {  // both indices and all s
 
   init() {
     let size = Self.capacity * MemoryLayout<Slot>.stride
-    slots = gc_aligned_alloc(CacheLine.size, size).bindMemory(to: Slot.self, capacity: Self.capacity)
+    slots = Memory.allocate(size, alignment: CacheLine.size).bindMemory(to: Slot.self, capacity: Self.capacity)
     for index in 0..<Self.capacity { (slots + index).initialize(to: Slot(nil)) }
   }
 
-  deinit { gc_free(slots) }
+  deinit { Memory.free(UnsafeMutableRawPointer(slots)) }
 
   /// unsafe: within the ring by construction; the array lives as long as the ring.
   @inline(__always)

@@ -68,19 +68,20 @@ struct TimerWheel: ~Copyable {
   let occupied: UnsafeMutablePointer<UInt64>
 
   init(now: UInt64) {
-    state = gc_malloc(MemoryLayout<State>.size).bindMemory(to: State.self, capacity: 1)
+    state = Memory.allocate(MemoryLayout<State>.size).bindMemory(to: State.self, capacity: 1)
     state.initialize(to: State(elapsed: now))
-    lists = gc_malloc(Self.listCount * MemoryLayout<List>.stride).bindMemory(to: List.self, capacity: Self.listCount)
+    let bytes = Self.listCount * MemoryLayout<List>.stride
+    lists = Memory.allocate(bytes).bindMemory(to: List.self, capacity: Self.listCount)
     lists.initialize(repeating: List(), count: Self.listCount)
-    occupied = gc_malloc(Self.levels * 8).bindMemory(to: UInt64.self, capacity: Self.levels)
+    occupied = Memory.allocate(Self.levels * 8).bindMemory(to: UInt64.self, capacity: Self.levels)
     occupied.initialize(repeating: 0, count: Self.levels)
   }
 
   /// Entries still pending stay with their users.
   deinit {
-    gc_free(occupied)
-    gc_free(lists)
-    gc_free(state)
+    Memory.free(UnsafeMutableRawPointer(occupied))
+    Memory.free(UnsafeMutableRawPointer(lists))
+    Memory.free(UnsafeMutableRawPointer(state))
   }
 
   var isEmpty: Bool { state.pointee.count == 0 }

@@ -107,6 +107,7 @@ extension Scenario {
 
   /// Threads that come, submit and go leave nothing of theirs behind.
   @Sendable private static func threadCaches() {
+    if Kernel.isSanitized { skip("the sanitizer keeps memory") }
     let queue = DispatchQueue(label: "serial")
     @Sendable func wave(_ count: Int) {
       for _ in 0..<(count / 8) {

@@ -17,6 +17,7 @@ extension Scenario {
 
   /// Runs `body` a thousand times on a thread that the kernel kills at the first system call.
   private static func withoutSystemCalls(_ body: @escaping Body) {
+    if Kernel.isSanitized { skip("the sanitizer makes system calls") }
     let (survived, refused) = (Counter(), Counter())
     PlainThread {
       for _ in 0..<10 { body() }

@@ -235,6 +235,7 @@ public final class DispatchGroup: DispatchObject, @unchecked Sendable {  // an a
   private func faultOverflow() -> Never {
     Fault.misuse(
       .groupEnterOverflow,
-      "DispatchGroup.enter was called over four thousand million times without a leave. Balance every enter with a leave.")
+      "DispatchGroup.enter was called over four thousand million times without a leave. Balance every enter with a "
+        + "leave.")
   }
 }

@@ -68,7 +68,9 @@ public func dispatchPrecondition(
   case .onQueue(let queue):
     if !queue.isCurrent { preconditionFailed(.preconditionOnQueue, "on", queue, file, line) }
   case .onQueueAsBarrier(let queue):
-    if !queue.isCurrentAlone { preconditionFailed(.preconditionOnQueueAsBarrier, "on, as a barrier,", queue, file, line) }
+    if !queue.isCurrentAlone {
+      preconditionFailed(.preconditionOnQueueAsBarrier, "on, as a barrier,", queue, file, line)
+    }
   case .notOnQueue(let queue):
     if queue.isCurrent { preconditionFailed(.preconditionNotOnQueue, "not on", queue, file, line) }
   }

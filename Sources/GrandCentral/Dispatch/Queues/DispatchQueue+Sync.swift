@@ -1,6 +1,7 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
 import CPlatform
+import Synchronization
 
 // Synchronous submission. Generic and inlinable: the client's compiler sees through the closure, so that neither the
 // result nor the error is boxed.

@@ -70,9 +70,10 @@ extension DispatchQueue {
   /// Runs items until the list is empty, the lane is halted or handed over, or the turn is over.
   @inline(__always)
   private final func drain(_ worker: Worker.Pointer?) -> Outcome {
+    // relaxed: says when to look for more urgent work; it may rise later, and then another activation comes.
     var turn = Turn(worker, urgency: state.load(ordering: .relaxed).urgency)
     while true {
-      // relaxed: here and above; suspension takes effect between items, `rest` decides.
+      // relaxed: suspension takes effect between items; `rest` decides.
       if state.load(ordering: .relaxed).isHalted {
         if state.update({ $0.rest() }) == .done { return .done }
         continue

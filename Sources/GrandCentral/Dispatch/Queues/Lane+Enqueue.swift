@@ -30,10 +30,10 @@ extension DispatchQueue {
     let urgency = Urgency.of(job.band)
     if items.push(job.raw) {
       if state.update({ $0.announce(urgency: urgency) }) { pushActivation() }
-    } else if state.load(ordering: .relaxed).urgency < urgency {
-      // relaxed: above, a hint; `overtake` decides.
-      overtake(urgency)
+      return
     }
+    // relaxed: a hint; `overtake` decides.
+    if state.load(ordering: .relaxed).urgency < urgency { overtake(urgency) }
   }
 
   /// The lane is on its way in a less urgent band than its newest item asks for.

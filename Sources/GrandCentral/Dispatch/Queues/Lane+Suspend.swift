@@ -48,6 +48,7 @@ extension DispatchQueue {
   private final func faultResumeWithoutSuspend() -> Never {
     Fault.misuse(
       .resumeWithoutSuspend,
-      "DispatchQueue.resume on \"" + name + "\" has no suspend to take back. Call resume exactly once for each suspend.")
+      "DispatchQueue.resume on \"" + name
+        + "\" has no suspend to take back. Call resume exactly once for each suspend.")
   }
 }

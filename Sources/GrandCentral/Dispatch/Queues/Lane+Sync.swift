@@ -127,7 +127,9 @@ extension DispatchQueue {
     withUnsafeMutablePointer(to: &waiter) { waiter in
       let urgency = Urgency.of(qos.band)
       if items.push(UnsafeMutableRawPointer(waiter)) {
-        if state.update({ $0.join(me, urgency: urgency, barrier: !reads) }) == .owns { return takeOwnTurn(waiter, reads) }
+        if state.update({ $0.join(me, urgency: urgency, barrier: !reads) }) == .owns {
+          return takeOwnTurn(waiter, reads)
+        }
       } else {
         // relaxed: a hint; `overtake` decides.
         if state.load(ordering: .relaxed).urgency < urgency { overtake(urgency) }

@@ -19,8 +19,8 @@ struct QoSWord: Equatable, Sendable {
   @inline(__always) var isUnspecified: Bool { rawValue == 0 }
 
   var qos: DispatchQoS {
-    DispatchQoS(
-      unchecked: DispatchQoS.QoSClass(code: UInt8(rawValue >> 8)), Int(Int8(bitPattern: UInt8(truncatingIfNeeded: rawValue))))
+    let relative = Int8(bitPattern: UInt8(truncatingIfNeeded: rawValue))
+    return DispatchQoS(unchecked: DispatchQoS.QoSClass(code: UInt8(rawValue >> 8)), Int(relative))
   }
 
   /// Where work of this QoS is queued; unspecified work counts as default.

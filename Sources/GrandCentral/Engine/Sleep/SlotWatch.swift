@@ -39,6 +39,7 @@ extension Engine {
   private func watchSlotsSlow() {
     // seq-cst: a searcher that goes to sleep joins the list and then looks at the slots.
     let state = pool.load(ordering: .sequentiallyConsistent)
+    // relaxed: a setting.
     guard state.sleeping > 0 || state.searching > 0 || state.active < target.load(ordering: .relaxed) else { return }
     let (exchanged, _) = slotWatch.state.compareExchange(
       // relaxed: the state guards nothing but itself.
