@@ -7,7 +7,7 @@ import Testing
 
 @Suite("A sync that would deadlock traps at once")
 struct DeadlockFaultTests {
-  @Test("F1 Q9 GC0007: sync onto the queue that the thread is on")
+  @Test("F1, Q9 GC0007: sync onto the queue that the thread is on")
   func syncOnSelf() async {
     let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
       let queue = DispatchQueue(label: "org.example.self")
@@ -16,7 +16,7 @@ struct DeadlockFaultTests {
     expectFault(result, "GC0007", mentions: "sync", "\"org.example.self\"", "async")
   }
 
-  @Test("F1 Q9 GC0007: sync from an asynchronous item onto its own queue")
+  @Test("F1, Q9 GC0007: sync from an asynchronous item onto its own queue")
   func syncFromItem() async {
     let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
       let queue = DispatchQueue(label: "org.example.self")
@@ -26,7 +26,7 @@ struct DeadlockFaultTests {
     expectFault(result, "GC0007", mentions: "\"org.example.self\"")
   }
 
-  @Test("F1 Q9 GC0007: asyncAndWait onto the queue that the thread is on")
+  @Test("F1, Q9 GC0007: asyncAndWait onto the queue that the thread is on")
   func asyncAndWaitOnSelf() async {
     let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
       let queue = DispatchQueue(label: "org.example.self")
@@ -36,7 +36,7 @@ struct DeadlockFaultTests {
     expectFault(result, "GC0007", mentions: "\"org.example.self\"")
   }
 
-  @Test("F1 Q9 GC0007: sync onto a target of the current queue, with the chain")
+  @Test("F1, Q9 GC0007: sync onto a target of the current queue, with the chain")
   func syncOnTarget() async {
     let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
       let bottom = DispatchQueue(label: "org.example.bottom")
@@ -48,7 +48,7 @@ struct DeadlockFaultTests {
     expectFault(result, "GC0007", mentions: "\"org.example.bottom\"", "org.example.top", "org.example.middle")
   }
 
-  @Test("F1 Q9 GC0007: sync onto a queue whose target this thread holds")
+  @Test("F1, Q9 GC0007: sync onto a queue whose target this thread holds")
   func syncOnSibling() async {
     let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
       let target = DispatchQueue(label: "org.example.target")
@@ -60,7 +60,7 @@ struct DeadlockFaultTests {
     expectFault(result, "GC0007", mentions: "org.example.target")
   }
 
-  @Test("F1 Q9 GC0007: sync onto an outer queue of nested syncs")
+  @Test("F1, Q9 GC0007: sync onto an outer queue of nested syncs")
   func syncOnOuter() async {
     let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
       let (outer, inner) = (DispatchQueue(label: "org.example.outer"), DispatchQueue(label: "org.example.inner"))
@@ -69,7 +69,7 @@ struct DeadlockFaultTests {
     expectFault(result, "GC0007", mentions: "\"org.example.outer\"")
   }
 
-  @Test("F1 Q9 GC0007: sync from inside a barrier of a concurrent queue")
+  @Test("F1, Q9 GC0007: sync from inside a barrier of a concurrent queue")
   func syncFromBarrier() async {
     let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
       let queue = DispatchQueue(label: "org.example.concurrent", attributes: .concurrent)
@@ -78,14 +78,14 @@ struct DeadlockFaultTests {
     expectFault(result, "GC0007", mentions: "\"org.example.concurrent\"")
   }
 
-  @Test("F1 Q9 GC0007: sync on the main queue from the main thread")
+  @Test("F1, Q9 GC0007: sync on the main queue from the main thread")
   func syncOnMain() {
     let result = Probe.run("main-sync-on-main")
     #expect(result.end == .killed(SIGABRT), "\(result)")
     expectFault(result.errors, "GC0007", mentions: ["\"com.apple.main-thread\""])
   }
 
-  @Test("F1 Q9 GC0018: a barrier sync from a reader of the same queue")
+  @Test("F1, Q9 GC0018: a barrier sync from a reader of the same queue")
   func barrierFromReader() async {
     let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
       let queue = DispatchQueue(label: "org.example.concurrent", attributes: .concurrent)
@@ -94,7 +94,7 @@ struct DeadlockFaultTests {
     expectFault(result, "GC0018", mentions: "\"org.example.concurrent\"", "barrier", "async")
   }
 
-  @Test("F1 Q9 GC0018: a barrier sync from an asynchronous reader of the same queue")
+  @Test("F1, Q9 GC0018: a barrier sync from an asynchronous reader of the same queue")
   func barrierFromAsyncReader() async {
     let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
       let queue = DispatchQueue(label: "org.example.concurrent", attributes: .concurrent)

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Misuse of objects traps")
 struct ObjectFaultTests {
-  @Test("F1 O6 GC0001: resume without suspend")
+  @Test("F1, O6 GC0001: resume without suspend")
   func resumeWithoutSuspend() async {
     let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
       DispatchQueue(label: "org.example.resumed").resume()
@@ -15,7 +15,7 @@ struct ObjectFaultTests {
     expectFault(result, "GC0001", mentions: "resume", "\"org.example.resumed\"", "suspend")
   }
 
-  @Test("F1 O6 GC0001: one resume too many after balanced ones")
+  @Test("F1, O6 GC0001: one resume too many after balanced ones")
   func resumeTooOften() async {
     let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
       let queue = DispatchQueue(label: "org.example.resumed", attributes: .concurrent)
@@ -25,7 +25,7 @@ struct ObjectFaultTests {
     expectFault(result, "GC0001", mentions: "\"org.example.resumed\"")
   }
 
-  @Test("F1 O6 GC0002: last release of a suspended queue")
+  @Test("F1, O6 GC0002: last release of a suspended queue")
   func releasedWhileSuspended() async {
     let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
       var queue: DispatchQueue? = DispatchQueue(label: "org.example.suspended")
@@ -35,7 +35,7 @@ struct ObjectFaultTests {
     expectFault(result, "GC0002", mentions: "\"org.example.suspended\"", "suspended", "Resume")
   }
 
-  @Test("F1 O6 GC0003: last release of a queue that was not activated, with work pending")
+  @Test("F1, O6 GC0003: last release of a queue that was not activated, with work pending")
   func releasedWhileInactive() async {
     let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
       var queue: DispatchQueue? = DispatchQueue(label: "org.example.inactive", attributes: .initiallyInactive)
@@ -45,7 +45,7 @@ struct ObjectFaultTests {
     expectFault(result, "GC0003", mentions: "\"org.example.inactive\"", "activate")
   }
 
-  @Test("F1 O6 GC0004: leaving a group that was not entered")
+  @Test("F1, O6 GC0004: leaving a group that was not entered")
   func leaveWithoutEnter() async {
     let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
       let group = DispatchGroup()
@@ -56,7 +56,7 @@ struct ObjectFaultTests {
     expectFault(result, "GC0004", mentions: "leave", "enter")
   }
 
-  @Test("F1 O6 GC0005: last release of a group that is entered")
+  @Test("F1, O6 GC0005: last release of a group that is entered")
   func groupReleasedWhileEntered() async {
     let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
       var group: DispatchGroup? = DispatchGroup()
@@ -66,7 +66,7 @@ struct ObjectFaultTests {
     expectFault(result, "GC0005", mentions: "DispatchGroup", "leave")
   }
 
-  @Test("F1 O6 GC0006: last release of a semaphore whose value is below its start")
+  @Test("F1, O6 GC0006: last release of a semaphore whose value is below its start")
   func semaphoreReleasedInUse() async {
     let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
       var semaphore: DispatchSemaphore? = DispatchSemaphore(value: 2)
@@ -76,7 +76,7 @@ struct ObjectFaultTests {
     expectFault(result, "GC0006", mentions: "DispatchSemaphore", "Signal")
   }
 
-  @Test("F1 O6: a semaphore above its start value, or back at it, is released in peace")
+  @Test("F1, O6: a semaphore above its start value, or back at it, is released in peace")
   func semaphoreReleasedAtRest() async {
     await #expect(processExitsWith: .exitCode(0)) {
       for value in 0..<3 {
@@ -88,7 +88,7 @@ struct ObjectFaultTests {
     }
   }
 
-  @Test("F1 G3 GC0008: a negative start value")
+  @Test("F1, G3 GC0008: a negative start value")
   func semaphoreNegativeValue() async {
     let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
       _ = DispatchSemaphore(value: -1)
@@ -97,7 +97,7 @@ struct ObjectFaultTests {
   }
 
   @Test(
-    "F1 G1 GC0019: entering a group more often than it can count",
+    "F1, G1 GC0019: entering a group more often than it can count",
     .enabled(if: getenv("GC_SLOW_TESTS") != nil, "counts four thousand million entries: set GC_SLOW_TESTS"))
   func groupEnterOverflow() async {
     let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
@@ -107,7 +107,7 @@ struct ObjectFaultTests {
     expectFault(result, "GC0019", mentions: "enter", "leave")
   }
 
-  @Test("F1 W2 GC0017: an item that waits for itself")
+  @Test("F1, W2 GC0017: an item that waits for itself")
   func workItemWaitOnSelf() async {
     let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
       let holder = Guarded<DispatchWorkItem?>(nil)
@@ -119,7 +119,7 @@ struct ObjectFaultTests {
     expectFault(result, "GC0017", mentions: "wait", "\"org.example.waiting\"", "notify")
   }
 
-  @Test("F1 G4 GC0023: once called from inside its body")
+  @Test("F1, G4 GC0023: once called from inside its body")
   func onceReentered() async {
     let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
       let once = DispatchOnce()

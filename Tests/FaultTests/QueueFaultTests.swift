@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Misuse of queues traps")
 struct QueueFaultTests {
-  @Test("F1 Q10 GC0009: a target that closes a circle", arguments: [false, true])
+  @Test("F1, Q10 GC0009: a target that closes a circle", arguments: [false, true])
   func targetCycle(active: Bool) async {
     let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
       [active] in
@@ -22,7 +22,7 @@ struct QueueFaultTests {
     expectFault(result, "GC0009", mentions: "\"org.example.first\"", "\"org.example.third\"", "cycle")
   }
 
-  @Test("F1 Q10 GC0009: a queue as its own target")
+  @Test("F1, Q10 GC0009: a queue as its own target")
   func targetIsSelf() async {
     let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
       let queue = DispatchQueue(label: "org.example.self")
@@ -32,7 +32,7 @@ struct QueueFaultTests {
     expectFault(result, "GC0009", mentions: "\"org.example.self\"")
   }
 
-  @Test("F1 Q10 GC0010: a new target for a global queue")
+  @Test("F1, Q10 GC0010: a new target for a global queue")
   func setTargetOnGlobal() async {
     let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
       DispatchQueue.global(qos: .utility).setTarget(queue: DispatchQueue(label: "target"))
@@ -40,7 +40,7 @@ struct QueueFaultTests {
     expectFault(result, "GC0010", mentions: "setTarget", "\"com.apple.root.utility-qos\"")
   }
 
-  @Test("F1 Q10 GC0010: a new target for the main queue")
+  @Test("F1, Q10 GC0010: a new target for the main queue")
   func setTargetOnMain() async {
     let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
       DispatchQueue.main.setTarget(queue: .global())
@@ -48,7 +48,7 @@ struct QueueFaultTests {
     expectFault(result, "GC0010", mentions: "setTarget", "\"com.apple.main-thread\"")
   }
 
-  @Test("F1 Q19 GC0022: a target for a workloop that it cannot have")
+  @Test("F1, Q19 GC0022: a target for a workloop that it cannot have")
   func invalidTargetForWorkloop() async {
     let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
       DispatchWorkloop(label: "org.example.loop").setTarget(queue: DispatchQueue(label: "org.example.target"))
@@ -56,7 +56,7 @@ struct QueueFaultTests {
     expectFault(result, "GC0022", mentions: "\"org.example.loop\"")
   }
 
-  @Test("F1 Q13 GC0011: a precondition to be on a queue")
+  @Test("F1, Q13 GC0011: a precondition to be on a queue")
   func preconditionOnQueue() async {
     let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
       let expected = DispatchQueue(label: "org.example.expected")
@@ -67,7 +67,7 @@ struct QueueFaultTests {
       result, "GC0011", mentions: "\"org.example.expected\"", "\"org.example.actual\"", "QueueFaultTests.swift")
   }
 
-  @Test("F1 Q13 GC0011: running on the target is not running on the queue above it")
+  @Test("F1, Q13 GC0011: running on the target is not running on the queue above it")
   func preconditionUpTheChain() async {
     let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
       let target = DispatchQueue(label: "org.example.target")
@@ -77,7 +77,7 @@ struct QueueFaultTests {
     expectFault(result, "GC0011", mentions: "\"org.example.above\"")
   }
 
-  @Test("F1 Q13 GC0012: a precondition to be a barrier, in a reader")
+  @Test("F1, Q13 GC0012: a precondition to be a barrier, in a reader")
   func preconditionAsBarrier() async {
     let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
       let queue = DispatchQueue(label: "org.example.concurrent", attributes: .concurrent)
@@ -87,7 +87,7 @@ struct QueueFaultTests {
     expectFault(result, "GC0012", mentions: "\"org.example.concurrent\"", "barrier")
   }
 
-  @Test("F1 Q13 GC0013: a precondition not to be on a queue, which is the target of the current one")
+  @Test("F1, Q13 GC0013: a precondition not to be on a queue, which is the target of the current one")
   func preconditionNotOnQueue() async {
     let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
       let target = DispatchQueue(label: "org.example.target")
@@ -98,7 +98,7 @@ struct QueueFaultTests {
     expectFault(result, "GC0013", mentions: "\"org.example.target\"")
   }
 
-  @Test("F1 Q15 GC0014: dispatchMain off the main thread")
+  @Test("F1, Q15 GC0014: dispatchMain off the main thread")
   func dispatchMainOffMainThread() async {
     let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
       PlainThread { dispatchMain() }.join()
@@ -106,7 +106,7 @@ struct QueueFaultTests {
     expectFault(result, "GC0014", mentions: "dispatchMain", "main thread")
   }
 
-  @Test("F1 Q15 GC0020: draining the main queue off the main thread")
+  @Test("F1, Q15 GC0020: draining the main queue off the main thread")
   func drainOffMainThread() async {
     let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
       PlainThread { DispatchMainLoop.drain() }.join()
@@ -114,7 +114,7 @@ struct QueueFaultTests {
     expectFault(result, "GC0020", mentions: "drain", "main thread")
   }
 
-  @Test("F1 Q18 GC0015: a relative priority out of range", arguments: [1, -16])
+  @Test("F1, Q18 GC0015: a relative priority out of range", arguments: [1, -16])
   func relativePriorityOutOfRange(priority: Int) async {
     let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
       [priority] in
@@ -124,7 +124,7 @@ struct QueueFaultTests {
     expectFault(result, "GC0015", mentions: String(priority), "15")
   }
 
-  @Test("F1 Q16 GC0016: a negative number of iterations")
+  @Test("F1, Q16 GC0016: a negative number of iterations")
   func negativeIterations() async {
     let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
       DispatchQueue.concurrentPerform(iterations: -3) { _ in }
@@ -132,7 +132,7 @@ struct QueueFaultTests {
     expectFault(result, "GC0016", mentions: "concurrentPerform", "-3")
   }
 
-  @Test("F1 E1 GC0025: a pool size out of range", arguments: [0, -1, 1_025])
+  @Test("F1, E1 GC0025: a pool size out of range", arguments: [0, -1, 1_025])
   func poolOverrideOutOfRange(size: Int) async {
     let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) { [size] in
       GrandCentralRuntime.processorOverride = size

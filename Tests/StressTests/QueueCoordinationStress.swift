@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Coordination under stress", .serialized)
 struct QueueCoordinationStress {
-  @Test("G1 G2: a group that is used by many at once lets nobody through early and loses no notification")
+  @Test("G1, G2: a group that is used by many at once lets nobody through early and loses no notification")
   func groups() {
     let seed = Stress.seed("groups")
     let deadline = Stress.deadline()

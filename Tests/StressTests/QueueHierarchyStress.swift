@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Random queues under stress", .serialized)
 struct QueueHierarchyStress {
-  @Test("Q1 Q2 Q3 Q8 Q10 O4: random operations on random hierarchies keep every promise")
+  @Test("Q1, Q2, Q3, Q8, Q10, O4: random operations on random hierarchies keep every promise")
   func randomHierarchies() {
     let seed = Stress.seed("random hierarchies")
     var random = SeededRandom(seed: seed)

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Short lives under stress", .serialized)
 struct QueueLifetimeStress {
-  @Test("O1 O3 Q7: queues that are let go with work pending run it all, and everything is released")
+  @Test("O1, O3, Q7: queues that are let go with work pending run it all, and everything is released")
   func queuesComeAndGo() {
     let seed = Stress.seed("queues come and go")
     let deadline = Stress.deadline()
@@ -43,7 +43,7 @@ struct QueueLifetimeStress {
     } while Stress.runs(until: deadline)
   }
 
-  @Test("Q17 W1: random timers run once or are cancelled, never early, and release everything")
+  @Test("Q17, W1: random timers run once or are cancelled, never early, and release everything")
   func randomTimers() {
     let seed = Stress.seed("random timers")
     let deadline = Stress.deadline()

@@ -29,10 +29,11 @@ public enum Kernel {
     fatalError("the thread outlived its exit")
   }
 
-  /// Whether a sanitizer's runtime is linked in: it makes system calls and uses memory of its own.
-  public static var isSanitized: Bool {
-    ["__asan_init", "__tsan_init"].contains { dlsym(nil, $0) != nil }
-  }
+  /// Whether a sanitizer's runtime is linked in: it makes system calls and keeps memory of its own.
+  public static var isSanitized: Bool { isThreadSanitized || dlsym(nil, "__asan_init") != nil }
+
+  /// Whether it is ThreadSanitizer, which has a thread of its own that wakes up, and starts none after a fork.
+  public static var isThreadSanitized: Bool { dlsym(nil, "__tsan_init") != nil }
 
   /// The kernel's number of the calling thread.
   public static var threadID: pid_t { gettid() }

@@ -22,7 +22,7 @@ struct Poller: ~Copyable, @unchecked Sendable {  // the backend is the holder's 
   private let busy = Atomic<Bool>(false)
 
   /// Returns within this time of each other make the poller busy: then the monitor stays awake to stand in for it.
-  private static let busyInterval: UInt64 = 10_000_000
+  private static let busyInterval: UInt64 = 1_500_000
 
   /// Whether events come so often that passing the role on each time costs more than the monitor's ticking.
   var isBusy: Bool {

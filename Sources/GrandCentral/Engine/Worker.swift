@@ -83,9 +83,17 @@ struct Worker: ~Copyable, @unchecked Sendable {  // fields are immutable, atomic
     // pairs with: takeSlot – publishes the job's fields; acquires those of the job that was here
     if let previous = slot.exchange(job.raw, ordering: .acquiringAndReleasing) {
       spill(Job(raw: previous), in: engine)
-    } else {
+    } else if isInJob {
+      // Between jobs the worker is about to come for the slot itself.
       engine.watchSlots()
     }
+  }
+
+  /// Whether a job runs, rather than the search for one.
+  @inline(__always)
+  var isInJob: Bool {
+    // relaxed: the owner's own pulse, or a hint for others.
+    progress.load(ordering: .relaxed) & 1 == 1
   }
 
   /// Takes what is in the slot; any thread.

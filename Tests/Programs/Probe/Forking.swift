@@ -47,6 +47,7 @@ extension Scenario {
 
   /// Forks a child that tests itself, and waits for its verdict.
   private static func runChild() -> Bool {
+    if Kernel.isThreadSanitized { skip("ThreadSanitizer starts no thread after a fork") }
     let child = gc_fork()
     if child == 0 {
       let failure = selfTest()

@@ -14,6 +14,7 @@ extension Scenario {
 
   /// Waits for a stretch of `seconds` in which no thread ran at all; reports how long it took to come.
   private static func awaitQuiet(seconds: Double, patience: Double) {
+    if Kernel.isThreadSanitized { skip("ThreadSanitizer's thread wakes up") }
     let begin = monotonicNanoseconds()
     while milliseconds(since: begin) < Int(patience * 1_000) {
       let before = switches()
