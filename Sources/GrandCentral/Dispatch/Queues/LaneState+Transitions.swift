@@ -28,6 +28,8 @@ extension LaneState {
   /// - Returns: whether an activation of the higher band must overtake the one on its way.
   mutating func overtake(urgency: UInt8) -> Bool {
     if urgency <= self.urgency { return false }
+    // A lane without work has no band; one that a late caller raised would only look busy.
+    if !has(Self.ownerMask | Self.enqueued | Self.dirty | Self.barrierPending) { return false }
     raise(to: urgency)
     return has(Self.enqueued)
   }
