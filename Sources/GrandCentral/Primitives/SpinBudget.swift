@@ -5,15 +5,27 @@ import Synchronization
 
 /// How long it pays to spin before sleep, learnt from whether spinning has paid lately.
 ///
-/// A hit earns credit, a miss costs some. With credit left every wait spins its full time; without, one wait in
-/// `probing` tries, so that better times are noticed. On one processor nobody spins.
+/// A hit earns credit, a miss costs some. With credit left every wait spins its full time. Without, one wait in
+/// `interval` tries, so that better times are noticed; each trial that fails doubles the interval. So two threads that
+/// answer each other within the spin stay awake, and a spin that is too short, or has no processor to itself, costs
+/// next to nothing. On one processor nobody spins.
+///
+/// A waiter's spin is worth its while only if it is longer than the wake-up that it would save: about 30 µs from one
+/// processor to another that is halted, on a virtual machine.
 struct SpinBudget: ~Copyable, Sendable {
-  private static let full: Int32 = 24
+  private static let full: Int32 = 16
+  private static let start: Int32 = 8
   private static let reward: Int32 = 4
-  private static let probing: Int32 = 16
+  private static let shortest: Int32 = 16
+  private static let longest: Int32 = 512
+
+  /// For a thread that waits for another's answer: about 40 µs.
+  static let answer = 400
 
   /// A: credit when positive; when not, the waits since the last trial.
-  private let credit = Atomic<Int32>(SpinBudget.full)
+  private let credit = Atomic<Int32>(SpinBudget.start)
+  /// A: waits per trial while there is no credit.
+  private let interval = Atomic<Int32>(SpinBudget.shortest)
   /// I
   private let rounds: Int
 
@@ -41,18 +53,22 @@ struct SpinBudget: ~Copyable, Sendable {
     // relaxed: a running estimate; lost updates do not matter.
     let now = credit.load(ordering: .relaxed)
     if now > 0 { return true }
-    credit.store(now <= -Self.probing ? 1 : now - 1, ordering: .relaxed)
-    return now <= -Self.probing
+    let tries = now <= -interval.load(ordering: .relaxed)
+    credit.store(tries ? 0 : now - 1, ordering: .relaxed)
+    return tries
   }
 
   private func earn() {
     // relaxed: a running estimate.
     let now = credit.load(ordering: .relaxed)
     if now < Self.full { credit.store(min(Self.full, max(0, now) + Self.reward), ordering: .relaxed) }
+    if interval.load(ordering: .relaxed) != Self.shortest { interval.store(Self.shortest, ordering: .relaxed) }
   }
 
   private func pay() {
     // relaxed: a running estimate.
-    credit.store(credit.load(ordering: .relaxed) - 1, ordering: .relaxed)
+    let now = credit.load(ordering: .relaxed)
+    credit.store(max(0, now - 1), ordering: .relaxed)
+    if now <= 0 { interval.store(min(Self.longest, interval.load(ordering: .relaxed) * 2), ordering: .relaxed) }
   }
 }

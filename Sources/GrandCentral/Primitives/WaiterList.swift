@@ -65,4 +65,34 @@ struct WaiterList: ~Copyable {
     waiter.pointee.previous = nil
     waiter.pointee.isListed = false
   }
+
+  /// Chooses all waiters: none is listed any more, all are owed their token. They are to be woken outside of the lock:
+  /// a waiter that runs at once would find the lock held by a thread that it has displaced.
+  mutating func chooseAll() -> ChosenWaiters {
+    let chosen = ChosenWaiters(first: first)
+    var waiter = first
+    while let current = waiter {
+      current.pointee.previous = nil
+      current.pointee.isListed = false
+      waiter = current.pointee.next
+    }
+    first = nil
+    last = nil
+    return chosen
+  }
+}
+
+/// Waiters that have been chosen and not woken yet, oldest first. A chosen waiter stays until its token comes.
+struct ChosenWaiters: ~Copyable {
+  fileprivate let first: UnsafeMutablePointer<Waiter>?
+
+  /// Gives each its token; to be called once, without the list's lock.
+  consuming func wakeAll() {
+    var waiter = first
+    while let current = waiter {
+      // Read before the token: the waiter's stack frame may be gone afterwards.
+      waiter = current.pointee.next
+      current.pointee.parker.unpark()
+    }
+  }
 }

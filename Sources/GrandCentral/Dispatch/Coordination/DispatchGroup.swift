@@ -32,8 +32,7 @@ public final class DispatchGroup: DispatchObject, @unchecked Sendable {  // an a
   private var firstNotification: UnsafeMutableRawPointer?
   private var lastNotification: UnsafeMutableRawPointer?
 
-  /// A few µs before sleep.
-  private static let spin = SpinBudget(rounds: 40)
+  private static let spin = SpinBudget(rounds: SpinBudget.answer)
 
   /// An empty group.
   public override init() { super.init() }
@@ -92,12 +91,12 @@ public final class DispatchGroup: DispatchObject, @unchecked Sendable {  // an a
     // Entering does not take the lock: only the flag may be cleared, the count may have moved already.
     // relaxed: guarded by the lock.
     state.bitwiseAnd(~Self.watched, ordering: .relaxed)
-    // Woken under the lock: one whose time runs out meanwhile must find itself either listed or promised its token.
-    while let waiter = waiters.popFirst() { waiter.pointee.parker.unpark() }
+    let chosen = waiters.chooseAll()
     var notification = firstNotification
     firstNotification = nil
     lastNotification = nil
     lock.unlock()
+    chosen.wakeAll()
     let holdsItself = notification != nil
     while let raw = notification {
       // relaxed: the list was detached under the lock.

@@ -40,8 +40,8 @@ struct ApplyRecord: ~Copyable {
   private let participants: Int32
   private let qos: UInt16
 
-  /// About 10 µs: the helpers' last chunks are small.
-  private static let spin = SpinBudget(rounds: 100)
+  /// The helpers' last chunks are small.
+  private static let spin = SpinBudget(rounds: SpinBudget.answer)
 
   typealias Pointer = UnsafeMutablePointer<ApplyRecord>
 

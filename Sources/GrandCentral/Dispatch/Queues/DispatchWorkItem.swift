@@ -42,8 +42,7 @@ public class DispatchWorkItem: @unchecked Sendable {  // an atomic word; the res
     }
   }
 
-  /// A few µs before sleep.
-  private static let spin = SpinBudget(rounds: 40)
+  private static let spin = SpinBudget(rounds: SpinBudget.answer)
 
   /// A
   private let state = AtomicState<State>(State(rawValue: 0))
@@ -140,11 +139,11 @@ public class DispatchWorkItem: @unchecked Sendable {  // an atomic word; the res
   @inline(never)
   private final func releaseWatchers() {
     lock.lock()
-    // Woken under the lock: one whose time runs out meanwhile must find itself either listed or promised its token.
-    while let waiter = waiters.popFirst() { waiter.pointee.parker.unpark() }
+    let chosen = waiters.chooseAll()
     let notes = notifications
     notifications = []
     lock.unlock()
+    chosen.wakeAll()
     for note in notes { note.queue.enqueue(note.job) }
   }
 

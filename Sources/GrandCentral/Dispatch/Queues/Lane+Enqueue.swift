@@ -44,8 +44,7 @@ extension DispatchQueue {
 
   /// W4: somebody more urgent waits for one of the lane's items.
   final func hurry(_ urgency: UInt8) {
-    // relaxed: a hint; `overtake` decides.
-    if kind != .global, state.load(ordering: .relaxed).urgency < urgency { overtake(urgency) }
+    if kind != .global, state.update({ $0.hurry(urgency: urgency) }) { pushActivation() }
   }
 
   /// L3: sends the lane through its target. The activation keeps the lane alive.

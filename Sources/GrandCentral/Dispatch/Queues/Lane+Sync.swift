@@ -226,7 +226,7 @@ struct RemoteCall: ~Copyable {
   let work: BorrowedClosure
   let parker = Parker()
 
-  private static let spin = SpinBudget(rounds: 40)
+  private static let spin = SpinBudget(rounds: SpinBudget.answer)
 
   init(work: BorrowedClosure) { self.work = work }
 

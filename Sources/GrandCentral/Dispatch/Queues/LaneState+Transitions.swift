@@ -28,10 +28,17 @@ extension LaneState {
   /// - Returns: whether an activation of the higher band must overtake the one on its way.
   mutating func overtake(urgency: UInt8) -> Bool {
     if urgency <= self.urgency { return false }
-    // A lane without work has no band; one that a late caller raised would only look busy.
-    if !has(Self.ownerMask | Self.enqueued | Self.dirty | Self.barrierPending) { return false }
     raise(to: urgency)
     return has(Self.enqueued)
+  }
+
+  /// Somebody more urgent waits for an item that may be on the lane, or may have run by now.
+  ///
+  /// - Returns: as `overtake`.
+  mutating func hurry(urgency: UInt8) -> Bool {
+    // A lane without work has no band: raised by a late caller it would only look busy.
+    if !has(Self.ownerMask | Self.enqueued | Self.dirty | Self.barrierPending) { return false }
+    return overtake(urgency: urgency)
   }
 
   // MARK: Draining

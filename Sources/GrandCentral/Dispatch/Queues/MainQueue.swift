@@ -52,8 +52,8 @@ enum MainLoop {
   private static let eventWord = Atomic<Int32>(0)
   private static let making = Lock()
 
-  /// The idle main thread looks for a few µs before it sleeps.
-  private static let spin = SpinBudget(rounds: 50)
+  /// The idle main thread looks for a while before it sleeps.
+  private static let spin = SpinBudget(rounds: SpinBudget.answer)
 
   /// The main queue has become runnable.
   static func signal() {

@@ -22,8 +22,8 @@ struct WaiterNode: ~Copyable {
   let thread: UInt32
   let parker = Parker()
 
-  /// A few µs: the hand-over of a short item arrives within them.
-  private static let spin = SpinBudget(rounds: 40)
+  /// The hand-over of a short item arrives within it.
+  private static let spin = SpinBudget(rounds: SpinBudget.answer)
 
   init(flags: Job.Flags, qos: QoSWord, thread: UInt32) {
     self.flags = flags.union(.waiter).rawValue
