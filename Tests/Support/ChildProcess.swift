@@ -45,6 +45,8 @@ public enum Probe {
     defer { posix_spawn_file_actions_destroy(&actions) }
 
     var variables = inheritedEnvironment()
+    // A fault is expected to end the process at once, and the backtracer can hang on a sanitized one.
+    variables["SWIFT_BACKTRACE"] = "enable=no"
     for (name, value) in environment { variables[name] = value }
     let arguments = CStrings([path, scenario])
     let settings = CStrings(variables.map { "\($0)=\($1)" })

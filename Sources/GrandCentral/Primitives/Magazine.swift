@@ -50,7 +50,8 @@ enum Magazine {
   static func give(_ node: UnsafeMutableRawPointer) {
     let thread = gc_thread_self()
     let count = thread.pointee.loaded_count
-    if count >= batchSize { return giveSlow(thread, node) }
+    // A thread that has never taken anything arms its exit hook here: what it keeps must not end with it.
+    if count >= batchSize || thread.pointee.registered == 0 { return giveSlow(thread, node) }
     node.storeBytes(of: thread.pointee.loaded, as: UnsafeMutableRawPointer?.self)
     thread.pointee.loaded = node
     thread.pointee.loaded_count = count &+ 1
@@ -75,6 +76,7 @@ enum Magazine {
   @inline(never)
   private static func giveSlow(_ thread: UnsafeMutablePointer<gc_thread>, _ node: UnsafeMutableRawPointer) {
     armExitHook(thread)
+    if thread.pointee.loaded_count < batchSize { return give(node) }
     if thread.pointee.spare_count != 0, let batch = thread.pointee.spare, !Depot.deposit(batch) { free(list: batch) }
     thread.pointee.spare = thread.pointee.loaded
     thread.pointee.spare_count = batchSize
