@@ -24,6 +24,9 @@
 /// L3  enqueued is set by exactly the thread that then pushes the activation, which retains the lane.
 /// L4  A lane with an owner and readers > 0 runs no barrier: the owner only moves items.
 /// L5  While barrierPending, nobody new becomes a reader.
+/// L6  urgency is not 0 from the first `announce` or `join` until `finish`: a lane that anybody has been in the list of
+///     never looks idle, so a syncer's quick way out (owner → idle) cannot leave items behind that were pushed behind
+///     its own node, and so were never announced.
 ///
 /// Why dirty cannot be lost: a pusher that found the list empty publishes its item and then sets dirty, or finds the
 /// lane free and sets enqueued. An owner gives the lane up by a transition (`finish`, `rest`) that fails while dirty is
