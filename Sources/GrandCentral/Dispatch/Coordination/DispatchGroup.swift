@@ -24,7 +24,7 @@ public final class DispatchGroup: DispatchObject, @unchecked Sendable {  // an a
   private static let countMask: UInt64 = watched - 1
 
   /// A
-  private let state = Atomic<UInt64>(0)
+  private let state: Atomic<UInt64>
   private let lock = Lock()
   /// M(lock)
   private var waiters = WaiterList()
@@ -35,7 +35,16 @@ public final class DispatchGroup: DispatchObject, @unchecked Sendable {  // an a
   private static let spin = SpinBudget(rounds: SpinBudget.answer)
 
   /// An empty group.
-  public override init() { super.init() }
+  public override init() {
+    state = Atomic(0)
+    super.init()
+  }
+
+  /// A group that counts as entered `count` times.
+  init(entered count: UInt32) {
+    state = Atomic(UInt64(count))
+    super.init()
+  }
 
   deinit {
     // relaxed: the last reference is gone, and its release has ordered everything before.

@@ -159,6 +159,8 @@ public class DispatchQueue: DispatchObject, @unchecked Sendable {  // fields are
   ///
   /// On an active queue the change is itself an item: pending items still run on the old target, later ones on the new
   /// one. A chain that would come back to this queue traps (GC0009); global queues and the main queue have no target to
-  /// set (GC0010). Blocking: never.
+  /// set (GC0010). The queue's first target stays alive as long as the queue; later ones until they are replaced.
+  ///
+  /// Blocking: never.
   public override func setTarget(queue: DispatchQueue?) { retarget(to: queue) }
 }

@@ -73,8 +73,8 @@ enum MainLoop {
     let number = event.release()
     // pairs with: signal – publishes the made descriptor
     eventWord.store(number + 1, ordering: .releasing)
-    // What was signalled before there was a descriptor is signalled again.
-    EventFD.signal(number)
+    // What was signalled before there was a descriptor is signalled again: an item is pushed before it is signalled.
+    if !GlobalQueues.main.items.tailIsNil { EventFD.signal(number) }
     return number
   }
 
