@@ -75,6 +75,9 @@ static inline __attribute__((always_inline)) void gc_pause(void) {
 #endif
 }
 
+/// Asks for the cache line at an address that is about to be used; any address will do.
+static inline __attribute__((always_inline)) void gc_prefetch(const void *address) { __builtin_prefetch(address); }
+
 /// The time stamp counter, for pacing only: never for time.
 static inline __attribute__((always_inline)) uint64_t gc_cycles(void) {
 #if defined(__x86_64__) || defined(__i386__)

@@ -1,0 +1,207 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import Testing
+
+@testable import GrandCentral
+
+/// What the word cannot know: the list, and what is on its way. A world is one step of the lane's protocol, without threads.
+private struct World: Hashable {
+  var word: UInt64
+  /// Items that may be taken off, oldest first: r(eader), b(arrier).
+  var list: [UInt8] = []
+  /// A pusher found the list empty and has yet to announce.
+  var announcing = false
+  var activations = 0
+  /// Readers that run.
+  var readers = 0
+  var pushed = 0
+  var suspended = false
+
+  var state: LaneState { LaneState(rawValue: word) }
+
+  mutating func update<R>(_ transition: (inout LaneState) -> R) -> R {
+    var state = self.state
+    let result = transition(&state)
+    word = state.rawValue
+    return result
+  }
+}
+
+@Suite("A lane's state word")
+struct LaneStateTests {
+  private static let worker: UInt32 = 7
+  private static let reader = UInt8(ascii: "r")
+  private static let barrier = UInt8(ascii: "b")
+
+  // MARK: One transition at a time
+
+  @Test("Q2: fields do not overlap")
+  func fields() {
+    let bits: [UInt64] = [
+      LaneState.ownerMask, LaneState.readerMask, LaneState.enqueued, LaneState.dirty, LaneState.barrierPending,
+      LaneState.suspended, LaneState.inactive, LaneState.concurrent, LaneState.nested, LaneState.mainBound,
+      LaneState.retargeted, LaneState.urgencyMask,
+    ]
+    var seen: UInt64 = 0
+    for field in bits {
+      #expect(seen & field == 0)
+      seen |= field
+    }
+  }
+
+  @Test("Q7: the first pusher of an idle lane pushes the activation, the first of an owned one leaves it to the owner")
+  func announce() {
+    var idle = LaneState(rawValue: 0)
+    #expect(idle.announce(urgency: 4))
+    #expect(idle.has(LaneState.enqueued) && idle.has(LaneState.dirty) && idle.urgency == 4)
+    var owned = LaneState(rawValue: 9)
+    #expect(!owned.announce(urgency: 4))
+    #expect(owned.has(LaneState.dirty) && owned.owner == 9)
+    var halted = LaneState(rawValue: LaneState.suspended)
+    #expect(!halted.announce(urgency: 4))
+    #expect(halted.resume())
+  }
+
+  @Test("Q2: an owner that finds the lane dirty looks again, and is free the second time")
+  func finish() {
+    var state = LaneState(rawValue: 9 | LaneState.dirty | LaneState.urgencyOne)
+    #expect(state.finish() == .again)
+    #expect(state.owner == 9)
+    #expect(state.finish() == .done)
+    #expect(state.rawValue == 0)
+  }
+
+  @Test("Q3: a barrier waits for readers, and the last one takes the lane over")
+  func barrierWaits() {
+    var state = LaneState(rawValue: LaneState.concurrent | 9 | 2 * LaneState.readerOne)
+    #expect(!state.beginBarrier())
+    #expect(!state.enterRead())
+    #expect(!state.leaveRead(5))
+    #expect(state.leaveRead(6))
+    #expect(state.owner == 6 && !state.has(LaneState.barrierPending))
+    #expect(state.beginBarrier())
+  }
+
+  @Test("Q11: urgency rises, and only asks for an overtaking activation while one is on its way")
+  func overtake() {
+    var state = LaneState(rawValue: LaneState.enqueued | 2 * LaneState.urgencyOne)
+    #expect(!state.overtake(urgency: 1))
+    #expect(state.overtake(urgency: 5))
+    #expect(state.urgency == 5)
+    var idle = LaneState(rawValue: 0)
+    #expect(!idle.hurry(urgency: 5))
+    #expect(idle.rawValue == 0)
+  }
+
+  // MARK: All of them together
+
+  /// The successors of a world: everything that some thread could do next.
+  private func successors(_ world: World, concurrent: Bool) -> [World] {
+    var next: [World] = []
+    func step(_ body: (inout World) -> Void) {
+      var copy = world
+      body(&copy)
+      next.append(copy)
+    }
+    let mayRun = world.state.owner == Self.worker
+    if world.pushed < 3, !world.announcing || !world.list.isEmpty {
+      for kind in concurrent ? [Self.reader, Self.barrier] : [Self.barrier] {
+        step { world in
+          world.pushed += 1
+          let empty = world.list.isEmpty
+          world.list.append(kind)
+          if empty { world.announcing = true }
+        }
+      }
+    }
+    if world.announcing {
+      step { world in
+        world.announcing = false
+        if world.update({ $0.announce(urgency: 4) }) { world.activations += 1 }
+      }
+    }
+    if world.activations > 0, !mayRun {
+      step { world in
+        world.activations -= 1
+        _ = world.update { $0.arrive(Self.worker) }
+      }
+    }
+    if mayRun { next += ownersSteps(world, concurrent: concurrent) }
+    if world.readers > 0 {
+      step { world in
+        world.readers -= 1
+        if world.update({ $0.leaveRead(Self.worker) }) {}
+      }
+    }
+    if concurrent, world.list.isEmpty, world.readers < 2 {
+      step { world in
+        if world.update({ $0.enterRead() }) { world.readers += 1 }
+      }
+    }
+    step { world in
+      if world.suspended {
+        world.suspended = false
+        if world.update({ $0.resume() }) { world.activations += 1 }
+      } else {
+        world.suspended = true
+        world.update { $0.suspend() }
+      }
+    }
+    return next
+  }
+
+  private func ownersSteps(_ world: World, concurrent: Bool) -> [World] {
+    var next = world
+    if world.state.isHalted {
+      _ = next.update { $0.rest() }
+    } else if let item = world.list.first, !world.announcing || world.list.count > 0 {
+      if item == Self.barrier {
+        if !next.update({ $0.beginBarrier() }) { return [next] }
+        // L4: nobody reads while a barrier runs.
+        #expect(next.readers == 0)
+      } else {
+        next.update { $0.admit() }
+        next.readers += 1
+      }
+      next.list.removeFirst()
+      // The turn may end after any item.
+      var relayed = next
+      relayed.update { $0.relay() }
+      relayed.activations += 1
+      return [next, relayed]
+    } else {
+      _ = next.update { $0.finish() }
+    }
+    return [next]
+  }
+
+  @Test("Q1 Q2 Q3 O4: in every reachable state somebody is responsible for what is in the list", arguments: [false, true])
+  func enumerate(concurrent: Bool) {
+    let roles = concurrent ? LaneState.concurrent : 0
+    let start = World(word: roles)
+    var seen: Set<World> = [start]
+    var frontier = [start]
+    while let world = frontier.popLast() {
+      let state = world.state
+      // L2
+      let responsible =
+        world.list.isEmpty || state.isOwned || state.has(LaneState.enqueued) || world.announcing
+        || state.isHalted && state.has(LaneState.dirty) || state.has(LaneState.barrierPending) && state.readers > 0
+        || state.has(LaneState.barrierPending) && state.isHalted
+      if !responsible {
+        Issue.record("nobody is responsible: \(world) \(String(world.word, radix: 16))")
+        return
+      }
+      // L3, L6 and the ghosts.
+      #expect(!state.has(LaneState.enqueued) || world.activations > 0)
+      #expect(state.readers == world.readers)
+      #expect(state.rawValue & LaneState.roles == roles)
+      #expect(world.list.isEmpty || world.announcing || state.urgency != 0)
+      for next in successors(world, concurrent: concurrent) where next.activations < 4 && seen.insert(next).inserted {
+        frontier.append(next)
+      }
+    }
+    // Far more than a handful, or the exploration has got stuck.
+    #expect(seen.count > 200)
+  }
+}

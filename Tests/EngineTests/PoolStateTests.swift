@@ -1,0 +1,113 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import Testing
+
+@testable import GrandCentral
+
+@Suite("The pool word")
+struct PoolStateTests {
+  private func word(live: Int, blocked: Int, sleeping: Int, searching: Int) -> PoolState {
+    PoolState(rawValue: UInt64(live) << 48 | UInt64(blocked) << 32 | UInt64(sleeping) << 16 | UInt64(searching))
+  }
+
+  @Test("E1: one wake-up is claimed, and only when nobody searches and a processor is free", arguments: 0..<3)
+  func claims(searching: Int) {
+    for live in 0...4 {
+      for blocked in 0...live {
+        for sleeping in 0...(live - blocked) where searching <= live - blocked - sleeping {
+          let before = word(live: live, blocked: blocked, sleeping: sleeping, searching: searching)
+          var after = before
+          let wake = after.claimWake(target: 2, budget: 4)
+          let free = live - blocked - sleeping < 2
+          switch wake {
+          case .nothing: #expect(searching > 0 && after == before)
+          case .watch: #expect(!free && after == before)
+          case .unpark:
+            #expect(free && sleeping > 0)
+            #expect(after.sleeping == sleeping - 1 && after.searching == 1 && after.live == live)
+          case .spawn:
+            #expect(free && sleeping == 0 && live < 4)
+            #expect(after.live == live + 1 && after.searching == 1)
+          case .exhausted: #expect(free && sleeping == 0 && live == 4 && after == before)
+          }
+          #expect(after.blocked == blocked)
+          #expect(after.searching + after.sleeping + after.blocked <= after.live)
+        }
+      }
+    }
+  }
+
+  @Test("E1: each step is undone by its counterpart, and touches nothing else")
+  func pairs() {
+    let start = word(live: 5, blocked: 1, sleeping: 2, searching: 1)
+    var state = start
+    state.block()
+    #expect(state.blocked == 2)
+    state.unblock()
+    #expect(state == start)
+    state.fallAsleep()
+    #expect(state.sleeping == 3 && state.searching == 0)
+    state.wakeUp()
+    #expect(state == start)
+    state.startSearching()
+    #expect(!state.stopSearching())
+    #expect(state == start)
+    #expect(state.stopSearching())
+  }
+
+  @Test("E3: the last worker that could run anything does not retire")
+  func retire() {
+    var two = word(live: 2, blocked: 0, sleeping: 2, searching: 0)
+    #expect(two.retire())
+    #expect(two.live == 1 && two.sleeping == 1)
+    #expect(!two.retire())
+    var blocked = word(live: 3, blocked: 2, sleeping: 1, searching: 0)
+    #expect(!blocked.retire())
+  }
+
+  @Test("E6: a thread that could not be started leaves no trace")
+  func spawnFailed() {
+    let start = word(live: 1, blocked: 1, sleeping: 0, searching: 0)
+    var state = start
+    #expect(state.claimWake(target: 2, budget: 4) == .spawn)
+    state.spawnFailed()
+    #expect(state == start)
+  }
+}
+
+@Suite("The layout of jobs")
+struct JobLayoutTests {
+  @Test("what a node holds comes back, field by field")
+  func fields() {
+    let job = Job(invoke: { _ in }, flags: .barrier, qos: 0x1905, band: .utility, owner: nil)
+    job.extra = UnsafeMutableRawPointer(bitPattern: 0x40)
+    #expect(job.flags == .barrier && job.qos == 0x1905 && job.band == .utility)
+    #expect(job.owner == nil && job.extra == UnsafeMutableRawPointer(bitPattern: 0x40))
+    job.band = .background
+    #expect(job.qos == 0x1905 && job.flags == .barrier)
+    job.recycle()
+  }
+
+  @Test("a waiter looks like a job to the list and the drainer")
+  func waiter() {
+    var waiter = WaiterNode(flags: .barrier, qos: QoSWord(.userInitiated), thread: 77)
+    withUnsafeMutablePointer(to: &waiter) { waiter in
+      let job = Job(raw: UnsafeMutableRawPointer(waiter))
+      #expect(job.flags == [.waiter, .barrier])
+      #expect(job.band == .userInitiated)
+      #expect(WaiterNode.owner(of: job) == 77)
+    }
+  }
+
+  @Test("Q16 Q8: a closure that does not escape is called by its words")
+  func borrowed() {
+    var sum = 0
+    func call(_ body: (Int) -> Void) {
+      let borrowed = BorrowedClosure(body)
+      borrowed(3)
+      borrowed(4)
+    }
+    call { sum += $0 }
+    #expect(sum == 7)
+  }
+}
