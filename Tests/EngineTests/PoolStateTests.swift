@@ -50,26 +50,32 @@ struct PoolStateTests {
     state.wakeUp()
     #expect(state == start)
     state.startSearching()
-    #expect(!state.stopSearching())
+    let stopSearchingAnswer1 = state.stopSearching()
+    #expect(!stopSearchingAnswer1)
     #expect(state == start)
-    #expect(state.stopSearching())
+    let stopSearchingAnswer2 = state.stopSearching()
+    #expect(stopSearchingAnswer2)
   }
 
   @Test("E3: the last worker that could run anything does not retire")
   func retire() {
     var two = word(live: 2, blocked: 0, sleeping: 2, searching: 0)
-    #expect(two.retire())
+    let retireAnswer3 = two.retire()
+    #expect(retireAnswer3)
     #expect(two.live == 1 && two.sleeping == 1)
-    #expect(!two.retire())
+    let retireAnswer4 = two.retire()
+    #expect(!retireAnswer4)
     var blocked = word(live: 3, blocked: 2, sleeping: 1, searching: 0)
-    #expect(!blocked.retire())
+    let retireAnswer5 = blocked.retire()
+    #expect(!retireAnswer5)
   }
 
   @Test("E6: a thread that could not be started leaves no trace")
   func spawnFailed() {
     let start = word(live: 1, blocked: 1, sleeping: 0, searching: 0)
     var state = start
-    #expect(state.claimWake(target: 2, budget: 4) == .spawn)
+    let claimWakeAnswer6 = state.claimWake(target: 2, budget: 4)
+    #expect(claimWakeAnswer6 == .spawn)
     state.spawnFailed()
     #expect(state == start)
   }

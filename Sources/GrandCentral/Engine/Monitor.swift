@@ -20,8 +20,9 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
   }
 
   private static let tick: UInt64 = 1_000_000
-  /// While added workers block as well, the next ones are added sooner.
+  /// Just after it was woken, and while added workers block as well, the monitor looks more often.
   private static let quickTick: UInt64 = 250_000
+  private static let quickTicks = 6
   private static let patience = 20
   private static let lingering: UInt64 = 2_000_000_000
   /// Most workers added at one tick beyond the processors: they double while every added one blocks too.
@@ -62,9 +63,11 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
   private func run(_ engine: Engine.Pointer) {
     var burst = 0
     var quiet = 0
+    var eager = Self.quickTicks
     var last = Clock.uptime.now()
     while true {
-      Thread.sleep(nanoseconds: burst > 0 ? Self.quickTick : Self.tick)
+      Thread.sleep(nanoseconds: burst > 0 || eager > 0 ? Self.quickTick : Self.tick)
+      eager -= 1
       let now = Clock.uptime.now()
       quiet = look(engine, elapsed: now - last, &burst) ? 0 : quiet + 1
       last = now
@@ -84,6 +87,7 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
         if ended { return }
       }
       quiet = 0
+      eager = Self.quickTicks
       last = Clock.uptime.now()
     }
   }
@@ -117,7 +121,7 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
   /// Doubles as long as added workers block too; halves at every other tick without a stall, as it takes two ticks to
   /// see one.
   private func nextBurst(_ burst: Int, _ stalled: Int) -> Int {
-    if stalled > 0 { return min(max(4, burst * 2), Self.largestBurst) }
+    if stalled > 0 { return min(max(8, burst * 2), Self.largestBurst) }
     return burst & 1 == 0 ? (burst == 0 ? 0 : burst - 1) : burst / 2
   }
 
