@@ -171,7 +171,7 @@ struct LaneStateTests {
     } else if let item = world.list.first, !world.announcing || world.list.count > 0 {
       if item == Self.barrier {
         if !next.update({ $0.beginBarrier() }) { return [next] }
-        // L4: nobody reads while a barrier runs.
+        // Invariant L4: nobody reads while a barrier runs.
         #expect(next.readers == 0)
       } else {
         next.update { $0.admit() }
@@ -189,7 +189,8 @@ struct LaneStateTests {
     return [next]
   }
 
-  @Test("Q1 Q2 Q3 O4: in every reachable state somebody is responsible for what is in the list", arguments: [false, true])
+  @Test(
+    "Q1 Q2 Q3 O4: in every reachable state somebody is responsible for what is in the list", arguments: [false, true])
   func enumerate(concurrent: Bool) {
     let roles = concurrent ? LaneState.concurrent : 0
     let start = World(word: roles)
