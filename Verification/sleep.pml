@@ -1,201 +1,381 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 //
 // The sleep protocol: Sources/GrandCentral/Engine/Sleep. Submitters publish jobs and wake at most one sleeper; workers
-// search, join the idle list, look once more, and park. A job may wait for a later one (visible blocking).
+// search, join the idle list, look once more, and park, or end. A job may publish into its worker's own ring (RING), wait
+// as we can see (BLOCKING) or unseen (UNSEEN), or run until all jobs run at once (TOGETHER: no processor stays idle while a
+// job waits). S1–S4, W1–W4, F1, F2, B1–B3 are the steps of README.md there.
 //
-// Property: when nothing can move any more, every job has run. And P1, P2 of PoolState at each step that changes it.
+// Property: when nothing can move any more, every job has run and every worker sleeps. P1 and P2 of PoolState hold at
+// each step that changes it. With RING, worker 0 begins in a job that is not counted in JOBS, and whose worker's ring gets another.
 //
-// check: safety -DJOBS=3
-// check: safety -DJOBS=2 -DTARGET=1
-// check: safety -DJOBS=2 -DBLOCKING -DTARGET=1
-// check: safety -DJOBS=2 -DLOOK_FIRST
+// check: safety -DJOBS=3 -DWORKERS=2
+// check: safety -DJOBS=2 -DWORKERS=3 -DTARGET=2
+// check: safety -DJOBS=2 -DWORKERS=2 -DBANDS=2
+// check: safety -DJOBS=2 -DWORKERS=2 -DTARGET=1
+// check: safety -DJOBS=2 -DWORKERS=2 -DRETIRE
+// check: safety -DJOBS=1 -DWORKERS=3 -DRING -DTOGETHER
+// check: safety -DJOBS=2 -DWORKERS=2 -DTARGET=1 -DBLOCKING
+// check: safety -DJOBS=2 -DWORKERS=2 -DTARGET=1 -DUNSEEN
+// check: safety -DJOBS=2 -DWORKERS=2 -DLOOK_FIRST
 // expect: fail
-// check: safety -DJOBS=2 -DNO_SECOND_LOOK
+// check: safety -DJOBS=2 -DWORKERS=2 -DNO_LOOK_AFTER_JOIN
 // expect: fail
-// check: safety -DJOBS=2 -DBLOCKING -DTARGET=1 -DNO_MONITOR -DNO_WAKE_BY_BLOCKER
+// check: safety -DJOBS=2 -DWORKERS=2 -DNO_LOOK_AFTER_CLEAR
+// expect: fail
+// check: safety -DJOBS=2 -DWORKERS=2 -DTOGETHER -DNO_PASSING_ON
+// expect: fail
+// check: safety -DJOBS=1 -DWORKERS=3 -DRING -DTOGETHER -DRINGS_UNSEEN
+// expect: fail
+// check: safety -DJOBS=2 -DWORKERS=2 -DTARGET=1 -DBLOCKING -DNO_WAKE_BY_BLOCKER -DNO_MONITOR
+// expect: fail
+// check: safety -DJOBS=2 -DWORKERS=2 -DTARGET=1 -DUNSEEN -DMONITOR_LOOKS_FIRST
 // expect: fail
 //
-// Abstracted: the run queue is a counter (its order is FIFOQueue's business), one band, no rings, slots or timers; threads are
-// not started or retired; futex tokens are booleans.
+// Abstracted: a run queue is a counter (its order is FIFOQueue's business); no slots (slotwatch.pml), timers or urgency;
+// which sleeper is woken is left open; a park's time-out may come at any moment; the monitor ticks only when a tick can
+// change something. All loads and stores are in one order, as those of the protocol are.
 
-#define WORKERS 2
-#ifndef TARGET
-#define TARGET 2
+#ifndef BANDS
+#define BANDS 1
 #endif
+#ifndef TARGET
+#define TARGET WORKERS
+#endif
+#ifdef RING
+#define TOTAL (JOBS + 2)
+#else
+#define TOTAL JOBS
+#endif
+#define NOBODY 255
 
-byte searching = WORKERS;
+// The pool word.
+byte searching = 0;
 byte sleeping = 0;
 byte blocked = 0;
-byte jobs = 0;        // in the run queue
-byte ran = 0;
-bool pending = false; // the band's bit
-bool listed[WORKERS];
+byte live = 0;
+
+bool pending[BANDS];
+byte runQueue[BANDS];
+byte ring[WORKERS];       // jobs of band 0
+bool born[WORKERS];
+bool listed[WORKERS];     // in the idle list
 bool token[WORKERS];
-bool watched = false; // the monitor is awake
-bool laterJobRan = false;
+bool offProcessor[WORKERS];
+bool stalled[WORKERS];
+#ifdef UNSEEN
+bool awake = true;        // the monitor
+#else
+bool awake = false;
+#endif
+byte started = 0;
+byte ended = 0;
 
-#define ACTIVE (WORKERS - blocked - sleeping)
-#define CONSISTENT assert(searching + sleeping + blocked <= WORKERS && sleeping == listed[0] + listed[1])
+#if WORKERS == 2
+#define LISTED (listed[0] + listed[1])
+#define RINGS (ring[0] + ring[1])
+#else
+#define LISTED (listed[0] + listed[1] + listed[2])
+#define RINGS (ring[0] + ring[1] + ring[2])
+#endif
+#if BANDS == 2
+#define PENDING (pending[0] || pending[1])
+#else
+#define PENDING (pending[0])
+#endif
+// live - blocked - sleeping, without going below zero
+#define CROWDED (live > TARGET + blocked + sleeping)
+#define FREE (live < TARGET + blocked + sleeping)
+#define CONSISTENT assert(searching + sleeping + blocked <= live && live <= WORKERS && sleeping == LISTED)
 
-// S3, S4 and F2. `chosen` is the caller's own variable.
-inline wakeIfNeeded(chosen, seenSearching, seenActive, seenSleeping) {
-  atomic { seenSearching = searching; seenActive = ACTIVE; seenSleeping = sleeping };
+inline wakeMonitor() {
   if
-  :: seenSearching > 0 -> skip
-  :: seenSearching == 0 && seenActive >= TARGET -> watched = true
-  :: seenSearching == 0 && seenActive < TARGET && seenSleeping == 0 -> skip
-  :: seenSearching == 0 && seenActive < TARGET && seenSleeping > 0 ->
+  :: awake -> skip
+  :: !awake -> awake = true
+  fi
+}
+
+// Under the idle list's lock: a sleeper, or a new thread, becomes `chosen`.
+inline choose(chosen) {
+  if
+  :: sleeping > 0 ->
+    if
+    :: listed[0] -> chosen = 0
+    :: listed[1] -> chosen = 1
+#if WORKERS == 3
+    :: listed[2] -> chosen = 2
+#endif
+    fi;
+    listed[chosen] = false;
+    sleeping--;
+    searching++
+  :: sleeping == 0 ->
+    if
+    :: !born[0] -> chosen = 0
+    :: !born[1] -> chosen = 1
+#if WORKERS == 3
+    :: !born[2] -> chosen = 2
+#endif
+    fi;
+    live++;
+    searching++
+  fi;
+  CONSISTENT
+}
+
+// After the lock: the thread is unparked, or started.
+inline rouse(chosen) {
+  if
+  :: chosen != NOBODY ->
     atomic {
-      chosen = WORKERS;
+      if :: born[chosen] -> token[chosen] = true :: else -> born[chosen] = true fi;
+      chosen = NOBODY
+    }
+  :: else -> skip
+  fi
+}
+
+// S3, S4
+inline wakeIfNeeded(chosen) {
+  if
+  :: searching > 0 -> skip
+  :: searching == 0 && !FREE -> wakeMonitor()
+  :: searching == 0 && FREE ->
+    atomic {
+      chosen = NOBODY;
+      watch = false;
       if
-      :: searching == 0 && ACTIVE < TARGET && sleeping > 0 ->
-        sleeping--; searching++;
-        if
-        :: listed[0] -> listed[0] = false; chosen = 0
-        :: else -> assert(listed[1]); listed[1] = false; chosen = 1
-        fi;
-        CONSISTENT
-      :: searching == 0 && ACTIVE >= TARGET -> watched = true
-      :: else -> skip
+      :: searching > 0 -> skip
+      :: searching == 0 && (!FREE || sleeping == 0 && live == WORKERS) -> watch = true
+      :: else -> choose(chosen)
       fi
     };
     if
-    :: chosen < WORKERS -> token[chosen] = true
-    :: else -> skip
+    :: watch -> wakeMonitor()
+    :: else -> rouse(chosen)
     fi
-  fi;
-  atomic { chosen = 0; seenSearching = 0; seenActive = 0; seenSleeping = 0 }
+  fi
 }
 
-proctype submitter() {
-  byte chosen, a, b, c;
+// S2 to S4
+inline announce(band, chosen) {
+  if :: pending[band] -> skip :: !pending[band] -> pending[band] = true fi;
+  wakeIfNeeded(chosen)
+}
+
+proctype submitter(byte band) {
+  byte chosen = NOBODY;
+  bool watch;
 #ifdef LOOK_FIRST
-  wakeIfNeeded(chosen, a, b, c);
-  jobs++;
-  if :: !pending -> pending = true :: else -> skip fi
+  wakeIfNeeded(chosen);
+  runQueue[band]++;
+  if :: pending[band] -> skip :: !pending[band] -> pending[band] = true fi
 #else
-  jobs++;                                             // S1
-  if :: !pending -> pending = true :: else -> skip fi; // S2
-  wakeIfNeeded(chosen, a, b, c)                       // S3, S4
+  runQueue[band]++; // S1
+  announce(band, chosen)
 #endif
 }
 
-proctype worker(byte me) {
-  byte chosen, a, b, c;
-  bool last, surplus;
+// The run queue of a band, then the rings, one after the other.
+inline take(band, got) {
+  if
+  :: atomic { runQueue[band] > 0 -> runQueue[band]--; got = true }
+  :: runQueue[band] == 0 ->
+#ifdef RING
+    if
+    :: band == 0 ->
+      victim = 0;
+      do
+      :: victim < WORKERS ->
+        if
+        :: atomic { ring[victim] > 0 -> ring[victim]--; got = true; victim = WORKERS }
+        :: atomic { ring[victim] == 0 -> victim++ }
+        fi
+      :: victim == WORKERS -> break
+      od;
+      victim = 0
+    :: else -> skip
+    fi
+#else
+    skip
+#endif
+  fi
+}
 
+// W1 for one band
+inline searchBand(band) {
+  if
+  :: pending[band] ->
+    take(band, got);
+    if :: got -> goto found :: else -> skip fi;
+    pending[band] = false;
+#ifndef NO_LOOK_AFTER_CLEAR
+    take(band, got);
+    if :: got -> announce(band, chosen); goto found :: else -> skip fi
+#endif
+  :: !pending[band] -> skip
+  fi
+}
+
+proctype worker(byte me) {
+  byte chosen = NOBODY;
+  byte victim;
+  bool watch, surplus, got, last, first;
+
+#ifdef RING
+  if
+  :: me == 0 -> goto work
+  :: else -> skip
+  fi;
+#endif
+end_unborn:
+  born[me];
 search:
-  surplus = (ACTIVE > TARGET);
+  surplus = CROWDED;
   if
   :: surplus -> goto joinIdle
   :: else -> skip
   fi;
-  if
-  :: atomic { jobs > 0 -> jobs-- }; goto found
-  :: jobs == 0 -> skip
-  fi;
-  // W1: the bit is cleared, and the band looked at once more.
-  if
-  :: pending ->
-    pending = false;
-    if
-    :: atomic { jobs > 0 -> jobs-- }; pending = true; goto found
-    :: jobs == 0 -> skip
-    fi
-  :: !pending -> skip
-  fi;
+  searchBand(0);
+#if BANDS == 2
+  searchBand(1);
+#endif
 
 joinIdle: // W2
   atomic { listed[me] = true; searching--; sleeping++; CONSISTENT };
-#ifndef NO_SECOND_LOOK
+#ifndef NO_LOOK_AFTER_JOIN
   if // W3
-  :: pending && !surplus ->
+  :: PENDING && !surplus -> // W4
     if
     :: atomic { listed[me] -> listed[me] = false; sleeping--; searching++; CONSISTENT }
     :: atomic { !listed[me] && token[me] -> token[me] = false }
     fi;
     goto search
-  :: pending && surplus -> wakeIfNeeded(chosen, a, b, c)
-  :: !pending -> skip
+  :: PENDING && surplus -> wakeIfNeeded(chosen)
+  :: !PENDING -> skip
   fi;
 #endif
-end_parked: // W4
-  atomic { token[me] -> token[me] = false };
-  goto search;
+  surplus = false;
+end_parked:
+  if
+  :: atomic { token[me] -> token[me] = false }; goto search
+#ifdef RETIRE
+  :: atomic { listed[me] && live - blocked > 1 -> listed[me] = false; sleeping--; live--; born[me] = false; CONSISTENT };
+    goto end_unborn
+#endif
+  fi;
 
 found:
-  atomic { searching--; last = (searching == 0) }; // F1
+  atomic { got = false; searching--; last = (searching == 0) }; // F1
+#ifndef NO_PASSING_ON
   if // F2
-  :: last && pending && jobs > 0 -> wakeIfNeeded(chosen, a, b, c)
-  :: else -> skip
-  fi;
-work:
-#ifdef BLOCKING
-  // The first job waits for another one.
-  if
-  :: atomic { ran == 0 -> ran++ };
+  :: last && PENDING ->
     if
-    :: !laterJobRan ->
-      atomic { blocked++; CONSISTENT };
-#ifndef NO_WAKE_BY_BLOCKER
-      if
-      :: pending -> wakeIfNeeded(chosen, a, b, c)
-      :: !pending -> skip
-      fi;
-#endif
-      laterJobRan;
-      blocked--
-    :: laterJobRan -> skip
-    fi
-  :: atomic { ran > 0 -> ran++; laterJobRan = true }
-  fi;
+#ifdef RINGS_UNSEEN
+    :: pending[0] && runQueue[0] > 0 -> wakeIfNeeded(chosen)
 #else
-  ran++;
+    :: pending[0] && runQueue[0] + RINGS > 0 -> wakeIfNeeded(chosen)
 #endif
-  if
-  :: atomic { jobs > 0 && !(ACTIVE > TARGET) -> jobs-- }; goto work
-  :: jobs == 0 || ACTIVE > TARGET -> searching++; goto search
-  fi
-}
-
-// Awake while it was told to watch: adds a worker while a processor is free and work is pending.
-proctype monitor() {
-  byte chosen;
-end_asleep:
-  watched && pending && jobs > 0 && ACTIVE < TARGET && sleeping > 0;
-  atomic {
-    chosen = WORKERS;
-    if
-    :: ACTIVE < TARGET && sleeping > 0 ->
-      sleeping--; searching++;
-      if
-      :: listed[0] -> listed[0] = false; chosen = 0
-      :: else -> listed[1] = false; chosen = 1
-      fi
+#if BANDS == 2
+    :: pending[1] && runQueue[1] > 0 -> wakeIfNeeded(chosen)
+#endif
     :: else -> skip
     fi
-  };
-  if :: chosen < WORKERS -> token[chosen] = true :: else -> skip fi;
-  chosen = 0;
-  goto end_asleep
+  :: else -> skip
+  fi;
+#endif
+  last = false;
+
+work:
+  atomic { started++; first = (started == 1) };
+#ifdef RING
+  if
+  :: first -> ring[me]++; announce(0, chosen)
+  :: else -> skip
+  fi;
+#endif
+#ifdef TOGETHER
+  started == TOTAL;
+#endif
+#ifdef BLOCKING
+  if
+  :: first -> // its worker's slot is empty: no B1
+    atomic { blocked++; CONSISTENT }; // B2
+#ifndef NO_WAKE_BY_BLOCKER
+    if // B3
+    :: PENDING -> wakeIfNeeded(chosen)
+    :: !PENDING -> skip
+    fi;
+#endif
+    started == TOTAL;
+    blocked--
+  :: else -> skip
+  fi;
+#endif
+#ifdef UNSEEN
+  if
+  :: first ->
+    offProcessor[me] = true;
+    started == TOTAL;
+    offProcessor[me] = false;
+    atomic { if :: stalled[me] -> stalled[me] = false; blocked-- :: else -> skip fi }
+  :: else -> skip
+  fi;
+#endif
+  atomic { ended++; first = false };
+  // The next job, if one is found at once.
+  if
+  :: !CROWDED && PENDING ->
+    take(0, got);
+    if :: got -> got = false; goto work :: else -> skip fi
+  :: else -> skip
+  fi;
+  searching++;
+  goto search
+}
+
+#define CAN_STALL(w) (offProcessor[w] && !stalled[w])
+
+// Ticks while it is awake and something is pending; falls asleep, and looks once more.
+proctype monitor() {
+  byte chosen = NOBODY;
+end_asleep:
+  awake;
+end_awake:
+  if
+  :: atomic { PENDING && FREE && (sleeping > 0 || live < WORKERS) -> choose(chosen) }; rouse(chosen); goto end_awake
+  :: atomic { PENDING && CAN_STALL(0) -> stalled[0] = true; blocked++ }; goto end_awake
+  :: atomic { PENDING && CAN_STALL(1) -> stalled[1] = true; blocked++ }; goto end_awake
+#ifdef MONITOR_LOOKS_FIRST
+  :: !PENDING -> awake = false; goto end_asleep
+#else
+  :: !PENDING -> awake = false
+#endif
+  fi;
+  if
+  :: PENDING -> awake = true; goto end_awake
+  :: !PENDING -> goto end_asleep
+  fi
 }
 
 // Nothing can move: is anything left?
 proctype judge() {
 end_watch:
   timeout;
-  assert(jobs == 0 && ran == JOBS && searching == 0 && blocked == 0)
+  assert(ended == TOTAL && searching == 0 && blocked == 0 && sleeping == live)
 }
 
 init {
   byte index;
   atomic {
-    run worker(0);
-    run worker(1);
+#ifdef RING
+    live = 1;
+    born[0] = true;
+#endif
+    for (index : 0 .. WORKERS - 1) { run worker(index) };
 #ifndef NO_MONITOR
     run monitor();
 #endif
-    for (index : 1 .. JOBS) { run submitter() };
+    for (index : 1 .. JOBS) { run submitter(index % BANDS) };
     run judge()
   }
 }
