@@ -29,15 +29,15 @@ struct Band: Equatable, Comparable, Sendable {
   @inline(__always)
   static func < (a: Band, b: Band) -> Bool { a.rank < b.rank }
 
-  /// The word of a worker's name.
+  /// The word of a worker's name: short, because the kernel keeps 15 bytes of `gc-<band>-<n>`.
   var name: String {
     switch rank {
-    case 0: "interactive"
-    case 1: "initiated"
+    case 0: "ui"
+    case 1: "user"
     case 2: "default"
     case 3: "utility"
-    case 4: "background"
-    default: "maintenance"
+    case 4: "backgnd"
+    default: "maint"
     }
   }
 }

@@ -96,6 +96,8 @@ extension Engine {
       bands &= bands &- 1
       if !runQueues[rank].isEmpty { return true }
     }
+    // A ring's owner may be stuck in its job: what it keeps there is as visible as a run queue's.
+    for index in 0..<workers.count where workers[index].pointee.ring.count > 0 { return true }
     return false
   }
 
