@@ -132,7 +132,7 @@ extension LaneState {
   /// A caller wants to run beside the other readers, and has found the list empty.
   @inline(__always)
   mutating func enterRead() -> Bool {
-    if has(~(Self.roles | Self.readerMask)) { return false }
+    if has(~(Self.roles | Self.readerMask)) || rawValue & Self.readerMask == Self.readerMask { return false }
     rawValue &+= Self.readerOne
     return true
   }
