@@ -91,10 +91,7 @@ inline runItem(it) {
 
 inline push(it, mine, wasEmpty) {
   atomic { mine = count; count++; item[mine] = it; wasEmpty = (tail == NONE); tail = mine };
-  if
-  :: wasEmpty -> head = mine
-  :: else -> linked[mine - 1] = true
-  fi
+  if :: wasEmpty -> head = mine :: else -> linked[mine - 1] = true fi
 }
 
 // The owner takes entry h, the head, off.

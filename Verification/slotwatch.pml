@@ -11,8 +11,6 @@
 // check: safety -DWORKERS=3 -DFILLS=1 -DEXTRA=1
 // check: safety -DWORKERS=2 -DFILLS=1 -DEXTRA=0 -DNO_LOOK_BEFORE_SLEEP
 // expect: fail
-// check: safety -DWORKERS=2 -DFILLS=1 -DEXTRA=0 -DNO_LAST_LOOK
-// expect: fail
 // check: safety -DWORKERS=3 -DFILLS=2 -DEXTRA=0 -DWATCH_NOT_PASSED_ON
 // expect: fail
 // check: safety -DWORKERS=3 -DFILLS=1 -DEXTRA=1 -DWATCHER_KEEPS_ROLE
@@ -143,7 +141,6 @@ inline stealAgedSlot(me, got, appointed, unchanged) {
         :: quietNaps > PATIENCE ->
           quietNaps = 0;
           resign(OFF);
-#ifndef NO_LAST_LOOK
           if
           :: slot ->
             if
@@ -154,9 +151,6 @@ inline stealAgedSlot(me, got, appointed, unchanged) {
             appointed = false
           :: !slot -> skip
           fi
-#else
-          skip
-#endif
         :: else -> skip
         fi
       fi

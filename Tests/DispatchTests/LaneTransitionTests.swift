@@ -1,0 +1,346 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import Testing
+
+@testable import GrandCentral
+
+/// A lane's state with a variable for each field, written down without the word's bits.
+private struct LaneFields: Equatable {
+  var owner: UInt32 = 0
+  var readers = 0
+  var enqueued = false
+  var dirty = false
+  var barrierPending = false
+  var suspended = false
+  var inactive = false
+  var roles: UInt64 = 0
+  var urgency: UInt8 = 0
+
+  var halted: Bool { suspended || inactive }
+  var owned: Bool { owner != 0 }
+
+  init() {}
+
+  init(_ state: LaneState) {
+    owner = state.owner
+    readers = state.readers
+    enqueued = state.has(LaneState.enqueued)
+    dirty = state.has(LaneState.dirty)
+    barrierPending = state.has(LaneState.barrierPending)
+    suspended = state.has(LaneState.suspended)
+    inactive = state.has(LaneState.inactive)
+    roles = state.rawValue & LaneState.roles
+    urgency = state.urgency
+  }
+
+  var word: LaneState {
+    var word = UInt64(owner) | UInt64(readers) * LaneState.readerOne | roles | UInt64(urgency) * LaneState.urgencyOne
+    for (flag, bit) in [
+      (enqueued, LaneState.enqueued), (dirty, LaneState.dirty), (barrierPending, LaneState.barrierPending),
+      (suspended, LaneState.suspended), (inactive, LaneState.inactive),
+    ] where flag { word |= bit }
+    return LaneState(rawValue: word)
+  }
+
+  mutating func raise(_ urgency: UInt8) { self.urgency = max(self.urgency, urgency) }
+
+  /// Every combination of flags, with small and with the largest numbers.
+  static let all: [LaneFields] = {
+    var all: [LaneFields] = []
+    for flags in 0..<32 {
+      for owner: UInt32 in [0, 5, (1 << 22) - 1] {
+        for readers in [0, 1, 2, (1 << 22) - 1] {
+          for roles in [0, LaneState.roles] {
+            for urgency: UInt8 in [0, 1, 6] {
+              var fields = LaneFields()
+              (fields.owner, fields.readers, fields.roles, fields.urgency) = (owner, readers, roles, urgency)
+              fields.enqueued = flags & 1 != 0
+              fields.dirty = flags & 2 != 0
+              fields.barrierPending = flags & 4 != 0
+              fields.suspended = flags & 8 != 0
+              fields.inactive = flags & 16 != 0
+              all.append(fields)
+            }
+          }
+        }
+      }
+    }
+    return all
+  }()
+}
+
+/// What each transition answers and changes, compared in every state from which its caller may call it.
+@Suite("A transition of the lane's state word")
+struct LaneTransitionTests {
+  private static let me: UInt32 = 9
+
+  private func compare<Answer: Equatable>(
+    where isLegal: (LaneFields) -> Bool = { _ in true }, _ transition: (inout LaneState) -> Answer,
+    with specification: (inout LaneFields) -> Answer, at location: SourceLocation = #_sourceLocation
+  ) {
+    var compared = 0
+    for fields in LaneFields.all where isLegal(fields) {
+      var state = fields.word
+      let answer = transition(&state)
+      var wanted = fields
+      let wantedAnswer = specification(&wanted)
+      compared += 1
+      if answer == wantedAnswer, state == wanted.word { continue }
+      Issue.record(
+        "\(fields) became \(LaneFields(state)), \(answer); wanted \(wanted), \(wantedAnswer)", sourceLocation: location)
+      return
+    }
+    #expect(compared >= 72, "too few states to compare", sourceLocation: location)
+  }
+
+  @Test("reads each field where it was written, whatever the others are")
+  func fieldsDoNotOverlap() {
+    for fields in LaneFields.all { if LaneFields(fields.word) != fields { Issue.record("\(fields)") } }
+    let masks = [
+      LaneState.ownerMask, LaneState.readerMask, LaneState.enqueued, LaneState.dirty, LaneState.barrierPending,
+      LaneState.suspended, LaneState.inactive, LaneState.concurrent, LaneState.nested, LaneState.mainBound,
+      LaneState.urgencyMask, LaneState.retargeted,
+    ]
+    #expect(masks.reduce(0) { $0 + $1.nonzeroBitCount } == 56)
+    #expect(masks.reduce(0, |) == 1 << 56 - 1)
+    #expect(LaneState.readerOne == LaneState.ownerMask + 1)
+    #expect(LaneState.urgencyOne.nonzeroBitCount == 1 && LaneState.urgencyMask == 7 * LaneState.urgencyOne)
+  }
+
+  @Test("urgency has room for every band, and orders them")
+  func urgencies() {
+    for rank in 0..<UInt8(Band.count) {
+      let urgency = Urgency.of(Band(rank: rank))
+      #expect(urgency >= 1 && urgency <= 7)
+      #expect(Urgency.band(urgency) == Band(rank: rank))
+      if rank > 0 { #expect(urgency < Urgency.of(Band(rank: rank - 1))) }
+      var state = LaneState(rawValue: 0)
+      state.raise(to: urgency)
+      #expect(state.band == Band(rank: rank))
+    }
+    #expect(LaneState(rawValue: 0).band == .normal)
+  }
+
+  // MARK: Pushing
+
+  @Test("announce asks for an activation of a lane that nobody sees to, and else leaves word", arguments: [1, 4] as [UInt8])
+  func announce(urgency: UInt8) {
+    compare { $0.announce(urgency: urgency) } with: { lane in
+      lane.raise(urgency)
+      lane.dirty = true
+      if lane.owned || lane.enqueued || lane.halted || lane.barrierPending { return false }
+      lane.enqueued = true
+      return true
+    }
+  }
+
+  @Test("overtake asks for a second activation if one of a lower urgency is on its way")
+  func overtake() {
+    compare { $0.overtake(urgency: 4) } with: { lane in
+      if lane.urgency >= 4 { return false }
+      lane.urgency = 4
+      return lane.enqueued
+    }
+  }
+
+  @Test("hurry is overtake, but for a lane without work")
+  func hurry() {
+    compare { $0.hurry(urgency: 4) } with: { lane in
+      guard lane.owned || lane.enqueued || lane.dirty || lane.barrierPending, lane.urgency < 4 else { return false }
+      lane.urgency = 4
+      return lane.enqueued
+    }
+  }
+
+  // MARK: Draining
+
+  @Test("arrive owns a lane that is free, and else leaves word with who sees to it")
+  func arrive() {
+    compare { $0.arrive(Self.me) } with: { lane in
+      lane.enqueued = false
+      if lane.owned || lane.halted {
+        lane.dirty = true
+        return false
+      }
+      if lane.barrierPending, lane.readers > 0 { return false }
+      lane.dirty = false
+      lane.barrierPending = false
+      lane.owner = Self.me
+      return true
+    }
+  }
+
+  @Test("finish gives up a lane that is not dirty, with its urgency")
+  func finish() {
+    compare(where: { $0.owned }) {
+      $0.finish()
+    } with: { lane in
+      if lane.dirty {
+        lane.dirty = false
+        return .again
+      }
+      lane.owner = 0
+      lane.urgency = 0
+      return .done
+    }
+  }
+
+  @Test("rest gives up a lane that is halted, dirty and as urgent as before")
+  func rest() {
+    compare(where: { $0.owned }) {
+      $0.rest()
+    } with: { lane in
+      if !lane.halted { return .again }
+      lane.owner = 0
+      lane.dirty = true
+      return .done
+    }
+  }
+
+  @Test("relay trades the ownership for an activation")
+  func relay() {
+    compare(where: { $0.owned && !$0.enqueued }) {
+      $0.relay()
+      return true
+    } with: { lane in
+      lane.owner = 0
+      lane.enqueued = true
+      return true
+    }
+  }
+
+  @Test("beginBarrier waits for readers, and only then gives the lane up")
+  func beginBarrier() {
+    compare(where: { $0.owned && !$0.barrierPending }) {
+      $0.beginBarrier()
+    } with: { lane in
+      if lane.readers == 0 { return true }
+      lane.owner = 0
+      lane.barrierPending = true
+      return false
+    }
+  }
+
+  @Test("handOver changes the owner and nothing else")
+  func handOver() {
+    compare(where: { $0.owned }) {
+      $0.handOver(to: Self.me)
+      return true
+    } with: { lane in
+      lane.owner = Self.me
+      return true
+    }
+  }
+
+  @Test("admit counts one more reader and changes nothing else")
+  func admit() {
+    compare(where: { $0.owned && !$0.barrierPending && $0.readers < Self.mostReaders }) {
+      $0.admit()
+      return true
+    } with: { lane in
+      lane.readers += 1
+      return true
+    }
+  }
+
+  // MARK: Synchronous callers
+
+  @Test("acquire takes a lane that is idle in every respect, and leaves any other as it is")
+  func acquire() {
+    compare { $0.acquire(Self.me) } with: { lane in
+      guard lane.word.rawValue == lane.roles else { return false }
+      lane.owner = Self.me
+      return true
+    }
+  }
+
+  @Test("join owns a free lane, or sees to it that the waiter is found", arguments: [false, true])
+  func join(barrier: Bool) {
+    compare { $0.join(Self.me, urgency: 4, barrier: barrier) } with: { lane in
+      lane.raise(4)
+      if lane.owned || lane.enqueued || lane.halted || lane.barrierPending {
+        lane.dirty = true
+        return .waits
+      }
+      if barrier, lane.readers > 0 {
+        lane.barrierPending = true
+        return .waits
+      }
+      lane.dirty = false
+      lane.owner = Self.me
+      return .owns
+    }
+  }
+
+  @Test("enterRead enters a lane that is idle or read, and leaves any other as it is")
+  func enterRead() {
+    compare { $0.enterRead() } with: { lane in
+      var alone = lane
+      alone.readers = 0
+      guard alone.word.rawValue == lane.roles, lane.readers < LaneTransitionTests.mostReaders else { return false }
+      lane.readers += 1
+      return true
+    }
+  }
+
+  @Test("leaveRead makes the last reader the owner if a barrier waits, and nobody else comes to see to it")
+  func leaveRead() {
+    compare(where: { $0.readers > 0 }) {
+      $0.leaveRead(Self.me)
+    } with: { lane in
+      lane.readers -= 1
+      if !lane.barrierPending || lane.readers > 0 { return false }
+      lane.barrierPending = false
+      if lane.halted {
+        lane.dirty = true
+        return false
+      }
+      if lane.owned || lane.enqueued { return false }
+      lane.owner = Self.me
+      return true
+    }
+  }
+
+  // MARK: Limits
+
+  /// As many readers as the field can count.
+  private static let mostReaders = Int(LaneState.ownerMask)
+
+  @Test("enterRead declines where one more reader would spill over into the next field")
+  func readersDoNotOverflow() {
+    for readers in [Int(LaneState.ownerMask), Int(LaneState.ownerMask)] {
+      var lane = LaneFields()
+      lane.roles = LaneState.concurrent
+      lane.readers = readers
+      var state = lane.word
+      if state.enterRead() { lane.readers += 1 }
+      #expect(LaneFields(state) == lane, "\(readers) readers and one more")
+      #expect(!LaneFields(state).enqueued)
+    }
+  }
+
+  // MARK: Suspension
+
+  @Test("suspend halts and changes nothing else")
+  func suspend() {
+    compare {
+      $0.suspend()
+      return true
+    } with: { lane in
+      lane.suspended = true
+      return true
+    }
+  }
+
+  @Test("resume and activate start a dirty lane that is halted no longer, if nobody sees to it", arguments: [false, true])
+  func start(activates: Bool) {
+    compare {
+      activates ? $0.activate() : $0.resume()
+    } with: { lane in
+      if activates { lane.inactive = false } else { lane.suspended = false }
+      if lane.halted || !lane.dirty || lane.owned || lane.enqueued || lane.barrierPending { return false }
+      lane.enqueued = true
+      return true
+    }
+  }
+}
