@@ -123,9 +123,12 @@ struct LaneTransitionTests {
 
   // MARK: Pushing
 
-  @Test("announce asks for an activation of a lane that nobody sees to, and else leaves word", arguments: [1, 4] as [UInt8])
+  @Test(
+    "announce asks for an activation of a lane that nobody sees to, and else leaves word", arguments: [1, 4] as [UInt8])
   func announce(urgency: UInt8) {
-    compare { $0.announce(urgency: urgency) } with: { lane in
+    compare {
+      $0.announce(urgency: urgency)
+    } with: { lane in
       lane.raise(urgency)
       lane.dirty = true
       if lane.owned || lane.enqueued || lane.halted || lane.barrierPending { return false }
@@ -136,7 +139,9 @@ struct LaneTransitionTests {
 
   @Test("overtake asks for a second activation if one of a lower urgency is on its way")
   func overtake() {
-    compare { $0.overtake(urgency: 4) } with: { lane in
+    compare {
+      $0.overtake(urgency: 4)
+    } with: { lane in
       if lane.urgency >= 4 { return false }
       lane.urgency = 4
       return lane.enqueued
@@ -145,7 +150,9 @@ struct LaneTransitionTests {
 
   @Test("hurry is overtake, but for a lane without work")
   func hurry() {
-    compare { $0.hurry(urgency: 4) } with: { lane in
+    compare {
+      $0.hurry(urgency: 4)
+    } with: { lane in
       guard lane.owned || lane.enqueued || lane.dirty || lane.barrierPending, lane.urgency < 4 else { return false }
       lane.urgency = 4
       return lane.enqueued
@@ -156,7 +163,9 @@ struct LaneTransitionTests {
 
   @Test("arrive owns a lane that is free, and else leaves word with who sees to it")
   func arrive() {
-    compare { $0.arrive(Self.me) } with: { lane in
+    compare {
+      $0.arrive(Self.me)
+    } with: { lane in
       lane.enqueued = false
       if lane.owned || lane.halted {
         lane.dirty = true
@@ -247,7 +256,9 @@ struct LaneTransitionTests {
 
   @Test("acquire takes a lane that is idle in every respect, and leaves any other as it is")
   func acquire() {
-    compare { $0.acquire(Self.me) } with: { lane in
+    compare {
+      $0.acquire(Self.me)
+    } with: { lane in
       guard lane.word.rawValue == lane.roles else { return false }
       lane.owner = Self.me
       return true
@@ -256,7 +267,9 @@ struct LaneTransitionTests {
 
   @Test("join owns a free lane, or sees to it that the waiter is found", arguments: [false, true])
   func join(barrier: Bool) {
-    compare { $0.join(Self.me, urgency: 4, barrier: barrier) } with: { lane in
+    compare {
+      $0.join(Self.me, urgency: 4, barrier: barrier)
+    } with: { lane in
       lane.raise(4)
       if lane.owned || lane.enqueued || lane.halted || lane.barrierPending {
         lane.dirty = true
@@ -274,7 +287,9 @@ struct LaneTransitionTests {
 
   @Test("enterRead enters a lane that is idle or read, and leaves any other as it is")
   func enterRead() {
-    compare { $0.enterRead() } with: { lane in
+    compare {
+      $0.enterRead()
+    } with: { lane in
       var alone = lane
       alone.readers = 0
       guard alone.word.rawValue == lane.roles, lane.readers < LaneTransitionTests.mostReaders else { return false }
@@ -332,7 +347,8 @@ struct LaneTransitionTests {
     }
   }
 
-  @Test("resume and activate start a dirty lane that is halted no longer, if nobody sees to it", arguments: [false, true])
+  @Test(
+    "resume and activate start a dirty lane that is halted no longer, if nobody sees to it", arguments: [false, true])
   func start(activates: Bool) {
     compare {
       activates ? $0.activate() : $0.resume()
