@@ -15,7 +15,7 @@ INNER = ("Platform", "Primitives", "Engine", "Dispatch")
 OUTSIDE = ("Dispatch/Concurrency/",)  # a face: it may know Swift's own concurrency
 ALLOWED_IMPORTS = {"CPlatform", "Synchronization"}
 # Inlined accessors of the thread record, and the record's type: no call into C.
-ACCESSORS = {"gc_thread_self", "gc_thread_id", "gc_pause", "gc_cycles", "gc_prefetch", "gc_thread"}
+ACCESSORS = {"gc_thread_self", "gc_thread_id", "gc_pause", "gc_cycles", "gc_prefetch", "gc_prefetch_write", "gc_thread"}
 
 IMPORT = re.compile(
     r"^\s*(?:@\w+(?:\([^)]*\))?\s+)*(?:(?:public|package|internal|fileprivate|private)\s+)?"

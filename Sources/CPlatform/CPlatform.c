@@ -14,6 +14,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
@@ -46,6 +47,42 @@ void *gc_aligned_alloc(size_t alignment, size_t size) {
 }
 
 void gc_free(void *memory) { free(memory); }
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define GC_MAP_FROM_ALLOCATOR 1
+#endif
+#endif
+
+void *gc_map(size_t size) {
+#ifdef GC_MAP_FROM_ALLOCATOR
+  // The leak checker follows pointers through the allocator's memory only.
+  return memset(gc_aligned_alloc(size, size), 0, size);
+#else
+  char *memory = mmap(NULL, 2 * size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) gc_abort();
+  size_t before = -(uintptr_t)memory & (size - 1);
+  if (before != 0) munmap(memory, before);
+  munmap(memory + before + size, size - before);
+  return memory + before;
+#endif
+}
+
+void gc_unmap(void *memory, size_t size) {
+#ifdef GC_MAP_FROM_ALLOCATOR
+  free(memory);
+#else
+  munmap(memory, size);
+#endif
+}
+
+void gc_populate(void *memory, size_t size) {
+#ifdef MADV_POPULATE_WRITE
+  madvise(memory, size, MADV_POPULATE_WRITE);
+#elif defined(__linux__)
+  madvise(memory, size, 23);
+#endif
+}
 
 // MARK: Futex
 

@@ -23,6 +23,15 @@ struct LifeTests {
     #expect(result.number("quiet") == 1, "\(result)")
   }
 
+  @Test("E3: the memory of a large backlog goes back to the system once it is worked off")
+  func memoryAfterBurst() {
+    let result = Probe.run("memory-after-burst")
+    #expect(result.ended, "\(result)")
+    guard result.skipped == nil else { return }
+    #expect(result.number("backlogKilobytes") ?? 0 > 32_768, "\(result)")
+    #expect(result.number("leftKilobytes") ?? .max <= 8_192, "\(result)")
+  }
+
   @Test("E5: after a fork the engine works in the child and in the parent")
   func fork() {
     let result = Probe.run("fork")

@@ -2,6 +2,7 @@
 
 import CPlatform
 import ContractSupport
+import Synchronization
 import Testing
 
 @testable import GrandCentral
@@ -27,7 +28,7 @@ struct MagazineTests {
     }
   }
 
-  @Test("never gives a node out twice, keeps its counts, and keeps at most two batches")
+  @Test("never gives a node out twice, each is a cache line, and it keeps at most two clips")
   func model() {
     let seed = Stress.seed("magazine")
     onFreshThread {
@@ -38,6 +39,7 @@ struct MagazineTests {
         if taken.count < 500, random.below(100) < 50 {
           let node = Magazine.take()
           #expect(known.insert(node).inserted)
+          #expect(UInt(bitPattern: node) % 64 == 0)
           node.initializeMemory(as: UInt8.self, repeating: 0xAA, count: Magazine.nodeSize)
           taken.append(node)
         } else if !taken.isEmpty {
@@ -46,22 +48,11 @@ struct MagazineTests {
           known.remove(node)
           Magazine.give(node)
         }
-        #expect(Self.loaded <= Magazine.batchSize)
-        #expect(Self.spare == 0 || Self.spare == Magazine.batchSize)
-        #expect(Self.length(gc_thread_self().pointee.loaded) == Self.loaded)
+        #expect(Self.loaded <= UInt32(Clip.capacity))
+        #expect(Self.spare <= UInt32(Clip.capacity))
       }
       for node in taken { Magazine.give(node) }
     }
-  }
-
-  private static func length(_ list: UnsafeMutableRawPointer?) -> UInt32 {
-    var count: UInt32 = 0
-    var next = list
-    while let node = next {
-      count += 1
-      next = node.load(as: UnsafeMutableRawPointer?.self)
-    }
-    return count
   }
 
   @Test("trades with the depot once in 64 operations, even around the turn of a batch")
@@ -69,7 +60,7 @@ struct MagazineTests {
     onFreshThread {
       let nodes = (0..<200).map { _ in Magazine.take() }
       for node in nodes { Magazine.give(node) }
-      for _ in 0..<Magazine.batchSize { _ = Self.loaded == 0 ? nil : Optional(Magazine.take()) }
+      for _ in 0..<Clip.capacity { _ = Self.loaded == 0 ? nil : Optional(Magazine.take()) }
       let (loaded, spare) = (Self.loaded, Self.spare)
       for _ in 0..<1_000 { Magazine.give(Magazine.take()) }
       #expect(Self.loaded + Self.spare == loaded + spare || loaded + spare == 0)
@@ -91,13 +82,61 @@ struct MagazineTests {
     }
   }
 
-  @Test("passes surplus to the allocator when the depot has plenty")
-  func surplus() {
-    let room = Depot.shardCount * Depot.shardLimit
-    onFreshThread {
-      let nodes = (0..<(room + 100) * Int(Magazine.batchSize)).map { _ in Magazine.take() }
-      for node in nodes { Magazine.give(node) }
+  @Test("what a thread keeps when it ends serves others")
+  func inheritance() {
+    let seen = Mutex<Set<UInt>>([])
+    let inherited = Atomic<Int>(0)
+    // Other tests take from the depot too, but hardly all that a hundred threads leave there.
+    for _ in 0..<100 {
+      onFreshThread {
+        let node = Magazine.take()
+        let address = UInt(bitPattern: node)
+        if !seen.withLock({ $0.insert(address).inserted }) { inherited.add(1, ordering: .relaxed) }
+        Magazine.give(node)
+      }
     }
-    #expect(Depot.batchCount <= room)
+    #expect(inherited.load(ordering: .relaxed) > 0)
+  }
+}
+
+@Suite("A region of nodes")
+struct RegionTests {
+  @Test("nodes never used before are taken in the order of their addresses")
+  func ascending() {
+    PlainThread {
+      let clip = Depot.emptyClip()
+      let count = Region.carve(into: clip)
+      #expect(count > 0 && count <= Clip.capacity)
+      let addresses = (0..<count).map { UInt(bitPattern: clip[count - 1 - $0]) }
+      for (first, second) in zip(addresses, addresses.dropFirst()) { #expect(second == first + 64) }
+      if let empty = Depot.deposit(clip, count: count) { Depot.keep(empty) }
+    }.join()
+  }
+
+  @Test("threads take and give while another trims: no node is given out twice")
+  func trimUnderLoad() {
+    let seed = Stress.seed("trim")
+    let ended = Atomic<Int>(0)
+    let workers = (0..<3).map { number in
+      PlainThread {
+        var random = SeededRandom(seed: seed &+ UInt64(number))
+        for _ in 0..<40 {
+          let nodes = (0..<20_000 + random.below(20_000)).map { index in
+            let node = Magazine.take()
+            node.storeBytes(of: index, as: Int.self)
+            node.storeBytes(of: number, toByteOffset: 8, as: Int.self)
+            return node
+          }
+          for (index, node) in nodes.enumerated() {
+            let isOurs = node.load(as: Int.self) == index && node.load(fromByteOffset: 8, as: Int.self) == number
+            if !isOurs { Issue.record("node \(index) of thread \(number) was given out twice") }
+            Magazine.give(node)
+          }
+        }
+        ended.add(1, ordering: .relaxed)
+      }
+    }
+    while ended.load(ordering: .relaxed) < 3 { Region.trim() }
+    for worker in workers { worker.join() }
   }
 }

@@ -40,9 +40,10 @@ typedef struct gc_thread {
   uint32_t registered;  ///< Non-zero once the exit hook is armed.
   void *frame;          ///< Innermost queue frame (layer 4).
   void *worker;         ///< The pool worker that this thread is, or NULL.
-  void *loaded;         ///< Magazine in use: free nodes, linked.
-  void *spare;          ///< Second magazine: full or empty, never between.
+  void *loaded;         ///< Clip in use: pointers to free nodes.
+  void *spare;          ///< Second clip.
   uint32_t loaded_count;
+  uint32_t loaded_limit;  ///< Nodes that `loaded` has room for; 0 without one.
   uint32_t spare_count;
   uint32_t qos;         ///< QoS the thread runs at; 0 = unspecified.
   uint32_t in_engine;   ///< Nesting depth of engine code, for fork.
@@ -78,6 +79,17 @@ static inline __attribute__((always_inline)) void gc_pause(void) {
 /// Asks for the cache line at an address that is about to be used; any address will do.
 static inline __attribute__((always_inline)) void gc_prefetch(const void *address) { __builtin_prefetch(address); }
 
+/// As `gc_prefetch`, for a line that is about to be written: takes it away from other processors at once.
+static inline __attribute__((always_inline)) void gc_prefetch_write(const void *address) {
+#if defined(__x86_64__)
+  // By name: the compiler's builtin asks to write only where the target is known to have the instruction; one that
+  // lacks it does nothing.
+  __asm__ volatile("prefetchw %0" ::"m"(*(const char *)address));
+#else
+  __builtin_prefetch(address, 1);
+#endif
+}
+
 /// The time stamp counter, for pacing only: never for time.
 static inline __attribute__((always_inline)) uint64_t gc_cycles(void) {
 #if defined(__x86_64__) || defined(__i386__)
@@ -96,6 +108,12 @@ static inline __attribute__((always_inline)) uint64_t gc_cycles(void) {
 void *gc_malloc(size_t size);
 void *gc_aligned_alloc(size_t alignment, size_t size);
 void gc_free(void *memory);
+
+/// Fresh zeroed pages: `size` bytes, a power of two, at an address that is a multiple of it.
+void *gc_map(size_t size);
+void gc_unmap(void *memory, size_t size);
+/// Has the kernel provide the pages now rather than at their first use, if it can.
+void gc_populate(void *memory, size_t size);
 
 // MARK: - Futex. `deadline` is absolute, CLOCK_MONOTONIC; NULL waits for ever.
 

@@ -16,12 +16,15 @@ enum Fork {
 
   private static func prepare() {
     Engine.lockForFork()
-    guard let engine = Engine.existing else { return }
-    engine.pointee.timers.lockForFork()
-    engine.pointee.idle.lock.lock()
+    if let engine = Engine.existing {
+      engine.pointee.timers.lockForFork()
+      engine.pointee.idle.lock.lock()
+    }
+    Region.lockForFork()
   }
 
   private static func parent() {
+    Region.unlockAfterFork()
     if let engine = Engine.existing {
       engine.pointee.idle.lock.unlock()
       engine.pointee.timers.unlockAfterFork()
@@ -30,6 +33,7 @@ enum Fork {
   }
 
   private static func child() {
+    Region.unlockAfterFork()
     Thread.resetAfterFork()
     Magazine.resetAfterFork()
     gc_thread_self().pointee.worker = nil

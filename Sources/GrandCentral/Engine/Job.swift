@@ -3,7 +3,7 @@
 import CPlatform
 import Synchronization
 
-/// Anything that a worker can run: a handle on one 56-byte node of raw memory.
+/// Anything that a worker can run: a handle on one 64-byte node of raw memory.
 ///
 /// | offset | bytes | field    | meaning                                                        |
 /// |-------:|------:|----------|----------------------------------------------------------------|
@@ -15,6 +15,7 @@ import Synchronization
 /// |     24 |    16 | body     | a closure, when `Flags.hasBody`                                |
 /// |     40 |     8 | owner    | whatever `invoke` needs, unretained or retained as it says     |
 /// |     48 |     8 | extra    | likewise                                                       |
+/// |     56 |     8 | –        | spare                                                          |
 ///
 /// A job belongs to exactly one place at a time: the thread that makes it, one list, or the thread that runs it.
 /// Whoever takes it out of a list owns it; ownership is handed over by the list's own publication, so plain
@@ -49,7 +50,7 @@ struct Job: Equatable, @unchecked Sendable {  // a handle; the ownership rule ab
   init(
     invoke: @escaping Invoke, flags: Flags = [], qos: UInt16 = 0, band: Band, owner: UnsafeMutableRawPointer? = nil
   ) {
-    // unsafe: a fresh node of 56 bytes, owned by this thread.
+    // unsafe: a fresh node of 64 bytes, owned by this thread.
     raw = Magazine.take()
     self.invoke = invoke
     self.flags = flags

@@ -31,6 +31,7 @@ extension Worker {
     }
     Hooks.runExit()
     Magazine.flushThread()
+    Region.trim()
     // relaxed: see above.
     thread.store(0, ordering: .relaxed)
     record.pointee.worker = nil

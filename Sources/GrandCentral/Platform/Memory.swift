@@ -12,4 +12,12 @@ enum Memory {
 
   @inline(__always)
   static func free(_ memory: UnsafeMutableRawPointer) { gc_free(memory) }
+
+  /// Fresh zeroed pages at an address that is a multiple of `size`, a power of two. They cost nothing until touched.
+  static func map(_ size: Int) -> UnsafeMutableRawPointer { gc_map(size) }
+
+  static func unmap(_ memory: UnsafeMutableRawPointer, _ size: Int) { gc_unmap(memory, size) }
+
+  /// Has the kernel provide pages now, in one call, that would otherwise each cost a fault.
+  static func populate(_ memory: UnsafeMutableRawPointer, _ size: Int) { gc_populate(memory, size) }
 }

@@ -3,52 +3,54 @@
 import CPlatform
 import Synchronization
 
-// Full batches of free nodes that no thread's magazine has room for.
+// Clips that no thread's magazine has room for.
 //
-//   shards ─► | busy  count  batches |  gap  | busy  count  batches |  …       one array, made on first use
+//   shards ─► | busy  count  filled  empty |  gap  | busy  count  filled  empty |  …     one array, made on first use
 //
-//   | field   | letter          | means                                               |
-//   |---------|-----------------|-----------------------------------------------------|
-//   | busy    | A               | 1 while a thread is at work in the shard             |
-//   | count   | A, set by busy  | batches in the shard; others read it as a hint       |
-//   | batches | M(busy)         | newest batch; word 1 of its first node is the next   |
+//   | field  | letter          | means                                                     |
+//   |--------|-----------------|-----------------------------------------------------------|
+//   | busy   | A               | 1 while a thread is at work in the shard                   |
+//   | count  | A, set by busy  | filled clips in the shard; others read it as a hint        |
+//   | filled | M(busy)         | newest clip with nodes; `Clip.next` is the one before      |
+//   | empty  | M(busy)         | newest clip without                                        |
 //
-// E1  Nobody ever waits for a shard: a busy one is passed over. Passing over costs a depositor the next shard and at
-//     last a free, a fetcher at last a malloc; both happen once in 64 operations and are correct.
-// E2  A shard has at most `shardLimit` batches; what would be more goes back to the allocator.
+// E1  A fetcher does not wait for a shard: a busy one is passed over, and after the last it carves fresh nodes. A
+//     depositor passes over busy ones too, round and round: what it brings must stay somewhere. A shard is busy for a
+//     few instructions, once in 64 operations.
+// E2  A fetcher leaves an empty clip where it takes a filled one; a depositor takes an empty one from where it leaves
+//     a filled one. So the clips of a shard are as many as its largest backlog needed.
 //
 // A thread starts at the shard that its id names, so that threads meet rarely.
 //
-// Rejected: a stack per shard popped by compare-and-exchange (ABA: the first batch may be fetched and come back between
-// load and exchange), or by taking the whole stack (everybody else finds the shard empty meanwhile, and allocates).
+// Rejected: a stack per shard popped by compare-and-exchange (ABA: the first clip may be fetched and come back between
+// load and exchange), or by taking the whole stack (everybody else finds the shard empty meanwhile, and carves).
 enum Depot {
   static let shardCount = 8
-  /// 8 shards of 64 batches of 64 nodes are 2 MiB.
-  static let shardLimit = 1024
 
-  struct Shard: ~Copyable {
+  private struct Shard: ~Copyable {
     let busy = Atomic<UInt32>(0)
     let count = Atomic<Int>(0)
-    var batches: UnsafeMutableRawPointer?
+    var filled: Clip?
+    var empty: Clip?
     let gap = CacheLine.Gap()
 
     @inline(__always)
     borrowing func tryEnter() -> Bool {
       // relaxed: a look that keeps the line shared while the shard is in use.
       if busy.load(ordering: .relaxed) != 0 { return false }
-      // pairs with: leave – publishes the shard's list and the nodes in it
+      // pairs with: leave – publishes the shard's lists, the clips and the nodes in them
       return busy.exchange(1, ordering: .acquiring) == 0
     }
 
     @inline(__always)
     borrowing func leave() {
-      // pairs with: tryEnter – publishes the shard's list and the nodes in it
+      // pairs with: tryEnter – publishes the shard's lists, the clips and the nodes in them
       busy.store(0, ordering: .releasing)
     }
 
     /// As a hint.
     @inline(__always)
-    var batchCount: Int {
+    var filledCount: Int {
       // relaxed: exact only for whoever is in the shard.
       get { count.load(ordering: .relaxed) }
       nonmutating set { count.store(newValue, ordering: .relaxed) }
@@ -58,51 +60,109 @@ enum Depot {
   /// A: address of the array of shards, which is never freed; 0 until first used.
   private static let table = Atomic<UInt>(0)
 
-  /// Keeps a full batch.
+  /// Keeps a clip with `count` nodes.
   ///
-  /// - Returns: false if there is no room for it.
-  static func deposit(_ batch: UnsafeMutableRawPointer) -> Bool {
-    let shards = shards()
-    let home = Int(gc_thread_id())
-    for step in 0..<shardCount {
-      let shard = shards + (home &+ step) % shardCount
-      if shard.pointee.batchCount >= shardLimit || !shard.pointee.tryEnter() { continue }
-      defer { shard.pointee.leave() }
-      let count = shard.pointee.batchCount
-      if count >= shardLimit { continue }
-      // unsafe: the batch is the caller's, and a node has more than two words.
-      batch.storeBytes(of: shard.pointee.batches, toByteOffset: 8, as: UnsafeMutableRawPointer?.self)
-      shard.pointee.batches = batch
-      shard.pointee.batchCount = count + 1
-      return true
-    }
-    return false
+  /// - Returns: an empty clip for it, if one is at hand.
+  static func deposit(_ clip: Clip, count: Int) -> Clip? {
+    clip.count = count
+    let shard = enter()
+    defer { shard.pointee.leave() }
+    clip.next = shard.pointee.filled
+    shard.pointee.filled = clip
+    shard.pointee.filledCount = shard.pointee.filledCount + 1
+    return popEmpty(shard)
   }
 
-  /// A full batch, or nil if none is at hand.
-  static func fetch() -> UnsafeMutableRawPointer? {
+  /// Keeps a clip without nodes.
+  static func keep(_ empty: Clip) {
+    let shard = enter()
+    empty.next = shard.pointee.empty
+    shard.pointee.empty = empty
+    shard.pointee.leave()
+  }
+
+  /// A clip without nodes.
+  static func emptyClip() -> Clip {
+    let shard = enter()
+    let empty = popEmpty(shard)
+    shard.pointee.leave()
+    return empty ?? Region.carveClip()
+  }
+
+  private static func popEmpty(_ shard: UnsafeMutablePointer<Shard>) -> Clip? {
+    let empty = shard.pointee.empty
+    shard.pointee.empty = empty?.next
+    return empty
+  }
+
+  /// A shard for the calling thread alone, until it leaves.
+  private static func enter() -> UnsafeMutablePointer<Shard> {
+    let shards = shards()
+    var index = Int(gc_thread_id()) % shardCount
+    var backoff = Backoff()
+    var tries = 0
+    while !(shards + index).pointee.tryEnter() {
+      index = (index + 1) % shardCount
+      tries += 1
+      if tries > shardCount { backoff.wait() }
+    }
+    return shards + index
+  }
+
+  /// A clip with nodes in exchange for `empty`, or nil if none is at hand.
+  static func fetch(for empty: Clip) -> Clip? {
     let shards = shards()
     let home = Int(gc_thread_id())
     for step in 0..<shardCount {
       let shard = shards + (home &+ step) % shardCount
-      if shard.pointee.batchCount == 0 || !shard.pointee.tryEnter() { continue }
+      if shard.pointee.filledCount == 0 || !shard.pointee.tryEnter() { continue }
       defer { shard.pointee.leave() }
-      guard let batch = shard.pointee.batches else { continue }
-      shard.pointee.batches = batch.load(fromByteOffset: 8, as: UnsafeMutableRawPointer?.self)
+      guard let clip = shard.pointee.filled else { continue }
+      shard.pointee.filled = clip.next
       // Not `-=`: ThreadSanitizer takes that for a modification of the whole shard.
-      shard.pointee.batchCount = shard.pointee.batchCount - 1
-      return batch
+      shard.pointee.filledCount = shard.pointee.filledCount - 1
+      empty.next = shard.pointee.empty
+      shard.pointee.empty = empty
+      return clip
     }
     return nil
   }
 
-  /// How many batches there are, as a hint.
-  static var batchCount: Int {
-    let shards = shards()
-    return (0..<shardCount).reduce(0) { $0 + shards[$1].batchCount }
+  /// How many filled clips there are, as a hint.
+  static var filledCount: Int {
+    // pairs with: makeShardsSlow – publishes the shards' initial state
+    guard let shards = UnsafeMutablePointer<Shard>(bitPattern: table.load(ordering: .acquiring)) else { return 0 }
+    return (0..<shardCount).reduce(0) { $0 + shards[$1].filledCount }
   }
 
-  /// The child of a fork forgets the batches: one of them may have been on its way between two threads.
+  /// Takes out all that is at hand: the clips with nodes and those without, linked.
+  static func takeAll() -> (filled: Clip?, empty: Clip?) {
+    let shards = shards()
+    var all: (filled: Clip?, empty: Clip?)
+    for index in 0..<shardCount {
+      let shard = shards + index
+      if !shard.pointee.tryEnter() { continue }
+      let (filled, empty) = (shard.pointee.filled, shard.pointee.empty)
+      shard.pointee.filled = nil
+      shard.pointee.empty = nil
+      shard.pointee.filledCount = 0
+      shard.pointee.leave()
+      move(filled, to: &all.filled)
+      move(empty, to: &all.empty)
+    }
+    return all
+  }
+
+  private static func move(_ list: Clip?, to all: inout Clip?) {
+    var next = list
+    while let clip = next {
+      next = clip.next
+      clip.next = all
+      all = clip
+    }
+  }
+
+  /// The child of a fork forgets the clips: one of them may have been on its way between two threads.
   static func resetAfterFork() {
     // relaxed: the child has one thread.
     table.store(0, ordering: .relaxed)

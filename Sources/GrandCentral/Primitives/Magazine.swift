@@ -2,50 +2,48 @@
 
 import CPlatform
 
-// Where work nodes come from: free nodes of one size, kept by each thread and traded between threads in batches.
+// Where work nodes come from: free nodes of one size, kept by each thread and traded between threads in clips.
 //
-//   thread:  loaded   a list of 0…64 free nodes, taken from and given to        (gc_thread: loaded, loaded_count)
-//            spare    a full batch, or nothing                                  (gc_thread: spare, spare_count)
-//   shared:  Depot    full batches, see Depot.swift
+//   thread:  loaded   a clip with 0…64 free nodes, taken from and given to      (gc_thread: loaded, loaded_count)
+//            spare    a second clip: empty, or as it came from a trade          (gc_thread: spare, spare_count)
+//   shared:  Depot    clips that no thread has room for; Region: memory of nodes never used so far
 //
-//   | word of a free node | means                                           |
-//   |---------------------|-------------------------------------------------|
-//   | 0                   | next free node of the same batch or list        |
-//   | 1                   | next batch of a depot shard, in a batch's first |
-//
-// G1  A node is free in exactly one place: in one thread's magazine, or in one batch of the depot.
-// G2  `loaded_count` is the length of `loaded`; `spare_count` is 0 or a full batch.
+// G1  A node is free in exactly one place: in one clip, or in a region's uncarved part.
+// G2  `loaded_count` and `spare_count` say how many nodes are in the two clips; a clip's own count is only true in the
+//     depot. `loaded_limit` is 0 as long as there is no clip.
 // G3  Only the thread itself touches its magazine: no atomics. The depot's shard locks order what a node's last user
 //     wrote before its next user's.
 // G4  A thread trades with the depot at most once per 64 operations, whatever the order of takes and gives: after a
 //     trade it can go 64 steps in either direction.
+// G5  A node's memory is neither read nor written by its taking and giving: a large backlog's nodes are cold.
 //
-// take     1  pop loaded            2  loaded is empty: swap with spare    3  fetch a batch from the depot
-//          4  the depot has none: allocate one node
+// take     1  pop loaded            2  loaded is empty: swap with spare    3  fetch a clip from the depot for it
+//          4  the depot has none: carve fresh nodes
 // give     1  push onto loaded      2  loaded is full: swap with an empty spare
-//          3  hand the spare to the depot, which frees it when it has plenty
+//          3  hand the full spare to the depot for an empty clip
 //
-// A producer and a consumer on two threads thus pass batches in a circle, and no node goes through the allocator.
+// A producer and a consumer on two threads thus pass clips in a circle, and no node goes through the allocator.
 //
 // Rejected: the allocator (a free on another thread than the malloc takes a lock or an atomic per item); a lock-free
-// stack of single nodes (one contended word for every item, and ABA).
+// stack of single nodes (one contended word for every item, and ABA); lists through the nodes (G5).
 enum Magazine {
-  /// Bytes of a node. With the allocator's header it fills one cache line.
-  static let nodeSize = 56
-  /// Nodes in a batch.
-  static let batchSize: UInt32 = 64
+  /// Bytes of a node: one cache line, and aligned to it.
+  static let nodeSize = 64
+  /// How many takes ahead a node's line is fetched.
+  private static let lookahead = 4
 
   /// A node's memory, not initialised.
   @inline(__always)
   static func take() -> UnsafeMutableRawPointer {
     let thread = gc_thread_self()
-    guard let node = thread.pointee.loaded else { return takeSlow(thread) }
-    let next = node.load(as: UnsafeMutableRawPointer?.self)
-    // In a large backlog nodes are cold: the next one's line is fetched while this one is filled.
-    gc_prefetch(next)
-    thread.pointee.loaded = next
-    thread.pointee.loaded_count &-= 1
-    return node
+    let count = thread.pointee.loaded_count
+    if count == 0 { return takeSlow(thread) }
+    // unsafe: G2, with a count there is a clip, and slots below the count are filled.
+    let clip = Clip(raw: thread.pointee.loaded.unsafelyUnwrapped)
+    let index = Int(count) &- 1
+    thread.pointee.loaded_count = count &- 1
+    gc_prefetch_write(clip[index &- lookahead])
+    return clip[index].unsafelyUnwrapped
   }
 
   /// Takes back a node that `take` returned, on whatever thread. Nothing in it is deinitialised.
@@ -53,71 +51,81 @@ enum Magazine {
   static func give(_ node: UnsafeMutableRawPointer) {
     let thread = gc_thread_self()
     let count = thread.pointee.loaded_count
-    // A thread that has never taken anything arms its exit hook here: what it keeps must not end with it.
-    if count >= batchSize || thread.pointee.registered == 0 { return giveSlow(thread, node) }
-    node.storeBytes(of: thread.pointee.loaded, as: UnsafeMutableRawPointer?.self)
-    thread.pointee.loaded = node
+    if count >= thread.pointee.loaded_limit { return giveSlow(thread, node) }
+    // unsafe: G2, with a limit there is a clip.
+    Clip(raw: thread.pointee.loaded.unsafelyUnwrapped)[Int(count)] = node
     thread.pointee.loaded_count = count &+ 1
   }
 
   @inline(never)
   private static func takeSlow(_ thread: UnsafeMutablePointer<gc_thread>) -> UnsafeMutableRawPointer {
-    armExitHook(thread)
+    let empty = prepare(thread)
     if thread.pointee.spare_count != 0 {
-      thread.pointee.loaded = thread.pointee.spare
-      thread.pointee.spare = nil
-      thread.pointee.spare_count = 0
-    } else if let batch = Depot.fetch() {
-      thread.pointee.loaded = batch
+      swapClips(thread)
+    } else if let clip = Depot.fetch(for: empty) {
+      thread.pointee.loaded = clip.raw
+      thread.pointee.loaded_count = UInt32(clip.count)
     } else {
-      return Memory.allocate(nodeSize)
+      thread.pointee.loaded_count = UInt32(Region.carve(into: empty))
     }
-    thread.pointee.loaded_count = batchSize
     return take()
   }
 
   @inline(never)
   private static func giveSlow(_ thread: UnsafeMutablePointer<gc_thread>, _ node: UnsafeMutableRawPointer) {
-    armExitHook(thread)
-    if thread.pointee.loaded_count < batchSize { return give(node) }
-    if thread.pointee.spare_count != 0, let batch = thread.pointee.spare, !Depot.deposit(batch) { free(list: batch) }
-    thread.pointee.spare = thread.pointee.loaded
-    thread.pointee.spare_count = batchSize
-    thread.pointee.loaded = nil
-    thread.pointee.loaded_count = 0
+    _ = prepare(thread)
+    if thread.pointee.loaded_count < thread.pointee.loaded_limit { return give(node) }
+    if let spare = thread.pointee.spare {
+      if thread.pointee.spare_count != 0 {
+        let empty = Depot.deposit(Clip(raw: spare), count: Int(thread.pointee.spare_count))
+        thread.pointee.spare = (empty ?? Depot.emptyClip()).raw
+        thread.pointee.spare_count = 0
+      }
+    } else {
+      thread.pointee.spare = Depot.emptyClip().raw
+    }
+    swapClips(thread)
     give(node)
   }
 
-  /// A thread that comes here for the first time empties its magazine when it ends.
-  private static func armExitHook(_ thread: UnsafeMutablePointer<gc_thread>) {
-    if thread.pointee.registered != 0 { return }
-    thread.pointee.registered = 1
-    Thread.atExit { Magazine.flushThread() }
+  private static func swapClips(_ thread: UnsafeMutablePointer<gc_thread>) {
+    (thread.pointee.loaded, thread.pointee.spare) = (thread.pointee.spare, thread.pointee.loaded)
+    (thread.pointee.loaded_count, thread.pointee.spare_count) =
+      (thread.pointee.spare_count, thread.pointee.loaded_count)
+  }
+
+  /// Sees to it that there is a clip, and that what the thread keeps does not end with it.
+  private static func prepare(_ thread: UnsafeMutablePointer<gc_thread>) -> Clip {
+    if thread.pointee.registered == 0 {
+      thread.pointee.registered = 1
+      Thread.atExit { Magazine.flushThread() }
+    }
+    if let loaded = thread.pointee.loaded { return Clip(raw: loaded) }
+    let clip = Depot.emptyClip()
+    thread.pointee.loaded = clip.raw
+    thread.pointee.loaded_limit = UInt32(Clip.capacity)
+    return clip
   }
 
   /// Gives up all that the calling thread keeps. What it takes or gives later is kept, and flushed, anew.
   static func flushThread() {
     let thread = gc_thread_self()
-    if thread.pointee.spare_count != 0, let batch = thread.pointee.spare, !Depot.deposit(batch) { free(list: batch) }
-    if thread.pointee.loaded_count == batchSize, let batch = thread.pointee.loaded, Depot.deposit(batch) {
-      thread.pointee.loaded = nil
-    }
-    free(list: thread.pointee.loaded)
+    retire(thread.pointee.loaded, count: thread.pointee.loaded_count)
+    retire(thread.pointee.spare, count: thread.pointee.spare_count)
     thread.pointee.loaded = nil
     thread.pointee.spare = nil
     thread.pointee.loaded_count = 0
+    thread.pointee.loaded_limit = 0
     thread.pointee.spare_count = 0
     thread.pointee.registered = 0
   }
 
+  private static func retire(_ clip: UnsafeMutableRawPointer?, count: UInt32) {
+    guard let clip else { return }
+    let empty = count == 0 ? Clip(raw: clip) : Depot.deposit(Clip(raw: clip), count: Int(count))
+    if let empty { Depot.keep(empty) }
+  }
+
   /// In the child of a fork: the threads that were using the depot are not there any more.
   static func resetAfterFork() { Depot.resetAfterFork() }
-
-  private static func free(list: UnsafeMutableRawPointer?) {
-    var next = list
-    while let node = next {
-      next = node.load(as: UnsafeMutableRawPointer?.self)
-      Memory.free(node)
-    }
-  }
 }

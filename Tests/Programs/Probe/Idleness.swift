@@ -5,7 +5,9 @@ import Glibc
 import GrandCentral
 
 extension Scenario {
-  static let idleness: [String: Body] = ["idle": idle, "idle-after-timers": idleAfterTimers]
+  static let idleness: [String: Body] = [
+    "idle": idle, "idle-after-timers": idleAfterTimers, "memory-after-burst": memoryAfterBurst,
+  ]
 
   /// Context switches of every thread but the main one, which looks on.
   private static func switches() -> Int {
@@ -60,5 +62,26 @@ extension Scenario {
     for item in cancelled { DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(500), execute: item) }
     for item in cancelled { item.cancel() }
     awaitQuiet(seconds: 2, patience: 20)
+  }
+
+  /// A backlog of a million items, and what is left of its memory when the pool has been idle for a while.
+  @Sendable private static func memoryAfterBurst() {
+    burst()
+    let before = residentKilobytes()
+    let queue = DispatchQueue(label: "burst")
+    let done = Latch(1)
+    queue.suspend()
+    for _ in 0..<1_000_000 { queue.async {} }
+    queue.async { done.open() }
+    report("backlogKilobytes", residentKilobytes() - before)
+    queue.resume()
+    require(done.wait(), "the backlog is worked off")
+    let begin = monotonicNanoseconds()
+    var left = residentKilobytes() - before
+    while left > 8_192, milliseconds(since: begin) < 15_000 {
+      usleep(50_000)
+      left = residentKilobytes() - before
+    }
+    report("leftKilobytes", left)
   }
 }

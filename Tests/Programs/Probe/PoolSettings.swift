@@ -121,11 +121,6 @@ extension Scenario {
     report("grownKilobytes", residentKilobytes() - before)
   }
 
-  private static func residentKilobytes() -> Int {
-    let line = readText("/proc/self/status")?.split(separator: "\n").first { $0.hasPrefix("VmRSS:") } ?? ""
-    return Int(line.split(whereSeparator: { !$0.isNumber }).first ?? "") ?? 0
-  }
-
   /// A count that 32 bits would cut down to five.
   @Sendable private static func applyHuge() {
     let calls = Counter()

@@ -56,3 +56,8 @@ func spin(milliseconds: Double) {
   let end = monotonicNanoseconds() + UInt64(milliseconds * 1e6)
   while monotonicNanoseconds() < end {}
 }
+
+func residentKilobytes() -> Int {
+  let line = readText("/proc/self/status")?.split(separator: "\n").first { $0.hasPrefix("VmRSS:") } ?? ""
+  return Int(line.split(whereSeparator: { !$0.isNumber }).first ?? "") ?? 0
+}

@@ -24,6 +24,8 @@ extension Engine {
     let ends = Deadline.after(Self.retirement, on: .uptime)
     if worker.pointee.parker.park(until: ends) { return true }
     if tryRetire(worker) { return false }
+    // What a burst has left behind goes back while nothing is to do.
+    Region.trim()
     // The last worker stays, and sleeps without a deadline: an idle process does not wake up.
     if isLastWorker { return worker.pointee.parker.park() || poller.isMissed(timers) }
     leaveIdle(worker)

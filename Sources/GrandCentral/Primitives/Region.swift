@@ -1,0 +1,208 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import CPlatform
+import Synchronization
+
+// The memory of nodes and clips: regions of 2 MiB, each at a multiple of its size, cut into lines of 64 bytes.
+//
+//   region ─► | header | node | node | … | clip (9 lines) | node | …     carved from front to back, 64 nodes at a time
+//
+//   | header | letter      | means                                                          |
+//   |--------|-------------|----------------------------------------------------------------|
+//   | older  | M(lock)     | the region made before                                         |
+//   | carved | M(lock)     | lines carved so far, the header included                       |
+//   | wasted | M(lock)     | lines at the end that were too few for what was asked          |
+//   | idle   | M(trimming) | lines in a trim's hand                                         |
+//   | vacant | M(trimming) | that is all of them                                            |
+//
+// R1  `newest` is the only region with lines left to carve.
+// R2  When all lines of a region that were carved are in one hand, nobody else knows an address in it any more, and it
+//     goes back to the kernel.
+//
+// Nodes that are neighbours in memory are carved, and with luck used, one after the other: a backlog is then read in
+// the order in which processors fetch ahead.
+//
+// A burst leaves many nodes. They stay for the next burst; when nothing has been to do for a while, `trim` is called. It
+// holds the depot's nodes for some milliseconds per million; who fetches meanwhile carves.
+//
+// Rejected: a malloc for each node (a header for each, no alignment, and a free for each); freeing beyond a bound as
+// nodes come back (the next burst pays again, and both pay one node at a time).
+enum Region {
+  static let size = 2 << 20
+  /// Nodes in the depot below which a trim is not worth it: 1 MiB.
+  private static let worthwhile = 16_384
+  /// Pages are asked for this many bytes at a time.
+  private static let step = 64 << 10
+
+  private struct Header {
+    var older: UnsafeMutablePointer<Header>?
+    var carved = 1
+    var wasted = 0
+    var idle = 0
+    var vacant = false
+  }
+
+  private static let lock = Lock()
+  /// Held by the one thread that trims.
+  private static let trimming = Lock()
+  /// M(lock): address of a Header, or 0. Atomic because that makes it a constant.
+  private static let youngest = Atomic<UInt>(0)
+  private static var lines: Int { size / Magazine.nodeSize }
+
+  private static var newest: UnsafeMutablePointer<Header>? {
+    // relaxed: the lock orders it.
+    get { UnsafeMutablePointer(bitPattern: youngest.load(ordering: .relaxed)) }
+    set { youngest.store(UInt(bitPattern: newValue), ordering: .relaxed) }
+  }
+
+  /// Fills an empty clip with nodes that nobody has used, so that they are taken in the order of their addresses.
+  ///
+  /// - Returns: how many, at least one.
+  static func carve(into clip: Clip) -> Int {
+    // Up to the next multiple, so that a clip's nodes are one page.
+    let (memory, count) = carve { Clip.capacity - $0 % Clip.capacity }
+    for index in 0..<count { clip[count - 1 - index] = memory + index * Magazine.nodeSize }
+    return count
+  }
+
+  /// A clip without nodes.
+  static func carveClip() -> Clip {
+    let (memory, _) = carve { _ in Clip.lines }
+    // unsafe: nobody else knows these lines. The first is the header, which must be zero.
+    memory.initializeMemory(as: UInt8.self, repeating: 0, count: Clip.headerSize)
+    return Clip(raw: memory)
+  }
+
+  /// Carves as many lines as `size` answers, given the index of the first.
+  private static func carve(_ size: (Int) -> Int) -> (memory: UnsafeMutableRawPointer, count: Int) {
+    lock.lock()
+    defer { lock.unlock() }
+    var region = newest ?? addRegion()
+    if region.pointee.carved + size(region.pointee.carved) > lines {
+      region.pointee.wasted = lines - region.pointee.carved
+      region.pointee.carved = lines
+      region = addRegion()
+    }
+    let memory = UnsafeMutableRawPointer(region)
+    let first = region.pointee.carved
+    let count = size(first)
+    region.pointee.carved += count
+    populate(memory, from: first, to: first + count)
+    return (memory + first * Magazine.nodeSize, count)
+  }
+
+  /// Asks for the pages of the next step once the lines from `first` on reach it.
+  private static func populate(_ memory: UnsafeMutableRawPointer, from first: Int, to end: Int) {
+    let linesPerStep = step / Magazine.nodeSize
+    let reached = (end - 1) / linesPerStep
+    if first == 1 || reached != (first - 1) / linesPerStep { Memory.populate(memory + reached * step, step) }
+  }
+
+  private static func addRegion() -> UnsafeMutablePointer<Header> {
+    let region = Memory.map(size).bindMemory(to: Header.self, capacity: 1)
+    region.initialize(to: Header(older: newest))
+    newest = region
+    return region
+  }
+
+  /// Gives regions back that nobody uses, if the depot holds many nodes.
+  static func trim() {
+    if Depot.filledCount < worthwhile / Clip.capacity || !trimming.tryLock() { return }
+    defer { trimming.unlock() }
+    let (filled, empty) = Depot.takeAll()
+    forEachClip(of: filled) { clip in
+      for index in 0..<clip.count { if let node = clip[index] { header(of: node).pointee.idle += 1 } }
+      header(of: clip.raw).pointee.idle += Clip.lines
+    }
+    forEachClip(of: empty) { header(of: $0.raw).pointee.idle += Clip.lines }
+    findVacant()
+    forEachClip(of: filled) { putBack($0) }
+    forEachClip(of: empty) { if !header(of: $0.raw).pointee.vacant { Depot.keep($0) } }
+    unmapVacant()
+  }
+
+  /// Puts the nodes back that are not in idle regions; the clip too, or its like.
+  private static func putBack(_ clip: Clip) {
+    var kept = 0
+    for index in 0..<clip.count {
+      guard let node = clip[index], !header(of: node).pointee.vacant else { continue }
+      clip[kept] = node
+      kept += 1
+    }
+    let staysHere = !header(of: clip.raw).pointee.vacant
+    if kept == 0 {
+      if staysHere { Depot.keep(clip) }
+      return
+    }
+    let home = staysHere ? clip : Depot.emptyClip()
+    if !staysHere { for index in 0..<kept { home[index] = clip[index] } }
+    if let empty = Depot.deposit(home, count: kept) { Depot.keep(empty) }
+  }
+
+  private static func findVacant() {
+    lock.lock()
+    defer { lock.unlock() }
+    var next = newest
+    while let region = next {
+      next = region.pointee.older
+      region.pointee.vacant = region.pointee.idle + region.pointee.wasted == lines - 1
+      region.pointee.idle = 0
+    }
+  }
+
+  private static func unmapVacant() {
+    lock.lock()
+    defer { lock.unlock() }
+    var younger: UnsafeMutablePointer<Header>?
+    var next = newest
+    while let region = next {
+      let older = region.pointee.older
+      next = older
+      if !region.pointee.vacant {
+        younger = region
+        continue
+      }
+      if let younger { younger.pointee.older = older } else { newest = older }
+      Memory.unmap(region, size)
+    }
+  }
+
+  private static func forEachClip(of all: Clip?, _ body: (Clip) -> Void) {
+    var next = all
+    while let clip = next {
+      next = clip.next
+      body(clip)
+    }
+  }
+
+  /// unsafe: regions lie at multiples of their size.
+  private static func header(of node: UnsafeMutableRawPointer) -> UnsafeMutablePointer<Header> {
+    let address = UInt(bitPattern: node) & ~UInt(size - 1)
+    return UnsafeMutablePointer(bitPattern: address).unsafelyUnwrapped
+  }
+
+  /// How many regions there are.
+  static var count: Int {
+    lock.lock()
+    defer { lock.unlock() }
+    var count = 0
+    var next = newest
+    while let region = next {
+      count += 1
+      next = region.pointee.older
+    }
+    return count
+  }
+
+  /// A fork must not find a header half changed.
+  static func lockForFork() {
+    trimming.lock()
+    lock.lock()
+  }
+
+  /// In the parent and in the child.
+  static func unlockAfterFork() {
+    lock.unlock()
+    trimming.unlock()
+  }
+}
