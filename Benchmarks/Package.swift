@@ -21,6 +21,7 @@ let package = Package(
     .target(name: "TheirsOps", dependencies: ["BenchKit", "BenchSupport"]),
     .executableTarget(name: "duel", dependencies: ["BenchKit", "BenchSupport", "OursOps", "TheirsOps"]),
     .executableTarget(name: "alloc-gate", dependencies: ["BenchKit", "BenchSupport", "OursOps", "TheirsOps"]),
+    .executableTarget(name: "cost-probe", dependencies: ["BenchKit", "BenchSupport", "OursOps", "TheirsOps"]),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -3,17 +3,22 @@
 import BenchKit
 
 /// An item that submits itself to the next queue of a ring until it has done so often enough.
-private final class Ring: Sendable {
+private final class Ring: @unchecked Sendable {  // one hop at a time, each on the queue of its turn
   private let queues: [DispatchQueue]
+  /// Unretained, so that a hop is what the queues do, not the counting of references to them.
+  private let ring: UnsafeMutableBufferPointer<Unmanaged<DispatchQueue>>
   private let left = Cell(0)
   private let at = Cell(0)
   private let done = Latch()
 
   init(_ queues: [DispatchQueue]) {
     self.queues = queues
+    ring = .allocate(capacity: queues.count)
+    _ = ring.initialize(from: queues.map { .passUnretained($0) })
   }
 
   deinit {
+    ring.deallocate()
     left.deallocate()
     at.deallocate()
   }
@@ -27,9 +32,9 @@ private final class Ring: Sendable {
   private func hop() {
     if left.value == 0 { return done.open() }
     left.value -= 1
-    let next = at.value + 1 == queues.count ? 0 : at.value + 1
+    let next = at.value + 1 == ring.count ? 0 : at.value + 1
     at.value = next
-    queues[next].async { self.hop() }
+    ring[next]._withUnsafeGuaranteedRef { $0.async { self.hop() } }
   }
 }
 

@@ -2,28 +2,47 @@
 
 import BenchSupport
 
-/// Measures one run of an operation: time, CPU time, allocations, context switches.
+/// Measures one run of an operation: time, CPU time, allocations, context switches, and in a process that counts them
+/// system calls.
 ///
 /// Belongs to the thread that runs the benchmark.
 public final class Meter {
   private struct Reading {
     var allocations, switches, cpu, wall: UInt64
+    /// Negative if they are not counted.
+    var systemCalls: Int64
 
     /// The clock is read last, so that the other readings are outside the measured time.
     static func before() -> Reading {
       let allocations = bench_allocations()
       let switches = bench_context_switches()
+      let systemCalls = bench_system_calls()
       let cpu = bench_process_cpu()
-      return Reading(allocations: allocations, switches: switches, cpu: cpu, wall: bench_now())
+      return Reading(
+        allocations: allocations, switches: switches, cpu: cpu, wall: bench_now(), systemCalls: systemCalls)
     }
 
     /// The clock is read first, for the same reason.
     static func after() -> Reading {
       let wall = bench_now()
       let cpu = bench_process_cpu()
+      let systemCalls = bench_system_calls()
       let switches = bench_context_switches()
-      return Reading(allocations: bench_allocations(), switches: switches, cpu: cpu, wall: wall)
+      return Reading(
+        allocations: bench_allocations(), switches: switches, cpu: cpu, wall: wall, systemCalls: systemCalls)
     }
+
+    /// The calls between two readings, without those that the readings make. Nil if they are not counted.
+    static func systemCalls(from first: Reading, to last: Reading) -> Int64? {
+      if first.systemCalls < 0 || last.systemCalls < 0 { return nil }
+      return max(0, last.systemCalls - first.systemCalls - ownSystemCalls)
+    }
+
+    /// The least of several, because other threads may make calls meanwhile.
+    private static let ownSystemCalls = (0..<5).map { _ in
+      let first = before().systemCalls
+      return after().systemCalls - first
+    }.min()!
   }
 
   private var first = Reading.before()
@@ -67,6 +86,7 @@ public final class Meter {
       cpu: Double(last.cpu &- first.cpu) / count,
       allocations: Double(last.allocations &- first.allocations) / count,
       switches: Double(last.switches &- first.switches) / count,
+      systemCalls: Reading.systemCalls(from: first, to: last).map { Double($0) / count },
       reports: reports
     )
   }
@@ -75,6 +95,8 @@ public final class Meter {
 /// What one run cost per operation.
 public struct Sample: Codable {
   public let wall, cpu, allocations, switches: Double
+  /// Nil where they are not counted.
+  public let systemCalls: Double?
   public let reports: [String: Double]
 
   public func value(_ figure: Operation.Figure) -> Double? {

@@ -7,18 +7,19 @@ enum Console {
   static var head: String {
     left("row", 35) + right("ratio", 8) + "  " + left("(min-max)", 16) + right("ours", 10) + right("theirs", 10)
       + right("cpu ours", 10) + right("theirs", 10) + right("allocs", 9) + right("theirs", 9) + right("switches", 10)
-      + right("theirs", 9)
+      + right("theirs", 9) + right("syscalls", 10) + right("theirs", 9)
   }
 
   static func line(_ row: Row, thresholds: Thresholds) -> String {
     let ratio = row.ratio.map { fixed($0.median, 3) } ?? "-"
     let spread = row.ratio.map { "(\(short($0.least))-\(short($0.greatest)))" } ?? ""
-    func theirs(_ value: (Cost) -> Double) -> String { row.theirs.map { short(value($0)) } ?? "-" }
+    func theirs(_ value: (Cost) -> Double?) -> String { row.theirs.flatMap(value).map(short) ?? "-" }
     return left(row.name, 35) + right(ratio, 8) + "  " + left(spread, 16) + right(duration(row.ours.nanoseconds), 10)
       + right(row.theirs.map { duration($0.nanoseconds) } ?? "-", 10) + right(short(row.ours.cpuNanoseconds), 10)
       + right(theirs(\.cpuNanoseconds), 10)
       + right(short(row.ours.allocations), 9) + right(theirs(\.allocations), 9)
       + right(short(row.ours.contextSwitches), 10) + right(theirs(\.contextSwitches), 9)
+      + right(row.ours.systemCalls.map(short) ?? "-", 10) + right(theirs(\.systemCalls), 9)
       + (thresholds.isExceeded(by: row) ? "  above \(short(thresholds.bar(row.name)))" : "")
   }
 

@@ -54,15 +54,17 @@ struct Contest {
         rounds.add(ours: sample(.ours, count), theirs: first)
       }
     }
+    let ourCalls = systemCalls(.ours, count)
+    let theirCalls = runsTheirs ? systemCalls(.theirs, count) : nil
     return ours.figures.compactMap { figure in
-      Cost(rounds.ours, figure: figure).map {
+      Cost(rounds.ours, figure: figure, systemCalls: ourCalls).map {
         Row(
           name: ours.rowName(figure),
           rounds: rounds.count,
           operations: count,
           ratio: Ratio(ours: rounds.ours, theirs: rounds.theirs, figure: figure),
           ours: $0,
-          theirs: Cost(rounds.theirs, figure: figure)
+          theirs: Cost(rounds.theirs, figure: figure, systemCalls: theirCalls)
         )
       }
     }
@@ -74,6 +76,11 @@ struct Contest {
       return FreshProcess.sample(arguments.isNull ? .theirs : side, operation.name, count)
     }
     return Self.sample(operation, count)
+  }
+
+  /// Per operation, in a process of its own: what counts the calls slows them down, so it is absent from the rounds.
+  private func systemCalls(_ side: Side, _ count: Int) -> Double? {
+    FreshProcess.systemCalls(arguments.isNull ? .theirs : side, ours.name, count)
   }
 
   /// Queues are made anew for each sample: where they happen to lie in memory must not favour one side throughout.

@@ -1,13 +1,26 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
 import BenchKit
+import BenchSupport
 import FoundationEssentials
 import Glibc
 
 /// Takes a sample in a new process of the same program, whose pools have no threads yet.
 enum FreshProcess {
   static func sample(_ side: Contest.Side, _ name: String, _ count: Int) -> Sample {
-    let output = run(["duel", "--sample", side.rawValue, name, String(count)])
+    sample(side, name, count, environment: [])
+  }
+
+  /// System calls per operation; nil if the kernel does not let them be counted.
+  static func systemCalls(_ side: Contest.Side, _ name: String, _ count: Int) -> Double? {
+    guard canCountSystemCalls else { return nil }
+    return sample(side, name, count, environment: [BENCH_COUNT_SYSTEM_CALLS + "=1"]).systemCalls
+  }
+
+  private static let canCountSystemCalls = bench_can_count_system_calls() != 0
+
+  private static func sample(_ side: Contest.Side, _ name: String, _ count: Int, environment: [String]) -> Sample {
+    let output = run(["duel", "--sample", side.rawValue, name, String(count)], environment: environment)
     guard let sample = try? JSONDecoder().decode(Sample.self, from: Data(output)) else {
       Output.error.line("duel: no sample of \(name) from a process of its own")
       exit(2)
@@ -15,8 +28,8 @@ enum FreshProcess {
     return sample
   }
 
-  /// What the program prints when it is run with these arguments.
-  private static func run(_ arguments: [String]) -> [UInt8] {
+  /// What the program prints when it is run with these arguments, and these additions to the environment.
+  private static func run(_ arguments: [String], environment: [String]) -> [UInt8] {
     var ends: [Int32] = [0, 0]
     guard pipe(&ends) == 0 else { return [] }
     var actions = posix_spawn_file_actions_t()
@@ -25,9 +38,13 @@ enum FreshProcess {
     posix_spawn_file_actions_addclose(&actions, ends[0])
     posix_spawn_file_actions_addclose(&actions, ends[1])
     var words = arguments.map { strdup($0) } + [nil]
+    var inherited: [UnsafeMutablePointer<CChar>?] = []
+    while let variable = environ[inherited.count] { inherited.append(variable) }
+    let additions = environment.map { strdup($0) }
+    var variables = additions + inherited + [nil]
     var child = pid_t()
-    let failure = posix_spawn(&child, "/proc/self/exe", &actions, nil, &words, environ)
-    for word in words { free(word) }
+    let failure = posix_spawn(&child, "/proc/self/exe", &actions, nil, &words, &variables)
+    for word in words + additions { free(word) }
     posix_spawn_file_actions_destroy(&actions)
     close(ends[1])
     let output = failure == 0 ? readAll(ends[0]) : []

@@ -17,7 +17,8 @@ struct Markdown {
       "- Machine: \(Machine.description)",
       "- *ratio*: our time divided by libdispatch's in the same round, the median over the rounds (least to greatest);",
       "  below 1 we are faster. *target*: what the ratio ought to be at most.",
-      "- Times, CPU time of the whole process, allocations and context switches are per operation: ours / libdispatch.",
+      "- Times, CPU time of the whole process, allocations, context switches and system calls are per operation: ours /",
+      "  libdispatch. System calls are those of a process of its own, where the kernel lets them be counted.",
       "- A row that ends in `.cpu` compares CPU time; one that ends in `.p50`, `.schedule` or the like, that part.",
     ]
     var group: Character?
@@ -31,8 +32,8 @@ struct Markdown {
     return lines.joined(separator: "\n") + "\n"
   }
 
-  private static let head = "| row | ratio | target | time | CPU ns | allocations | switches |"
-  private static let rule = "|---|---|---|---|---|---|---|"
+  private static let head = "| row | ratio | target | time | CPU ns | allocations | switches | system calls |"
+  private static let rule = "|---|---|---|---|---|---|---|---|"
 
   private static let titles: [Character: String] = [
     "A": "Serial async", "B": "Uncontended sync", "C": "Contended sync", "D": "Concurrent async",
@@ -51,6 +52,7 @@ struct Markdown {
       pair { short($0.cpuNanoseconds) },
       pair { fixed($0.allocations, 2) },
       pair { fixed($0.contextSwitches, 3) },
+      pair { $0.systemCalls.map { fixed($0, 3) } ?? "-" },
     ]
     return "| " + cells.joined(separator: " | ") + " |"
   }

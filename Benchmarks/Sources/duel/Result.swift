@@ -9,14 +9,17 @@ struct Cost: Codable {
   let cpuNanoseconds: Double
   let allocations: Double
   let contextSwitches: Double
+  /// Of a sample in a process of its own; nil where the kernel does not let them be counted.
+  let systemCalls: Double?
 
-  init?(_ samples: [Sample], figure: Operation.Figure) {
+  init?(_ samples: [Sample], figure: Operation.Figure, systemCalls: Double?) {
     let values = samples.compactMap { $0.value(figure) }
     if values.isEmpty { return nil }
     nanoseconds = median(values)
     cpuNanoseconds = median(samples.map(\.cpu))
     allocations = median(samples.map(\.allocations))
     contextSwitches = median(samples.map(\.switches))
+    self.systemCalls = systemCalls
   }
 }
 

@@ -15,7 +15,7 @@ import Synchronization
 /// |     24 |    16 | body     | a closure, when `Flags.hasBody`                                |
 /// |     40 |     8 | owner    | whatever `invoke` needs, unretained or retained as it says     |
 /// |     48 |     8 | extra    | likewise                                                       |
-/// |     56 |     8 | –        | spare                                                          |
+/// |     56 |     8 | inner    | what `invoke` is to run in the end, if something comes first   |
 ///
 /// A job belongs to exactly one place at a time: the thread that makes it, one list, or the thread that runs it.
 /// Whoever takes it out of a list owns it; ownership is handed over by the list's own publication, so plain
@@ -94,6 +94,19 @@ struct Job: Equatable, @unchecked Sendable {  // a handle; the ownership rule ab
   var extra: UnsafeMutableRawPointer? {
     get { raw.load(fromByteOffset: 48, as: UnsafeMutableRawPointer?.self) }
     nonmutating set { raw.storeBytes(of: newValue, toByteOffset: 48, as: UnsafeMutableRawPointer?.self) }
+  }
+
+  @inline(__always)
+  var inner: Invoke {
+    get { raw.load(fromByteOffset: 56, as: Invoke.self) }
+    nonmutating set { raw.storeBytes(of: newValue, toByteOffset: 56, as: Invoke.self) }
+  }
+
+  /// The first word, for who has the job while no list has it.
+  @inline(__always)
+  var link: UnsafeMutableRawPointer? {
+    get { raw.load(as: UnsafeMutableRawPointer?.self) }
+    nonmutating set { raw.storeBytes(of: newValue, as: UnsafeMutableRawPointer?.self) }
   }
 
   /// Puts the closure into the node.

@@ -25,6 +25,15 @@ uint64_t bench_context_switches(void);
 /// ones in AllocationCounter.c, which count and call the C library.
 uint64_t bench_allocations(void);
 
+/// A process that is started with this in its environment counts its system
+/// calls, if the kernel permits it.
+#define BENCH_COUNT_SYSTEM_CALLS "BENCH_COUNT_SYSTEM_CALLS"
+/// System calls of all threads since the start, this one included; negative
+/// if they are not counted.
+int64_t bench_system_calls(void);
+/// Whether the kernel permits it. Not for free: ask once.
+int bench_can_count_system_calls(void);
+
 // MARK: - Threads
 
 /// Processors the process may use, at most `capacity` of them. Returns how many.
@@ -70,5 +79,10 @@ static inline __attribute__((always_inline)) void bench_spin(uint64_t steps) {
 
 /// malloc and free in a form that no optimiser removes, for the self test.
 void bench_allocate_and_free(size_t size);
+/// For the self test of the costs.
+void bench_make_one_system_call(void);
+static inline __attribute__((always_inline)) void bench_hundred_instructions(void) {
+  __asm__ volatile(".rept 100\n\tnop\n\t.endr");
+}
 
 #endif

@@ -25,34 +25,34 @@ extension DispatchQueue {
   /// The value that this queue carries under `key`.
   @inlinable
   public final func getSpecific<T>(key: DispatchSpecificKey<T>) -> T? {
-    guard let box = specificBox(key) else { return nil }
-    // unsafe: what is stored under a key of T is a box of T.
-    return unsafeDowncast(box, to: SpecificValue<T>.self).value
+    guard let found = lookUp(key) else { return nil }
+    defer { found.leave() }
+    return found.value(of: T.self)
   }
 
   /// The value under `key` of the current queue, or of the nearest queue along its targets that carries one.
   @inlinable
   public final class func getSpecific<T>(key: DispatchSpecificKey<T>) -> T? {
-    guard let box = currentSpecificBox(key) else { return nil }
-    // unsafe: what is stored under a key of T is a box of T.
-    return unsafeDowncast(box, to: SpecificValue<T>.self).value
+    guard let found = lookUpCurrent(key) else { return nil }
+    defer { found.leave() }
+    return found.value(of: T.self)
   }
 
   // The search knows nothing of types, so that it is compiled once, here; only the value's own copy is the client's.
   @usableFromInline
-  final func specificBox(_ key: AnyObject) -> SpecificBox? {
+  final func lookUp(_ key: AnyObject) -> SpecificLookup? {
     // unsafe: the extras live as long as the queue.
-    extrasReference?._withUnsafeGuaranteedRef { $0.specifics.box(for: key) }
+    extrasReference?._withUnsafeGuaranteedRef { $0.specifics.lookUp(key) }
   }
 
   @usableFromInline
-  final class func currentSpecificBox(_ key: AnyObject) -> SpecificBox? {
-    guard let frame = Frame.innermost else { return current.specificBox(key) }
+  final class func lookUpCurrent(_ key: AnyObject) -> SpecificLookup? {
+    guard let frame = Frame.innermost else { return current.lookUp(key) }
     var link = frame.pointee.queue
     while let raw = link {
       // unsafe: a queue in a frame is alive, and so is its chain: neither can be retargeted while an item runs.
       let queue = Unmanaged<DispatchQueue>.fromOpaque(raw)
-      if let box = queue._withUnsafeGuaranteedRef({ $0.specificBox(key) }) { return box }
+      if let found = queue._withUnsafeGuaranteedRef({ $0.lookUp(key) }) { return found }
       link = queue._withUnsafeGuaranteedRef { $0.targetPointer }
     }
     return nil

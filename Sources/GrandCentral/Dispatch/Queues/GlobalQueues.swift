@@ -10,8 +10,14 @@ enum GlobalQueues {
   static let utility = make(.utility, "com.apple.root.utility-qos")
   static let background = make(.background, "com.apple.root.background-qos")
 
-  static let main = DispatchQueue(
-    kind: .main, name: "com.apple.main-thread", qos: .unspecified, target: nil)
+  static let main = immortal(
+    DispatchQueue(kind: .main, name: "com.apple.main-thread", qos: .unspecified, target: nil))
+
+  /// Every thread uses these queues: counting references to them would be what threads contend for.
+  private static func immortal(_ queue: DispatchQueue) -> DispatchQueue {
+    Immortal.grant(queue)
+    return queue
+  }
 
   private static func make(_ qos: DispatchQoS, _ label: String) -> DispatchQueue {
     Hooks.setLaneName { raw in
@@ -19,7 +25,7 @@ enum GlobalQueues {
       let name = Unmanaged<DispatchQueue>.fromOpaque(raw)._withUnsafeGuaranteedRef { $0.name }
       return Unmanaged.passRetained(LaneLabel(name)).toOpaque()
     }
-    return DispatchQueue(kind: .global, name: label, qos: QoSWord(qos), target: nil)
+    return immortal(DispatchQueue(kind: .global, name: label, qos: QoSWord(qos), target: nil))
   }
 
   static func queue(for qosClass: DispatchQoS.QoSClass) -> DispatchQueue {

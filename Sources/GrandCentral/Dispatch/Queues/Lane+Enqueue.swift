@@ -70,9 +70,9 @@ extension DispatchQueue {
 
   /// `extra` of an activation notes the target that it goes through, see `takeTurn`.
   @inline(__always)
-  final func submitToTarget(_ job: Job, fair: Bool, isActivation: Bool = true) {
+  final func submitToTarget(_ job: Job, fair: Bool) {
     withTarget { target in
-      if isActivation { job.extra = Unmanaged.passUnretained(target).toOpaque() }
+      job.extra = Unmanaged.passUnretained(target).toOpaque()
       if target.kind != .global {
         target.enqueue(job)
       } else if fair {
@@ -91,26 +91,48 @@ extension DispatchQueue {
 
   /// Sends an admitted reader through the target, to run beside the others. It keeps the lane alive.
   final func redirect(_ job: Job) {
-    let wrapper = Job(
-      invoke: DispatchQueue.redirected, band: job.band, owner: Unmanaged.passRetained(self).toOpaque())
-    wrapper.extra = job.raw
-    // Readers start in order, so they go through the shared run queue, never through a worker's own slot.
-    submitToTarget(wrapper, fair: true, isActivation: false)
+    let lane = Unmanaged.passRetained(self).toOpaque()
+    withTarget { target in
+      // Readers start in order, so they go through the shared run queue, never through a worker's own slot.
+      if target.kind == .global {
+        // The run queues hold jobs by pointer: the job's own link is free to name the lane.
+        job.link = lane
+        job.inner = job.invoke
+        job.invoke = DispatchQueue.redirected
+        Engine.shared.pointee.submit(job)
+      } else {
+        let wrapper = Job(invoke: DispatchQueue.redirectedInWrapper, band: job.band, owner: lane)
+        wrapper.extra = job.raw
+        target.enqueue(wrapper)
+      }
+    }
   }
 
-  /// Runs a redirected reader.
+  /// Runs a reader that was redirected to a global queue.
   static let redirected: Job.Invoke = { raw in
+    let job = Job(raw: raw)
+    DispatchQueue.runReader(of: Unmanaged.fromOpaque(job.link!)) { job.inner(job.raw) }
+  }
+
+  /// Runs a reader that was redirected to another lane.
+  static let redirectedInWrapper: Job.Invoke = { raw in
     let wrapper = Job(raw: raw)
     let lane = Unmanaged<DispatchQueue>.fromOpaque(wrapper.owner!)
     let job = Job(raw: wrapper.extra!)
     wrapper.recycle()
+    DispatchQueue.runReader(of: lane) { job.run() }
+  }
+
+  /// Runs an item as a reader of `lane`, and consumes the reference to it.
+  @inline(__always)
+  private static func runReader(of lane: Unmanaged<DispatchQueue>, _ item: () -> Void) {
     lane._withUnsafeGuaranteedRef { lane in
       var frame = Frame()
       withUnsafeMutablePointer(to: &frame) { frame in
         Frame.push(frame, lane, .nothing)
         let worker = Worker.current
         lane.publishRunning(worker)
-        job.run()
+        item()
         lane.withdrawRunning(worker, outer: frame.pointee.previous)
         Frame.pop(frame)
       }

@@ -23,10 +23,34 @@ final class SpecificValue<T>: SpecificBox {
   }
 }
 
+/// A value found, which stays as it is until `leave`. The queue must be alive.
+@usableFromInline
+struct SpecificLookup {
+  @usableFromInline let box: Unmanaged<SpecificBox>
+  private let busy: UnsafePointer<Atomic<Bool>>
+
+  fileprivate init(box: Unmanaged<SpecificBox>, busy: UnsafePointer<Atomic<Bool>>) {
+    self.box = box
+    self.busy = busy
+  }
+
+  @inlinable
+  func value<T>(of type: T.Type) -> T {
+    // unsafe: what is stored under a key of T is a box of T, and the list retains it.
+    box._withUnsafeGuaranteedRef { unsafeDowncast($0, to: SpecificValue<T>.self).value }
+  }
+
+  @usableFromInline
+  func leave() {
+    // pairs with: enter – publishes the list
+    busy.pointee.store(false, ordering: .releasing)
+  }
+}
+
 /// The values that one queue carries, by key: a short list behind a word that spins.
 ///
-/// Reading is on hot paths, so the section is as short as can be: find the key, retain its box. No code of the program
-/// runs inside; what is replaced is released outside.
+/// Reading is on hot paths, so the section is as short as can be: find the key, copy the value. No code of the program
+/// runs inside: a copy of a value runs none, and what is replaced is released outside.
 struct Specifics: ~Copyable, @unchecked Sendable {  // the list is guarded by `busy`
   /// A
   private let busy = Atomic<Bool>(false)
@@ -62,17 +86,20 @@ struct Specifics: ~Copyable, @unchecked Sendable {  // the list is guarded by `b
     busy.store(false, ordering: .releasing)
   }
 
+  /// Enters the section and stays in it if there is a box for the key: its finder leaves.
   @inline(__always)
-  func box(for key: AnyObject) -> SpecificBox? {
+  func lookUp(_ key: AnyObject) -> SpecificLookup? {
     enter()
-    defer { exit() }
     // relaxed: guarded by the word.
     var link = first.load(ordering: .relaxed).map { Unmanaged<SpecificBox>.fromOpaque($0) }
     while let box = link {
-      // unsafe: a box in the list is retained by it.
-      if box._withUnsafeGuaranteedRef({ $0.key === key }) { return box.takeUnretainedValue() }
+      // unsafe: a box in the list is retained by it; the word lies in an object, the queue's extras.
+      if box._withUnsafeGuaranteedRef({ $0.key === key }) {
+        return withUnsafePointer(to: busy) { SpecificLookup(box: box, busy: $0) }
+      }
       link = box._withUnsafeGuaranteedRef { $0.next }
     }
+    exit()
     return nil
   }
 
