@@ -36,4 +36,7 @@ struct TimerEntryTests {
   func meet() {
     #expect(TimerEntry.roundest(1_000_000, 100_000) == TimerEntry.roundest(1_010_000, 90_000))
   }
+
+  @Test("fits a node")
+  func size() { #expect(MemoryLayout<TimerEntry>.size <= Magazine.nodeSize) }
 }

@@ -13,8 +13,6 @@ struct Timers: ~Copyable, @unchecked Sendable {  // the wheels are guarded by `l
   private let wheels: UnsafeMutablePointer<UnsafeMutablePointer<TimerWheel>?>
   /// A, written under the lock: what each wheel waits for; `UInt64.max` for nothing.
   let earliest: UnsafeMutablePointer<Atomic<UInt64>>
-  /// A, written under the lock
-  private let live = Atomic<Int>(0)
 
   private static let clocks = 3
 
@@ -27,9 +25,12 @@ struct Timers: ~Copyable, @unchecked Sendable {  // the wheels are guarded by `l
   }
 
   var isEmpty: Bool {
-    // seq-cst: asked by a sleeper after it has joined the idle list; the adder counts first and looks at the sleepers
-    // afterwards.
-    live.load(ordering: .sequentiallyConsistent) == 0
+    for index in 0..<Self.clocks {
+      // seq-cst: asked by a sleeper after it has joined the idle list; the adder writes it first and looks at the
+      // sleepers afterwards.
+      if earliest[index].load(ordering: .sequentiallyConsistent) != .max { return false }
+    }
+    return true
   }
 
   func earliest(on clock: Clock) -> UInt64 {
@@ -43,8 +44,6 @@ struct Timers: ~Copyable, @unchecked Sendable {  // the wheels are guarded by `l
     let index = Int(clock.rawValue)
     lock.lock()
     wheel(index).pointee.insert(entry)
-    // seq-cst: see `isEmpty`.
-    live.wrappingAdd(1, ordering: .sequentiallyConsistent)
     let sooner = noteEarliest(index)
     lock.unlock()
     if sooner { engine.poller.timerAdded(dueAt: uptimeOfEarliest(on: clock), in: engine) }
@@ -64,44 +63,41 @@ struct Timers: ~Copyable, @unchecked Sendable {  // the wheels are guarded by `l
     lock.lock()
     defer { lock.unlock() }
     guard entry.pointee.isPending else { return false }
-    wheel(Int(clock.rawValue)).pointee.remove(entry)
+    let index = Int(clock.rawValue)
+    wheel(index).pointee.remove(entry)
     // relaxed: an emptied wheel lets a sleeper sleep longer, no more.
-    live.wrappingSubtract(1, ordering: .relaxed)
+    if wheel(index).pointee.isEmpty { earliest[index].store(.max, ordering: .relaxed) }
     return true
   }
 
   /// Fires every timer that is due. The caller holds the poller's role.
   ///
+  /// - Returns: whether there were any.
   /// Due entries are unlinked under the lock and run outside of it: what they run may start and cancel timers.
-  func fireDue(in engine: borrowing Engine) {
+  func fireDue(in engine: borrowing Engine) -> Bool {
+    var anyFired = false
     for index in 0..<Self.clocks {
       // relaxed: a hint; a timer added now brings its own wake-up.
       let due = earliest[index].load(ordering: .relaxed)
       if due == .max { continue }
       let now = Clock(rawValue: UInt8(index))!.now()
-      if due <= now { fire(index, now) }
+      if due <= now, fire(index, now) { anyFired = true }
     }
+    return anyFired
   }
 
-  private func fire(_ index: Int, _ now: UInt64) {
-    var first: UnsafeMutablePointer<TimerEntry>?
-    var last: UnsafeMutablePointer<TimerEntry>?
-    var fired = 0
+  private func fire(_ index: Int, _ now: UInt64) -> Bool {
     lock.lock()
-    wheel(index).pointee.advance(to: now) { entry in
-      entry.pointee.next = nil
-      if let last { last.pointee.next = entry } else { first = entry }
-      last = entry
-      fired += 1
-    }
-    // relaxed: as in `cancel`.
-    live.wrappingSubtract(fired, ordering: .relaxed)
+    var due = wheel(index).pointee.advance(to: now)
     _ = noteEarliest(index)
     lock.unlock()
-    while let entry = first {
-      first = entry.pointee.next
+    let anyFired = due.first != nil
+    while let entry = due.popFirst() {
+      // Very many timers are cold: the next one's line is fetched while this one fires.
+      gc_prefetch(due.first)
       entry.pointee.fire(UnsafeMutableRawPointer(entry))
     }
+    return anyFired
   }
 
   /// The caller holds the lock.

@@ -1,29 +1,27 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
-/// One timer, in memory that its user provides and keeps in place while it is pending.
+/// One timer, in memory that its user provides and keeps in place while it is pending: 64 bytes, at best one cache line.
 struct TimerEntry: ~Copyable {
   typealias Pointer = UnsafeMutablePointer<TimerEntry>
   typealias Fire = @convention(c) (UnsafeMutableRawPointer) -> Void
 
   /// The earliest instant at which the timer may fire. Set while the timer is not pending.
-  var deadline: UInt64
-  /// How much later than `deadline` it may be served, to be served together with others.
-  var leeway: UInt64
+  private(set) var deadline: UInt64
+  /// When to serve it at the latest that is still convenient: `deadline` … `deadline + leeway`.
+  private(set) var instant: UInt64
 
   /// M(the wheel's lock). The user's once the entry has been handed to `fire`.
   var next: Pointer?
   /// M(the wheel's lock)
   var previous: Pointer?
-  /// M(the wheel's lock): when to serve it at the latest that is still convenient: `deadline` … `deadline + leeway`.
-  var instant: UInt64 = 0
-  /// M(the wheel's lock): which of the wheel's lists holds it.
-  var list: UInt16 = TimerEntry.noList
 
   /// What runs it, given the entry. The wheel itself does not call it.
   let fire: Fire
   /// The user's words.
   var context: UnsafeMutableRawPointer?
   var word: UInt64
+  /// M(the wheel's lock): which of the wheel's lists holds it.
+  var list: UInt16 = TimerEntry.noList
 
   static let noList: UInt16 = .max
 
@@ -32,10 +30,17 @@ struct TimerEntry: ~Copyable {
     fire: @escaping Fire = { _ in }
   ) {
     self.deadline = deadline
-    self.leeway = leeway
+    instant = Self.roundest(deadline, leeway)
     self.context = context
     self.word = word
     self.fire = fire
+  }
+
+  /// Sets when it fires: from `deadline` on, and up to `leeway` later, to be served together with others. Not while it is
+  /// pending.
+  mutating func schedule(_ deadline: UInt64, leeway: UInt64) {
+    self.deadline = deadline
+    instant = Self.roundest(deadline, leeway)
   }
 
   /// Whether a wheel holds it. Read under the wheel's lock.
@@ -61,7 +66,7 @@ struct TimerEntry: ~Copyable {
 struct TimerChain {
   private(set) var first: TimerEntry.Pointer?
   private var last: TimerEntry.Pointer?
-  private var count = 0
+  private(set) var count = 0
   private var isSorted = true
 
   /// unsafe: the entry is in no list, and its memory is the user's until it fires.
@@ -77,6 +82,14 @@ struct TimerChain {
     count += 1
   }
 
+  /// Appends all of `other`, which is sorted.
+  mutating func append(_ other: TimerChain) {
+    guard let otherFirst = other.first else { return }
+    if let last { last.pointee.next = otherFirst } else { first = otherFirst }
+    last = other.last
+    count += other.count
+  }
+
   mutating func popFirst() -> TimerEntry.Pointer? {
     guard let entry = first else { return nil }
     first = entry.pointee.next
@@ -87,6 +100,8 @@ struct TimerChain {
   mutating func sort() {
     guard !isSorted else { return }
     first = Self.sorted(&first, count)
+    while let next = last?.pointee.next { last = next }
+    isSorted = true
   }
 
   /// Takes `count` entries off `rest` and returns them in order.

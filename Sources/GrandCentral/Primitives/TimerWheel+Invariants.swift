@@ -2,12 +2,12 @@
 
 #if DEBUG
   extension TimerWheel {
-    /// The first invariant that does not hold, or nil. Not while `advance` is under way.
+    /// The first invariant that does not hold, or nil.
     ///
     /// Complexity: O(n)
     borrowing func brokenInvariant() -> String? {
       var total = 0
-      for index in 0..<Self.levels * 64 + 2 {
+      for index in 0...Self.levels * 64 {
         if let broken = brokenInvariant(ofList: index, &total) { return "list " + String(index) + ": " + broken }
       }
       return total == count ? nil : "count"

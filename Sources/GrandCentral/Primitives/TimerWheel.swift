@@ -12,8 +12,8 @@ import CPlatform
 //   | a list | 9 y   | 52 d  | 20 h  | 18 min | 17 s  | 0.3 s | 4 ms  | 66 µs |              |
 //
 // An entry is on the level of the highest digit in which its instant differs from `elapsed`, the instant up to which the
-// wheel has been served, in the list of that digit. Level 0 also takes those that differ in no digit. Two lists more:
-// `overdue` for instants that had passed when they were inserted, `firing` for those that `advance` is handing out.
+// wheel has been served, in the list of that digit. Level 0 also takes those that differ in no digit. One list more: `overdue`, for instants
+// that had passed when they were inserted.
 //
 // T1  An entry on level L > 0 has elapsed's digits above L, and a greater one at L; on level 0 a greater or equal one.
 //     Hence all of level L is due before anything of level L + 1, and a level's lists are in order of time.
@@ -21,10 +21,12 @@ import CPlatform
 // T3  A list's `soonest` is a lower bound of its entries' instants; while `isExact`, it is their minimum.
 // T4  An entry moves to a lower level each time it moves: at most seven times in its life.
 //
-// advance   1  take out the lists that begin at or before now, in order: what is due goes to `firing`, sorted by
+// advance   1  take out the lists that begin at or before now, in order: what is due goes to the answer, sorted by
 //              deadline, the rest is kept aside. What stays in the wheel keeps T1: it begins after now, so now still
 //              has all digits above it in common
-//           2  elapsed := now     3  insert what was kept aside     4  hand out `firing`
+//           2  elapsed := now     3  insert what was kept aside
+//
+// With very many timers their memory is cold, and each touch of an entry a cache miss: a due one is touched once here.
 //
 // Entries are placed by `instant`, which leeway has rounded; they fire when `deadline` has passed and their list comes
 // up, so an entry with leeway often goes along with an earlier one.
@@ -58,10 +60,9 @@ struct TimerWheel: ~Copyable {
   /// How long a list may be for `nextDeadline` to look for its minimum after that has been removed.
   private static let shortList = 64
   private static let overdue = levels * 64
-  private static let firing = overdue + 1
-  private static let listCount = firing + 1
+  private static let listCount = overdue + 1
 
-  /// I: behind pointers, so that a timer's handler may insert and remove while `advance` is under way.
+  /// I
   let state: UnsafeMutablePointer<State>
   let lists: UnsafeMutablePointer<List>
   /// A word per level (T2).
@@ -95,7 +96,6 @@ struct TimerWheel: ~Copyable {
   /// Complexity: O(1)
   borrowing func insert(_ entry: Entry) {
     if entry.pointee.isPending { Fault.bug("a timer was started twice") }
-    entry.pointee.instant = TimerEntry.roundest(entry.pointee.deadline, entry.pointee.leeway)
     state.pointee.count += 1
     place(entry)
   }
@@ -121,28 +121,22 @@ struct TimerWheel: ~Copyable {
     return next
   }
 
-  /// Hands out each timer whose deadline is at or before `now`, in the order of their deadlines within a list, and of
-  /// the lists.
+  /// Takes out each timer whose deadline is at or before `now`, in the order of their deadlines within a list, and of
+  /// the lists. They are no longer pending.
   ///
-  /// An entry is out of the wheel, and its links are the receiver's, before it is handed out. `fire` may insert and
-  /// remove entries; what it inserts is not handed out by this call.
-  ///
-  /// Complexity: O(timers handed out), and each timer moves at most seven times before.
-  borrowing func advance(to now: UInt64, fire: (Entry) -> Void) {
+  /// Complexity: O(timers taken out), and each timer moves at most seven times before.
+  borrowing func advance(to now: UInt64) -> TimerChain {
     if now < state.pointee.elapsed, state.pointee.elapsed - now > Self.stepBack { resort(now) }
     var later = TimerChain()
-    if lists[Self.overdue].count > 0 { collect(Self.overdue, now, &later) }
+    var due = TimerChain()
+    if lists[Self.overdue].count > 0 { collect(Self.overdue, now, &due, &later) }
     while let index = firstList(), start(of: index) <= now {
       if index < 64, lists[index].soonest > now { break }
-      collect(index, now, &later)
+      collect(index, now, &due, &later)
     }
     state.pointee.elapsed = max(now, state.pointee.elapsed)
     while let entry = later.popFirst() { place(entry) }
-
-    while let entry = lists[Self.firing].first {
-      remove(entry)
-      fire(entry)
-    }
+    return due
   }
 
   // MARK: Lists
@@ -235,17 +229,23 @@ struct TimerWheel: ~Copyable {
 
   // MARK: Moving on
 
-  /// Empties a list: what is due goes to `firing`, the rest to `later`.
-  private borrowing func collect(_ index: Int, _ now: UInt64, _ later: inout TimerChain) {
+  /// Empties a list: what is due goes to `all`, the rest to `later`.
+  private borrowing func collect(_ index: Int, _ now: UInt64, _ all: inout TimerChain, _ later: inout TimerChain) {
     var due = TimerChain()
     var next = lists[index].first
     empty(index)
     while let entry = next {
       next = entry.pointee.next
-      if entry.pointee.deadline <= now { due.append(entry) } else { later.append(entry) }
+      if entry.pointee.deadline <= now {
+        entry.pointee.list = TimerEntry.noList
+        due.append(entry)
+      } else {
+        later.append(entry)
+      }
     }
     due.sort()
-    while let entry = due.popFirst() { link(entry, to: Self.firing) }
+    state.pointee.count -= due.count
+    all.append(due)
   }
 
   /// The clock was set back: everything finds its list anew.

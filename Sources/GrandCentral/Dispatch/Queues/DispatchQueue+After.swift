@@ -42,14 +42,16 @@ extension DispatchQueue {
   private final func after(_ deadline: Deadline, _ makeJob: () -> Job) {
     if deadline.isNever { return }
     let job = makeJob()
-    if deadline.hasPassed() { return enqueue(job) }
-    DelayedJob.start(job, on: self, at: deadline)
+    let remaining = deadline.remaining()
+    if remaining == 0 { return enqueue(job) }
+    DelayedJob.start(job, on: self, at: deadline, leeway: Delay.leeway(for: remaining))
   }
 
   private final func after(_ deadline: Deadline, _ item: DispatchWorkItem) {
     if deadline.isNever { return }
-    if deadline.hasPassed() { return async(execute: item) }
-    DelayedItem(item, on: self, at: deadline).start()
+    let remaining = deadline.remaining()
+    if remaining == 0 { return async(execute: item) }
+    DelayedItem(item, on: self, at: deadline, leeway: Delay.leeway(for: remaining)).start()
   }
 }
 
@@ -57,16 +59,17 @@ extension DispatchQueue {
 enum Delay {
   private static let largestLeeway: UInt64 = 32_000
 
-  static func leeway(for deadline: Deadline) -> UInt64 { min(deadline.remaining() / 16, largestLeeway) }
+  static func leeway(for remaining: UInt64) -> UInt64 { min(remaining / 16, largestLeeway) }
 }
 
 /// A job that waits for its time in the timer wheel: the entry's words are the job and the queue, retained.
 enum DelayedJob {
-  static func start(_ job: Job, on queue: DispatchQueue, at deadline: Deadline) {
-    let entry = UnsafeMutablePointer<TimerEntry>.allocate(capacity: 1)
+  static func start(_ job: Job, on queue: DispatchQueue, at deadline: Deadline, leeway: UInt64) {
+    // unsafe: an entry is as large as a node.
+    let entry = Magazine.take().bindMemory(to: TimerEntry.self, capacity: 1)
     entry.initialize(
       to: TimerEntry(
-        deadline: deadline.nanoseconds, leeway: Delay.leeway(for: deadline), context: job.raw,
+        deadline: deadline.nanoseconds, leeway: leeway, context: job.raw,
         word: UInt64(UInt(bitPattern: Unmanaged.passRetained(queue).toOpaque())), fire: fired))
     Engine.shared.pointee.timers.add(entry, on: deadline.clock, in: Engine.shared.pointee)
   }
@@ -77,7 +80,7 @@ enum DelayedJob {
     let job = Job(raw: entry.pointee.context!)
     let queue = Unmanaged<DispatchQueue>.fromOpaque(UnsafeRawPointer(bitPattern: UInt(entry.pointee.word))!)
     entry.deinitialize(count: 1)
-    entry.deallocate()
+    Magazine.give(raw)
     queue._withUnsafeGuaranteedRef { $0.enqueue(job) }
     queue.release()
   }
@@ -94,18 +97,18 @@ final class DelayedItem: @unchecked Sendable {  // immutable but for the entry, 
   private let deadline: Deadline
   private let entry: UnsafeMutablePointer<TimerEntry>
 
-  init(_ item: DispatchWorkItem, on queue: DispatchQueue, at deadline: Deadline) {
+  init(_ item: DispatchWorkItem, on queue: DispatchQueue, at deadline: Deadline, leeway: UInt64) {
     self.item = item
     self.queue = queue
     self.deadline = deadline
-    entry = .allocate(capacity: 1)
-    entry.initialize(
-      to: TimerEntry(deadline: deadline.nanoseconds, leeway: Delay.leeway(for: deadline), fire: DelayedItem.fired))
+    // unsafe: an entry is as large as a node.
+    entry = Magazine.take().bindMemory(to: TimerEntry.self, capacity: 1)
+    entry.initialize(to: TimerEntry(deadline: deadline.nanoseconds, leeway: leeway, fire: DelayedItem.fired))
   }
 
   deinit {
     entry.deinitialize(count: 1)
-    entry.deallocate()
+    Magazine.give(UnsafeMutableRawPointer(entry))
   }
 
   func start() {

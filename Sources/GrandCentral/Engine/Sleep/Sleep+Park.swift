@@ -61,7 +61,7 @@ extension Engine {
   /// Fires what is due while the caller holds the poller's role, and gives the role up.
   private func serve() {
     poller.dispatchEvents(in: self)
-    timers.fireDue(in: self)
+    if timers.fireDue(in: self) { poller.noteFiring() }
     poller.leave()
     if poller.isBusy { monitor.wake(self) }
   }
