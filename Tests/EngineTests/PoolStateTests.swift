@@ -108,12 +108,12 @@ struct JobLayoutTests {
   @Test("Q16 Q8: a closure that does not escape is called by its words")
   func borrowed() {
     var sum = 0
-    func call(_ body: (Int) -> Void) {
+    func call(_ body: (Int, Int) -> Void) {
       let borrowed = BorrowedClosure(body)
-      borrowed(3)
-      borrowed(4)
+      borrowed(3, 10)
+      borrowed(4, 20)
     }
-    call { sum += $0 }
-    #expect(sum == 7)
+    call { sum += $0 * $1 }
+    #expect(sum == 110)
   }
 }

@@ -194,7 +194,7 @@ int gc_timerfd_set(int fd, uint64_t deadline_ns, bool cancel_on_set);
 /// The two words of a Swift closure. Declared to Swift by symbol name, with a closure that does not escape as its
 /// argument: valid until the function that was given the closure returns.
 __attribute__((swiftcall)) void gc_closure_words(const void *function, const void *context, const void **words);
-__attribute__((swiftcall)) void gc_index_closure_words(const void *function, const void *context, const void **words);
+__attribute__((swiftcall)) void gc_range_closure_words(const void *function, const void *context, const void **words);
 
 /// Calls a closure of type `() -> Void` by its words: no retain, no copy.
 static inline __attribute__((always_inline)) void gc_closure_call(const void *function, const void *context) {
@@ -202,11 +202,11 @@ static inline __attribute__((always_inline)) void gc_closure_call(const void *fu
   ((closure)function)(context);
 }
 
-/// Calls a closure of type `(Int) -> Void` by its words.
-static inline __attribute__((always_inline)) void gc_closure_call_index(
-    const void *function, const void *context, intptr_t index) {
-  typedef __attribute__((swiftcall)) void (*closure)(intptr_t, __attribute__((swift_context)) const void *);
-  ((closure)function)(index, context);
+/// Calls a closure of type `(Int, Int) -> Void` by its words.
+static inline __attribute__((always_inline)) void gc_closure_call_range(
+    const void *function, const void *context, intptr_t first, intptr_t end) {
+  typedef __attribute__((swiftcall)) void (*closure)(intptr_t, intptr_t, __attribute__((swift_context)) const void *);
+  ((closure)function)(first, end, context);
 }
 #endif
 

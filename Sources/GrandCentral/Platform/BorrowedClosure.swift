@@ -5,8 +5,8 @@ import CPlatform
 @_silgen_name("gc_closure_words")
 private func words(of closure: () -> Void, _ words: UnsafeMutableRawPointer)
 
-@_silgen_name("gc_index_closure_words")
-private func words(of closure: (Int) -> Void, _ words: UnsafeMutableRawPointer)
+@_silgen_name("gc_range_closure_words")
+private func words(of closure: (Int, Int) -> Void, _ words: UnsafeMutableRawPointer)
 
 /// A closure that was passed without escaping, so that another thread can call it while its owner waits.
 ///
@@ -22,7 +22,7 @@ struct BorrowedClosure: @unchecked Sendable {  // the owner waits for whoever ca
     withUnsafeMutablePointer(to: &self) { words(of: closure, UnsafeMutableRawPointer($0)) }
   }
 
-  init(_ closure: (Int) -> Void) {
+  init(_ closure: (Int, Int) -> Void) {
     // unsafe: the callee writes exactly two words.
     withUnsafeMutablePointer(to: &self) { words(of: closure, UnsafeMutableRawPointer($0)) }
   }
@@ -38,7 +38,7 @@ struct BorrowedClosure: @unchecked Sendable {  // the owner waits for whoever ca
   @inline(__always)
   func callAsFunction() { gc_closure_call(function, context) }
 
-  /// Calls a closure that was given as `(Int) -> Void`.
+  /// Calls a closure that was given as `(Int, Int) -> Void`.
   @inline(__always)
-  func callAsFunction(_ index: Int) { gc_closure_call_index(function, context, index) }
+  func callAsFunction(_ first: Int, _ end: Int) { gc_closure_call_range(function, context, first, end) }
 }

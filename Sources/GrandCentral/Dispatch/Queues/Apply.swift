@@ -94,12 +94,8 @@ struct ApplyRecord: ~Copyable {
       let seen = next.load(ordering: .relaxed)
       if seen >= count { return }
       let chunk = max(1, (count - seen) / (Int(participants) * 8))
-      var index = next.wrappingAdd(chunk, ordering: .relaxed).oldValue
-      let end = min(count, index + chunk)
-      while index < end {
-        body(index)
-        index += 1
-      }
+      let first = next.wrappingAdd(chunk, ordering: .relaxed).oldValue
+      if first < count { body(first, min(count, first + chunk)) }
     }
   }
 

@@ -26,7 +26,7 @@ struct ApplyCall: ~Copyable {
 
   private static let closed = Int.max
   /// What is worth waking a helper for: about 6 µs, in cycles.
-  private static let worthHelp = 16_000
+  private static let worthHelp = 16_000.0
 
   private init(
     count: Int, body: BorrowedClosure, helpers: Int, queue: DispatchQueue?
@@ -38,17 +38,10 @@ struct ApplyCall: ~Copyable {
     qos = queue?.ownQoS.rawValue ?? UInt16(truncatingIfNeeded: gc_thread_self().pointee.qos)
   }
 
-  /// Calls `body` once for each index below `count`.
-  static func run(_ count: Int, _ body: (Int) -> Void, helpers: Int, on queue: DispatchQueue?) {
+  /// Calls `body` with ranges that make up all indices below `count`.
+  static func run(_ count: Int, _ body: (Int, Int) -> Void, helpers: Int, on queue: DispatchQueue?) {
     let helpers = min(helpers, count - 1)
-    if helpers <= 0 {
-      var index = 0
-      while index < count {
-        body(index)
-        index += 1
-      }
-      return
-    }
+    if helpers <= 0 { return count > 0 ? body(0, count) : () }
     var call = ApplyCall(count: count, body: BorrowedClosure(body), helpers: helpers, queue: queue)
     withUnsafeMutablePointer(to: &call) { runWithHelp($0) }
   }
@@ -73,11 +66,10 @@ struct ApplyCall: ~Copyable {
     let start = gc_cycles()
     var chunk = 1
     while let range = claim(chunk) {
-      for index in range { body(index) }
+      body(range.lowerBound, range.upperBound)
       if range.upperBound == count { return }
-      let elapsed = Int(truncatingIfNeeded: gc_cycles() &- start)
-      let (cost, overflow) = (elapsed / range.upperBound).multipliedReportingOverflow(by: count - range.upperBound)
-      if overflow || cost > Self.worthHelp { return }
+      let elapsed = Double(gc_cycles() &- start)
+      if elapsed * Double(count - range.upperBound) > Self.worthHelp * Double(range.upperBound) { return }
       chunk *= 2
     }
   }

@@ -14,7 +14,21 @@ extension DispatchQueue {
   /// caller's quality of service is the helpers' too. A negative count traps (GC0016).
   ///
   /// Complexity: O(iterations); allocates nothing. Blocking: until all calls are done.
+  @inlinable
   public final class func concurrentPerform(iterations: Int, execute work: (Int) -> Void) {
+    performRanges(iterations) { first, end in
+      var index = first
+      while index < end {
+        work(index)
+        index &+= 1
+      }
+    }
+  }
+
+  /// Calls `work` with ranges that together make up all indices. The loop over a range is the client's, so that the
+  /// compiler sees what it repeats.
+  @usableFromInline
+  final class func performRanges(_ iterations: Int, _ work: (Int, Int) -> Void) {
     checkIterations(iterations, "DispatchQueue.concurrentPerform", current)
     ApplyCall.run(iterations, work, helpers: processors - 1, on: nil)
   }
@@ -22,7 +36,19 @@ extension DispatchQueue {
   /// As `concurrentPerform`, with the calls made as items of this queue: on a serial queue one after the other.
   ///
   /// Traps (GC0007) like `sync` if the caller already holds the queue.
+  @inlinable
   public final func apply(iterations: Int, execute work: (Int) -> Void) {
+    applyRanges(iterations) { first, end in
+      var index = first
+      while index < end {
+        work(index)
+        index &+= 1
+      }
+    }
+  }
+
+  @usableFromInline
+  final func applyRanges(_ iterations: Int, _ work: (Int, Int) -> Void) {
     DispatchQueue.checkIterations(iterations, "DispatchQueue.apply", self)
     let helpers = kind == .concurrent || kind == .global ? DispatchQueue.processors - 1 : 0
     sync { ApplyCall.run(iterations, work, helpers: helpers, on: self) }
