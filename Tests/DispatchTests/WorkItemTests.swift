@@ -207,6 +207,43 @@ struct WorkItemTests {
     #expect(buried.wait())
   }
 
+  @Test("W2: what was to follow an item that never runs is released with it, unrun")
+  func notifyOfNothing() {
+    final class Token: Sendable {}
+    let runs = Counter()
+    weak var closure: Token?
+    weak var item: Token?
+    do {
+      let token = Token()
+      closure = token
+      let never = DispatchWorkItem {}
+      never.notify(queue: queue) { [token] in
+        withExtendedLifetime(token) {}
+        runs.add()
+      }
+      let other = Token()
+      item = other
+      never.notify(queue: queue, execute: DispatchWorkItem { withExtendedLifetime(other) {} })
+    }
+    queue.sync {}
+    #expect(closure == nil)
+    #expect(item == nil)
+    #expect(runs.value == 0)
+  }
+
+  @Test("W1 W2: cancelling removes every timer of the item")
+  func manyTimers() {
+    let runs = Counter()
+    let item = DispatchWorkItem { runs.add() }
+    let soon = DispatchTime.now() + .milliseconds(30)
+    for step in 0..<8 { queue.asyncAfter(deadline: soon + .microseconds(step), execute: item) }
+    item.cancel()
+    let after = Latch()
+    queue.asyncAfter(deadline: soon + .milliseconds(20)) { after.open() }
+    after.wait()
+    #expect(runs.value == 0)
+  }
+
   @Test("W2: many threads may wait for different items at once")
   func manyWaiters() {
     PlainThread.concurrently(6) { _ in

@@ -29,8 +29,7 @@ public final class DispatchGroup: DispatchObject, @unchecked Sendable {  // an a
   /// M(lock)
   private var waiters = WaiterList()
   /// M(lock): notifications, first and last, linked through their jobs; `owner` is the queue, retained.
-  private var firstNotification: UnsafeMutableRawPointer?
-  private var lastNotification: UnsafeMutableRawPointer?
+  private var notes = NoteList()
 
   private static let spin = SpinBudget(rounds: SpinBudget.answer)
 
@@ -101,18 +100,12 @@ public final class DispatchGroup: DispatchObject, @unchecked Sendable {  // an a
     // relaxed: guarded by the lock.
     state.bitwiseAnd(~Self.watched, ordering: .relaxed)
     let chosen = waiters.chooseAll()
-    var notification = firstNotification
-    firstNotification = nil
-    lastNotification = nil
+    var notes = notes.takeAll()
     lock.unlock()
     chosen.wakeAll()
-    let holdsItself = notification != nil
-    while let raw = notification {
-      // relaxed: the list was detached under the lock.
-      notification = Self.link(raw).pointee.load(ordering: .relaxed)
-      Self.submit(Job(raw: raw))
-    }
-    if holdsItself { Unmanaged.passUnretained(self).release() }
+    if notes.isEmpty { return }
+    notes.submitAll()
+    Unmanaged.passUnretained(self).release()
   }
 
   /// Waits until nothing is under way.
@@ -204,32 +197,10 @@ public final class DispatchGroup: DispatchObject, @unchecked Sendable {  // an a
       queue.enqueue(job)
       return
     }
-    let note = Job(invoke: { _ in }, band: job.band, owner: Unmanaged.passRetained(queue).toOpaque())
-    note.extra = job.raw
-    // relaxed: guarded by the lock.
-    Self.link(note.raw).pointee.store(nil, ordering: .relaxed)
-    if let last = lastNotification {
-      Self.link(last).pointee.store(note.raw, ordering: .relaxed)
-    } else {
-      firstNotification = note.raw
-      // The group waits for its own zero.
-      _ = Unmanaged.passRetained(self)
-    }
-    lastNotification = note.raw
+    // The group waits for its own zero.
+    if notes.isEmpty { _ = Unmanaged.passRetained(self) }
+    notes.append(job, for: queue)
     lock.unlock()
-  }
-
-  private static func submit(_ note: Job) {
-    let queue = Unmanaged<DispatchQueue>.fromOpaque(note.owner!).takeRetainedValue()
-    let job = Job(raw: note.extra!)
-    note.recycle()
-    queue.enqueue(job)
-  }
-
-  @inline(__always)
-  private static func link(_ raw: UnsafeMutableRawPointer) -> UnsafeMutablePointer<Atomic<UnsafeMutableRawPointer?>> {
-    // unsafe: the first word of every job is its link.
-    raw.assumingMemoryBound(to: Atomic<UnsafeMutableRawPointer?>.self)
   }
 
   @inline(never)

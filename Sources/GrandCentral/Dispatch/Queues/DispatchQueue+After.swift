@@ -96,6 +96,8 @@ final class DelayedItem: @unchecked Sendable {  // immutable but for the entry, 
   private let queue: DispatchQueue
   private let deadline: Deadline
   private let entry: UnsafeMutablePointer<TimerEntry>
+  /// M(the item's lock): another one of the same item, retained.
+  var next: Unmanaged<DelayedItem>?
 
   init(_ item: DispatchWorkItem, on queue: DispatchQueue, at deadline: Deadline, leeway: UInt64) {
     self.item = item

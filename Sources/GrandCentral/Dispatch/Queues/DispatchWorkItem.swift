@@ -18,6 +18,7 @@ import Synchronization
 /// | 17    | finished  | has run once, or was dequeued cancelled                        |
 /// | 18    | watched   | somebody waits or wants to be notified                         |
 /// | 19    | emptied   | the closure has been released                                  |
+/// | 20    | timed     | timers may submit it                                           |
 ///
 /// I1  The closure is released by whoever finds `cancelled` with running = 0 and sets `emptied`: exactly one does.
 /// I2  Nobody registers once `finished` is set; setting it with `watched` set is followed by one release of the lists.
@@ -30,6 +31,7 @@ public class DispatchWorkItem: @unchecked Sendable {  // an atomic word; the res
     static let finished: UInt64 = 1 << 17
     static let watched: UInt64 = 1 << 18
     static let emptied: UInt64 = 1 << 19
+    static let timed: UInt64 = 1 << 20
     static let runningMask: UInt64 = cancelled - 1
 
     @inline(__always) func has(_ bit: UInt64) -> Bool { rawValue & bit != 0 }
@@ -55,12 +57,11 @@ public class DispatchWorkItem: @unchecked Sendable {  // an atomic word; the res
   private let lock = Lock()
   /// M(lock)
   private var waiters = WaiterList()
-  private var notifications: [(job: Job, queue: DispatchQueue)] = []
-  /// A: where it was submitted last, until it finishes: the queue that a waiter hurries along; retained. Whoever takes
-  /// it out owns the reference.
-  private let submittedTo = Atomic<UnsafeMutableRawPointer?>(nil)
-  /// M(lock): timers that will submit it.
-  private var timers: [DelayedItem] = []
+  private var notes = NoteList()
+  /// M(lock): timers that will submit it, linked, retained.
+  private var timers: Unmanaged<DelayedItem>?
+  /// A: see DispatchWorkItem+Submission.
+  let submittedTo = Atomic<UInt>(0)
   /// A: the thread that runs it, for W2's self-wait.
   private let runner = Atomic<UInt32>(0)
 
@@ -93,15 +94,11 @@ public class DispatchWorkItem: @unchecked Sendable {  // an atomic word; the res
   ///
   /// Complexity: O(pending timers). Blocking: never.
   public func cancel() {
-    let empty = state.update { state in
+    let (empty, isTimed) = state.update { state in
       state.rawValue |= State.cancelled
-      return state.shouldEmpty()
+      return (state.shouldEmpty(), state.has(State.timed))
     }
-    lock.lock()
-    let pending = timers
-    timers = []
-    lock.unlock()
-    for timer in pending { timer.cancel() }
+    if isTimed { cancelTimers() }
     if empty { body = nil }
   }
 
@@ -121,11 +118,12 @@ public class DispatchWorkItem: @unchecked Sendable {  // an atomic word; the res
     }
     if runs {
       // relaxed: only this thread compares it with itself.
-      let outer = runner.exchange(Thread.id, ordering: .relaxed)
+      let outer = runner.load(ordering: .relaxed)
+      runner.store(Thread.id, ordering: .relaxed)
       body!.run()
       runner.store(outer, ordering: .relaxed)
     }
-    noteSubmission(to: nil)
+    forgetSubmission()
     let (empty, finishes) = state.update { state in
       if runs { state.rawValue -= 1 }
       let watched = state.has(State.watched)
@@ -140,14 +138,20 @@ public class DispatchWorkItem: @unchecked Sendable {  // an atomic word; the res
   private final func releaseWatchers() {
     lock.lock()
     let chosen = waiters.chooseAll()
-    let notes = notifications
-    notifications = []
+    var notes = notes.takeAll()
     lock.unlock()
     chosen.wakeAll()
-    for note in notes { note.queue.enqueue(note.job) }
+    notes.submitAll()
   }
 
-  deinit { noteSubmission(to: nil) }
+  deinit {
+    // An item that never ran: what was to follow it does not run either.
+    // relaxed: nobody else is left.
+    if state.load(ordering: .relaxed).has(State.watched) { discardNotesSlow() }
+  }
+
+  @inline(never)
+  private final func discardNotesSlow() { notes.discardAll() }
 
   // MARK: Submission
 
@@ -160,24 +164,42 @@ public class DispatchWorkItem: @unchecked Sendable {  // an atomic word; the res
     return job
   }
 
-  final func noteSubmission(to queue: DispatchQueue?) {
-    let new = queue.map { Unmanaged.passRetained($0).toOpaque() }
-    // pairs with: noteSubmission, hurry – publishes the queue to whoever takes it out
-    if let old = submittedTo.exchange(new, ordering: .acquiringAndReleasing) {
-      Unmanaged<DispatchQueue>.fromOpaque(old).release()
-    }
-  }
+  // MARK: Timers
 
   final func noteTimer(_ timer: DelayedItem) {
     lock.lock()
-    timers.append(timer)
+    timer.next = timers
+    timers = Unmanaged.passRetained(timer)
+    state.update { $0.rawValue |= State.timed }
     lock.unlock()
   }
 
   final func forgetTimer(_ timer: DelayedItem) {
     lock.lock()
-    if let index = timers.firstIndex(where: { $0 === timer }) { timers.remove(at: index) }
+    var previous: DelayedItem?
+    var link = timers
+    while let noted = link?.takeUnretainedValue() {
+      link = noted.next
+      if noted === timer {
+        if let previous { previous.next = link } else { timers = link }
+        Unmanaged.passUnretained(timer).release()
+        break
+      }
+      previous = noted
+    }
     lock.unlock()
+  }
+
+  @inline(never)
+  private final func cancelTimers() {
+    lock.lock()
+    var link = timers
+    timers = nil
+    lock.unlock()
+    while let timer = link?.takeRetainedValue() {
+      link = timer.next
+      timer.cancel()
+    }
   }
 
   // MARK: Waiting
@@ -209,7 +231,7 @@ public class DispatchWorkItem: @unchecked Sendable {  // an atomic word; the res
     var waiter = Waiter()
     return withUnsafeMutablePointer(to: &waiter) { waiter in
       guard register({ waiters.append(waiter) }) else { return true }
-      hurry()
+      hurrySubmission()
       if waiter.pointee.parker.waitBriefly(Self.spin) || waitingForItem(waiter, deadline) { return true }
       lock.lock()
       if waiter.pointee.isListed {
@@ -244,18 +266,6 @@ public class DispatchWorkItem: @unchecked Sendable {  // an atomic word; the res
     return open
   }
 
-  /// W4: the item's queue moves up to the waiter's band until it has caught up.
-  private final func hurry() {
-    // pairs with: noteSubmission – publishes the queue
-    guard let raw = submittedTo.exchange(nil, ordering: .acquiringAndReleasing) else { return }
-    let queue = Unmanaged<DispatchQueue>.fromOpaque(raw).takeRetainedValue()
-    let qos = QoSWord(rawValue: UInt16(truncatingIfNeeded: gc_thread_self().pointee.qos))
-    queue.hurry(Urgency.of(qos.band))
-    noteSubmission(to: queue)
-    // An item that has finished meanwhile would keep the queue for nothing.
-    if state.load().has(State.finished) { noteSubmission(to: nil) }
-  }
-
   /// Submits `execute` to `queue` once the item has finished; at once if it has.
   public func notify(
     qos: DispatchQoS = .unspecified, flags: DispatchWorkItemFlags = [], queue: DispatchQueue,
@@ -270,6 +280,6 @@ public class DispatchWorkItem: @unchecked Sendable {  // an atomic word; the res
   }
 
   private final func notify(_ job: Job, on queue: DispatchQueue) {
-    if !register({ notifications.append((job, queue)) }) { queue.enqueue(job) }
+    if !register({ notes.append(job, for: queue) }) { queue.enqueue(job) }
   }
 }

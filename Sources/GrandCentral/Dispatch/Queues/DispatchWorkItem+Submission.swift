@@ -1,0 +1,88 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import CPlatform
+import Synchronization
+
+// Where an item was submitted last, so that who waits for it can hurry that queue along: `submittedTo`.
+//
+//   | value   | means                                                          |
+//   |---------|----------------------------------------------------------------|
+//   | 0       | nowhere, or it has run                                         |
+//   | busy    | a waiter is hurrying the queue                                 |
+//   | address | of the queue, not retained                                     |
+//
+// B1  A queue with a pending item is alive, and its runner forgets it before the item's turn is over. Forgetting waits while
+//     the word is busy; so a waiter that has made an address busy may use that queue until it puts the address back.
+// B2  Only who made the word busy changes it then.
+//
+// An item that is submitted to several queues remembers one of them at most: hurrying is a favour.
+//
+// Rejected: a retained reference (four more atomic changes for each item, for the sake of those that are waited for).
+extension DispatchWorkItem {
+  private static var busy: UInt { 1 }
+
+  /// Before the item is put into `queue`.
+  final func noteSubmission(to queue: DispatchQueue) {
+    replaceSubmission(with: UInt(bitPattern: Unmanaged.passUnretained(queue).toOpaque()))
+  }
+
+  /// Before the turn of the item on its queue is over.
+  final func forgetSubmission() {
+    // relaxed: who runs the item sees at least what its submitter noted.
+    if submittedTo.load(ordering: .relaxed) != 0 { replaceSubmission(with: 0) }
+  }
+
+  @inline(__always)
+  private final func replaceSubmission(with new: UInt) {
+    // relaxed: verified by the exchange.
+    var seen = submittedTo.load(ordering: .relaxed)
+    while seen != new {
+      if seen == Self.busy {
+        seen = awaitHurrier()
+      } else if exchangeSubmission(&seen, new) {
+        return
+      }
+    }
+  }
+
+  @inline(__always)
+  private final func exchangeSubmission(_ seen: inout UInt, _ new: UInt) -> Bool {
+    // pairs with: hurrySubmission – publishes the queue; waits for its last use of the one before
+    let (exchanged, found) = submittedTo.compareExchange(
+      expected: seen, desired: new, successOrdering: .acquiringAndReleasing,
+      // relaxed: followed by another attempt.
+      failureOrdering: .relaxed)
+    seen = found
+    return exchanged
+  }
+
+  @inline(never)
+  private final func awaitHurrier() -> UInt {
+    var backoff = Backoff()
+    while true {
+      // relaxed: verified by the exchange that follows.
+      let seen = submittedTo.load(ordering: .relaxed)
+      if seen != Self.busy { return seen }
+      backoff.wait()
+    }
+  }
+
+  /// W4: the item's queue moves up to the waiter's band until it has caught up.
+  final func hurrySubmission() {
+    // relaxed: verified by the exchange.
+    var seen = submittedTo.load(ordering: .relaxed)
+    while true {
+      if seen == Self.busy { seen = awaitHurrier() }
+      if seen == 0 { return }
+      let address = seen
+      guard exchangeSubmission(&seen, Self.busy) else { continue }
+      let qos = QoSWord(rawValue: UInt16(truncatingIfNeeded: gc_thread_self().pointee.qos))
+      // unsafe: B1.
+      Unmanaged<DispatchQueue>.fromOpaque(UnsafeRawPointer(bitPattern: address)!)._withUnsafeGuaranteedRef {
+        $0.hurry(Urgency.of(qos.band))
+      }
+      // pairs with: exchangeSubmission – publishes that the queue is no longer used
+      return submittedTo.store(address, ordering: .releasing)
+    }
+  }
+}
