@@ -37,6 +37,55 @@ func blockedThreads() -> [Operation] {
         meter.report("all-done", nanoseconds: Double(bench_now() - begin))
       }
     },
+    Operation(
+      "L.64-reads-of-a-pipe",
+      count: .fixed(64, quick: 64),
+      figures: [.reported("all-running")],
+      startsCold: true,
+      slowOnTheirSide: true
+    ) {
+      { n, meter in
+        let pipe = bench_pipe()
+        let (running, done) = (Countdown(n), Countdown(n))
+        let begin = bench_now()
+        for _ in 0..<n {
+          DispatchQueue.global().async {
+            running.arrive()
+            bench_read_byte(pipe.reader)
+            done.arrive()
+          }
+        }
+        running.wait()
+        meter.report("all-running", nanoseconds: Double(bench_now() - begin))
+        bench_write_bytes(pipe.writer, n)
+        done.wait()
+      }
+    },
+    Operation(
+      "L.64-sync-into-a-busy-queue",
+      count: .fixed(64, quick: 64),
+      figures: [.reported("all-done")],
+      startsCold: true
+    ) {
+      { n, meter in
+        let serial = DispatchQueue(label: "bench.l")
+        let (busy, done) = (Latch(), Countdown(n))
+        let begin = bench_now()
+        serial.async {
+          busy.open()
+          bench_sleep(50_000_000)
+        }
+        busy.wait()
+        for _ in 0..<n {
+          DispatchQueue.global().async {
+            serial.sync {}
+            done.arrive()
+          }
+        }
+        done.wait()
+        meter.report("all-done", nanoseconds: Double(bench_now() - begin))
+      }
+    },
   ]
 }
 

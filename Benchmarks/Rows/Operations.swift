@@ -9,5 +9,5 @@ import BenchKit
 public func operations() -> [Operation] {
   serialAsync() + serialAsyncVariants() + selfHop() + sync() + contendedSync() + concurrentAsync() + hops()
     + handshakes() + concurrentPerforms() + groupsAndItems() + smallCalls() + queueLives() + timers()
-    + blockedThreads() + readersAndBarriers() + priorities()
+    + blockedThreads() + readersAndBarriers() + priorities() + mainThread() + memory() + idling()
 }

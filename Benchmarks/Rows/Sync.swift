@@ -90,7 +90,7 @@ func contendedSync() -> [Operation] {
 
 /// M: threads that read under sync, one in twenty calls a barrier.
 func readersAndBarriers() -> [Operation] {
-  func mix(_ name: String, threads: Int, pinned: Bool, barriers: Bool) -> Operation {
+  func mix(_ name: String, threads: Int, pinned: Bool, barriers: Bool, later: Bool = false) -> Operation {
     Operation(name, count: .calibrated(multipleOf: threads), figures: [.time, .cpu]) {
       let queue = DispatchQueue(label: "bench.m", attributes: .concurrent)
       return { n, meter in
@@ -98,12 +98,17 @@ func readersAndBarriers() -> [Operation] {
         Crew.run(threads, pinned: pinned, meter: meter) { _ in
           for i in 0..<n / threads {
             if barriers && i % 20 == 0 {
-              queue.sync(flags: .barrier) { written.value += 1 }
+              if later {
+                queue.async(flags: .barrier) { written.value += 1 }
+              } else {
+                queue.sync(flags: .barrier) { written.value += 1 }
+              }
             } else {
               queue.sync { bench_consume(written.value) }
             }
           }
         }
+        if later { queue.sync(flags: .barrier) {} }
         precondition(!barriers || written.value == UInt64(threads * ((n / threads + 19) / 20)), "barriers overlapped")
         written.deallocate()
       }
@@ -112,6 +117,8 @@ func readersAndBarriers() -> [Operation] {
   return [
     mix("M.95-5-2-threads", threads: 2, pinned: true, barriers: true),
     mix("M.95-5-8-threads", threads: 8, pinned: false, barriers: true),
+    mix("M.95-5-barrier-async-2-threads", threads: 2, pinned: true, barriers: true, later: true),
+    mix("M.95-5-barrier-async-8-threads", threads: 8, pinned: false, barriers: true, later: true),
     mix("M.readers-2-threads", threads: 2, pinned: true, barriers: false),
   ]
 }

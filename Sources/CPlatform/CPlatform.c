@@ -125,6 +125,38 @@ uint64_t gc_clock_thread_cpu(uint32_t tid) {
 
 // MARK: Threads
 
+// The processors that the process may use: those of its first thread and those of the calling one. One thread that is
+// pinned, whichever it is, does not speak for the process.
+typedef struct {
+  cpu_set_t *set;
+  size_t size;
+  bool caller_is_restricted;
+} allowed_processors;
+
+static int get_allowed(allowed_processors *allowed) {
+  // Machines beyond 1024 processors need a larger mask: grow until it fits.
+  for (int processors = 1024; processors <= 1 << 16; processors *= 2) {
+    cpu_set_t *sets[2] = {CPU_ALLOC(processors), CPU_ALLOC(processors)};
+    size_t size = CPU_ALLOC_SIZE(processors);
+    int error = sets[0] == NULL || sets[1] == NULL ? ENOMEM : 0;
+    if (error == 0 && sched_getaffinity(0, size, sets[0]) != 0) error = errno;
+    if (error == 0) {
+      if (sched_getaffinity(getpid(), size, sets[1]) == 0) {
+        CPU_OR_S(size, sets[1], sets[1], sets[0]);
+      } else {
+        memcpy(sets[1], sets[0], size);  // The first thread has ended.
+      }
+      *allowed = (allowed_processors){sets[1], size, !CPU_EQUAL_S(size, sets[0], sets[1])};
+      CPU_FREE(sets[0]);
+      return 0;
+    }
+    if (sets[0] != NULL) CPU_FREE(sets[0]);
+    if (sets[1] != NULL) CPU_FREE(sets[1]);
+    if (error != EINVAL) return -error;
+  }
+  return -EINVAL;
+}
+
 typedef struct {
   gc_thread_body body;
   void *argument;
@@ -147,6 +179,12 @@ int gc_thread_start(gc_thread_body body, void *argument, size_t stack_size) {
   pthread_attr_init(&attributes);
   pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
   if (stack_size != 0) pthread_attr_setstacksize(&attributes, stack_size);
+  // A thread that a pinned one starts is not pinned for that.
+  allowed_processors allowed;
+  if (get_allowed(&allowed) == 0) {
+    if (allowed.caller_is_restricted) pthread_attr_setaffinity_np(&attributes, allowed.size, allowed.set);
+    CPU_FREE(allowed.set);
+  }
 
   // Workers leave the program's signals to the program's own threads; faults
   // raised by a block stay deliverable to the thread that raised them.
@@ -197,19 +235,12 @@ int gc_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void)) 
 int gc_fork(void) { return (int)result(fork()); }
 
 int gc_affinity_count(void) {
-  // Machines beyond 1024 processors need a larger mask: grow until it fits.
-  for (int processors = 1024; processors <= 1 << 16; processors *= 2) {
-    cpu_set_t *set = CPU_ALLOC(processors);
-    if (set == NULL) return -ENOMEM;
-    size_t size = CPU_ALLOC_SIZE(processors);
-    int failed = sched_getaffinity(0, size, set);
-    int error = errno;
-    int count = failed ? 0 : CPU_COUNT_S(size, set);
-    CPU_FREE(set);
-    if (!failed) return count;
-    if (error != EINVAL) return -error;
-  }
-  return -EINVAL;
+  allowed_processors allowed;
+  int error = get_allowed(&allowed);
+  if (error != 0) return error;
+  int count = CPU_COUNT_S(allowed.size, allowed.set);
+  CPU_FREE(allowed.set);
+  return count;
 }
 
 int gc_online_processors(void) { return (int)sysconf(_SC_NPROCESSORS_ONLN); }

@@ -34,6 +34,15 @@ struct PoolTests {
     if result.skipped == nil { #expect(result.number("threads") == 1, "\(result)") }
   }
 
+  @Test("E1: one pinned thread does not speak for the process: workers are not pinned, and as many as processors")
+  func pinnedFirstThread() throws {
+    let result = Probe.run("pinned-first-thread")
+    #expect(result.ended, "\(result)")
+    guard result.skipped == nil, let processors = result.number("processors") else { return }
+    #expect(result["usable"] == "\(processors)", "\(result)")
+    #expect(result.number("threads") == processors, "\(result)")
+  }
+
   @Test("E8: workers are named after their band")
   func names() {
     let result = Probe.run("names")

@@ -111,11 +111,15 @@ enum LibC {
       precondition(result == 0)
       return mask
     }
-    set {
-      typealias Call = @convention(c) (Int32, Int, UnsafeRawPointer) -> Int32
-      let result = function("sched_setaffinity", Call.self)(0, newValue.count, newValue)
-      precondition(result == 0)
-    }
+    set { setAffinity(newValue, of: 0) }
+  }
+
+  /// Of a thread; 0 is the calling one, the process's id its first.
+  static func setAffinity(_ mask: [UInt8], of thread: Int32) {
+    typealias Call = @convention(c) (Int32, Int, UnsafeRawPointer) -> Int32
+    let result = function("sched_setaffinity", Call.self)(thread, mask.count, mask)
+    precondition(result == 0)
+  }
   }
 
   /// unsafe: the type is that of the C library's manual.

@@ -17,12 +17,15 @@ struct TopologyTests {
       let count = Topology.activeProcessors()
       guard (1...allowed).contains(count) else { exit(1) }
 
-      // Only the first allowed processor is left: the next reading sees it.
+      // Only the first allowed processor is left to this thread, then to the process's first thread too: one thread alone
+      // does not speak for the process, and the next reading sees a change.
       guard let first = mask.firstIndex(where: { $0 != 0 }) else { exit(2) }
       let bit = mask[first] & (~mask[first] &+ 1)
       mask = [UInt8](repeating: 0, count: mask.count)
       mask[first] = bit
       LibC.affinity = mask
+      guard Topology.activeProcessors() == count else { exit(4) }
+      LibC.setAffinity(mask, of: getpid())
       exit(Topology.activeProcessors() == 1 ? 0 : 3)
     }
   }

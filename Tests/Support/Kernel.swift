@@ -38,7 +38,7 @@ public enum Kernel {
   /// The kernel's number of the calling thread.
   public static var threadID: pid_t { gettid() }
 
-  /// Processors in this process's affinity mask.
+  /// Processors in the calling thread's affinity mask.
   public static var usableProcessors: Int { affinity.reduce(0) { $0 + $1.nonzeroBitCount } }
 
   /// Leaves the calling thread, and threads that it starts from now on, one processor.

@@ -27,6 +27,21 @@ public enum Crew {
     }
   }
 
+  /// Starts one thread and does not wait for it.
+  public static func start(_ body: @escaping @Sendable () -> Void) {
+    let member = Member(index: 0, ready: Countdown(1), go: Latch(), body: { _ in body() })
+    _ = bench_thread_start(-1, entry, Unmanaged.passRetained(member).toOpaque())
+    member.go.open()
+  }
+
+  private static let entry: @convention(c) (UnsafeMutableRawPointer?) -> Void = { context in
+    // unsafe: balances the retain at the start of this thread
+    let member = Unmanaged<Member>.fromOpaque(context!).takeRetainedValue()
+    member.ready.arrive()
+    member.go.wait()
+    member.body(member.index)
+  }
+
   /// Calls the body with 0..<threads, each on a thread of its own, and returns when all have returned. The meter
   /// starts when all threads are ready.
   ///
@@ -39,17 +54,7 @@ public enum Crew {
     let handles = (0..<threads).map { index in
       let processor = pinned ? processors[index % processors.count] : -1
       let member = Member(index: index, ready: ready, go: go, body: body)
-      return bench_thread_start(
-        processor,
-        { context in
-          // unsafe: balances the retain at the start of this thread
-          let member = Unmanaged<Member>.fromOpaque(context!).takeRetainedValue()
-          member.ready.arrive()
-          member.go.wait()
-          member.body(member.index)
-        },
-        Unmanaged.passRetained(member).toOpaque()
-      )
+      return bench_thread_start(processor, entry, Unmanaged.passRetained(member).toOpaque())
     }
     ready.wait()
     meter.start()

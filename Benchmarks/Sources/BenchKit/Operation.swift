@@ -14,7 +14,7 @@ public struct Operation {
     case reported(String)
   }
 
-  /// How many operations make one sample.
+  /// How many operations make one sample. With 0 for quick runs they leave the operation out.
   public enum Count {
     /// As many as make a sample of a useful length: a multiple of the first number, at most the second.
     case calibrated(multipleOf: Int = 1, atMost: Int = 2_000_000)
@@ -32,6 +32,8 @@ public struct Operation {
   public let startsCold: Bool
   /// libdispatch needs a minute for this: its side runs only when asked for.
   public let slowOnTheirSide: Bool
+  /// Where the main thread goes meanwhile, if the operation needs the main queue; implies `startsCold`.
+  public let parkMain: (@Sendable () -> Never)?
   /// Makes the queues and returns the body that uses them.
   public let setUp: () -> Body
 
@@ -41,14 +43,20 @@ public struct Operation {
     figures: [Figure] = [.time],
     startsCold: Bool = false,
     slowOnTheirSide: Bool = false,
+    parkMain: (@Sendable () -> Never)? = nil,
     setUp: @escaping () -> Body
   ) {
     self.name = name
     self.count = count
     self.figures = figures
-    self.startsCold = startsCold
+    self.startsCold = startsCold || parkMain != nil
+    self.parkMain = parkMain
     self.slowOnTheirSide = slowOnTheirSide
     self.setUp = setUp
+  }
+
+  public var isLeftOutWhenQuick: Bool {
+    if case .fixed(_, quick: 0) = count { true } else { false }
   }
 
   /// The name of the row that shows `figure`.

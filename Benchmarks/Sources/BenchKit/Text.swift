@@ -25,6 +25,14 @@ public func duration(_ nanoseconds: Double) -> String {
   }
 }
 
+/// A figure in the unit that the name of its row tells: bytes, a count, or a duration.
+public func quantity(_ value: Double, of row: String) -> String {
+  if row.hasSuffix(".bytes") { return short(value) + " B" }
+  if row.hasSuffix(".wakeups") { return short(value) + "/s" }
+  if row.hasPrefix("N.threads") { return short(value) }
+  return duration(value)
+}
+
 public func left(_ text: String, _ width: Int) -> String {
   text + String(repeating: " ", count: max(0, width - text.count))
 }

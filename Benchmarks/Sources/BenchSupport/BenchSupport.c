@@ -33,6 +33,30 @@ uint64_t bench_context_switches(void) {
   return (uint64_t)usage.ru_nvcsw + (uint64_t)usage.ru_nivcsw;
 }
 
+/// The number at `field` of a file of numbers, the first is 0.
+static int64_t number_of(const char *path, int field) {
+  FILE *file = fopen(path, "r");
+  if (file == NULL) return 0;
+  long long value = 0;
+  for (int i = 0; i <= field; i++) {
+    if (fscanf(file, "%lld", &value) != 1) value = 0;
+  }
+  fclose(file);
+  return value;
+}
+
+int64_t bench_resident_bytes(void) { return number_of("/proc/self/statm", 1) * sysconf(_SC_PAGESIZE); }
+
+int64_t bench_threads(void) {
+  FILE *file = fopen("/proc/self/status", "r");
+  if (file == NULL) return 0;
+  char line[256];
+  long long count = 0;
+  while (fgets(line, sizeof line, file) != NULL && sscanf(line, "Threads: %lld", &count) != 1) {}
+  fclose(file);
+  return count;
+}
+
 int bench_usable_processors(int *processors, int capacity) {
   cpu_set_t set;
   if (sched_getaffinity(getpid(), sizeof set, &set) != 0) return 0;
@@ -76,6 +100,23 @@ void bench_thread_join(void *argument) {
   struct thread *thread = argument;
   pthread_join(thread->handle, NULL);
   free(thread);
+}
+
+struct bench_pipe bench_pipe(void) {
+  int ends[2];
+  if (pipe(ends) != 0) abort();
+  return (struct bench_pipe){ends[0], ends[1]};
+}
+
+void bench_read_byte(int reader) {
+  char byte;
+  while (read(reader, &byte, 1) < 0 && errno == EINTR) {}
+}
+
+void bench_write_bytes(int writer, size_t count) {
+  for (char byte = 0; count > 0; count--) {
+    while (write(writer, &byte, 1) < 0 && errno == EINTR) {}
+  }
 }
 
 void bench_sleep(uint64_t nanoseconds) {

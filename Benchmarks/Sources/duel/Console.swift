@@ -14,8 +14,10 @@ enum Console {
     let ratio = row.ratio.map { fixed($0.median, 3) } ?? "-"
     let spread = row.ratio.map { "(\(short($0.least))-\(short($0.greatest)))" } ?? ""
     func theirs(_ value: (Cost) -> Double?) -> String { row.theirs.flatMap(value).map(short) ?? "-" }
-    return left(row.name, 35) + right(ratio, 8) + "  " + left(spread, 16) + right(duration(row.ours.nanoseconds), 10)
-      + right(row.theirs.map { duration($0.nanoseconds) } ?? "-", 10) + right(short(row.ours.cpuNanoseconds), 10)
+    return left(row.name, 35) + right(ratio, 8) + "  " + left(spread, 16)
+      + right(quantity(row.ours.nanoseconds, of: row.name), 10)
+      + right(row.theirs.map { quantity($0.nanoseconds, of: row.name) } ?? "-", 10)
+      + right(short(row.ours.cpuNanoseconds), 10)
       + right(theirs(\.cpuNanoseconds), 10)
       + right(short(row.ours.allocations), 9) + right(theirs(\.allocations), 9)
       + right(short(row.ours.contextSwitches), 10) + right(theirs(\.contextSwitches), 9)

@@ -26,6 +26,7 @@ struct Contest {
   static func all(_ arguments: Arguments) -> [Contest] {
     zip((arguments.isNull ? Side.theirs : Side.ours).operations, Side.theirs.operations)
       .map { Contest(ours: $0, theirs: $1, arguments: arguments) }
+      .filter { contest in !arguments.isQuick || !contest.ours.isLeftOutWhenQuick }
       .filter { contest in arguments.filter.map { contest.ours.name.contains($0) } ?? true }
   }
 

@@ -18,12 +18,7 @@ enum Duel {
 
   private static func run(_ arguments: Arguments) throws -> Int32 {
     if let wanted = arguments.sample {
-      guard let operation = wanted.side.operations.first(where: { $0.name == wanted.name }) else {
-        throw Arguments.Failure.badValue("--sample")
-      }
-      let sample = Contest.sample(operation, wanted.count)
-      Output.standard.line(String(decoding: try JSONEncoder().encode(sample), as: UTF8.self))
-      return 0
+      try FreshProcess.answer(wanted.side, wanted.name, wanted.count)
     }
     let contests = Contest.all(arguments)
     if arguments.listsOnly {

@@ -17,6 +17,27 @@ enum FreshProcess {
     return sample(side, name, count, environment: [BENCH_COUNT_SYSTEM_CALLS + "=1"]).systemCalls
   }
 
+  /// The other end: takes the sample that this process was started for, prints it, and ends.
+  static func answer(_ side: Contest.Side, _ name: String, _ count: Int) throws -> Never {
+    guard let operation = find(side, name) else { throw Arguments.Failure.badValue("--sample") }
+    guard let parkMain = operation.parkMain else { printSample(operation, count) }
+    Crew.start {
+      if let operation = find(side, name) { printSample(operation, count) }
+    }
+    parkMain()
+  }
+
+  private static func find(_ side: Contest.Side, _ name: String) -> Operation? {
+    side.operations.first { $0.name == name }
+  }
+
+  private static func printSample(_ operation: Operation, _ count: Int) -> Never {
+    let sample = Contest.sample(operation, count)
+    guard let data = try? JSONEncoder().encode(sample) else { exit(2) }
+    Output.standard.line(String(decoding: data, as: UTF8.self))
+    exit(0)
+  }
+
   private static let canCountSystemCalls = bench_can_count_system_calls() != 0
 
   private static func sample(_ side: Contest.Side, _ name: String, _ count: Int, environment: [String]) -> Sample {

@@ -39,7 +39,7 @@ struct Markdown {
     "A": "Serial async", "B": "Uncontended sync", "C": "Contended sync", "D": "Concurrent async",
     "E": "Hops between queues", "F": "One thread waits for another", "G": "concurrentPerform",
     "H": "Groups, work items, small calls", "I": "Many queues, short-lived queues", "J": "asyncAfter",
-    "L": "Items that block", "M": "Readers and barriers", "P": "Urgent over background",
+    "L": "Items that block", "M": "Readers and barriers", "N": "Idling", "P": "First use, urgent over background",
   ]
 
   private func line(_ row: Row) -> String {
@@ -48,7 +48,7 @@ struct Markdown {
     let target = thresholds.targets[row.name].map { "≤ \($0)" } ?? ""
     let cells = [
       "`\(row.name)`", ratio, target,
-      pair { duration($0.nanoseconds) },
+      pair { quantity($0.nanoseconds, of: row.name) },
       pair { short($0.cpuNanoseconds) },
       pair { fixed($0.allocations, 2) },
       pair { fixed($0.contextSwitches, 3) },

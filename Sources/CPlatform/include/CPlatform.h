@@ -152,7 +152,7 @@ void gc_nanosleep(uint64_t nanoseconds);
 int gc_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void));
 int gc_fork(void);
 
-/// Number of processors in the calling process's affinity mask, or -errno.
+/// Number of processors that the process's first thread or the calling one may use, or -errno.
 int gc_affinity_count(void);
 int gc_online_processors(void);
 

@@ -5,19 +5,23 @@ import Synchronization
 
 /// How long it pays to spin before sleep, learnt from whether spinning has paid lately.
 ///
-/// A hit earns credit, a miss costs some. With credit left every wait spins its full time. Without, one wait in
+/// A hit earns credit, a miss costs as much. With credit left every wait spins its full time. Without, one wait in
 /// `interval` tries, so that better times are noticed; each trial that fails doubles the interval. So two threads that
 /// answer each other within the spin stay awake, and a spin that is too short, or has no processor to itself, costs
 /// next to nothing. On one processor nobody spins.
+///
+/// Every few microseconds a spinner yields: whom it waits for may have been put on this very processor, where the kernel
+/// leaves it for milliseconds though another one is free.
 ///
 /// A waiter's spin is worth its while only if it is longer than the wake-up that it would save: about 30 µs from one
 /// processor to another that is halted, on a virtual machine.
 struct SpinBudget: ~Copyable, Sendable {
   private static let full: Int32 = 16
   private static let start: Int32 = 8
-  private static let reward: Int32 = 4
+  private static let reward: Int32 = 1
   private static let shortest: Int32 = 16
   private static let longest: Int32 = 512
+  private static let roundsPerYield = 32
 
   /// For a thread that waits for another's answer: about 40 µs.
   static let answer = 400
@@ -36,9 +40,10 @@ struct SpinBudget: ~Copyable, Sendable {
   @inline(__always)
   borrowing func run<R>(_ look: () -> R?) -> R? {
     guard maySpin else { return nil }
-    for _ in 0..<rounds {
+    for round in 1...rounds {
       gc_pause()
       gc_pause()
+      if round % Self.roundsPerYield == 0 { Thread.yield() }
       if let found = look() {
         earn()
         return found

@@ -7,7 +7,8 @@ import GrandCentral
 extension Scenario {
   static let poolSettings: [String: Body] = [
     "threads-of-apply": threadsOfApply, "threads-of-spinners": threadsOfSpinners,
-    "override-by-api": overrideByAPI, "affinity": affinity, "names": names, "hooks": hooks,
+    "override-by-api": overrideByAPI, "affinity": affinity,
+    "pinned-first-thread": pinnedFirstThread, "names": names, "hooks": hooks,
     "niceness": niceness, "thread-caches": threadCaches, "apply-huge": applyHuge,
   ]
 
@@ -46,6 +47,26 @@ extension Scenario {
   @Sendable private static func affinity() {
     guard Kernel.useOneProcessor() else { skip("the affinity mask cannot be set") }
     reportThreadsOfApply()
+  }
+
+  /// The engine starts on a thread that is pinned to one processor; what do the workers think?
+  @Sendable private static func pinnedFirstThread() {
+    report("processors", Kernel.usableProcessors)
+    let usable = Guarded<Set<Int>>([])
+    PlainThread {
+      guard Kernel.useOneProcessor() else { skip("the affinity mask cannot be set") }
+      reportThreadsOfApply()
+      let done = Latch(100)
+      for _ in 0..<100 {
+        DispatchQueue.global().async {
+          let count = Kernel.usableProcessors
+          usable.with { _ = $0.insert(count) }
+          done.open()
+        }
+      }
+      require(done.wait(), "the items ran")
+    }.join()
+    report("usable", usable.with { $0.sorted().map(String.init).joined(separator: ",") })
   }
 
   @Sendable private static func names() {

@@ -20,6 +20,9 @@ uint64_t bench_now(void);
 uint64_t bench_process_cpu(void);
 /// Voluntary and involuntary context switches of the process.
 uint64_t bench_context_switches(void);
+/// Memory of the process that is in RAM; its threads.
+int64_t bench_resident_bytes(void);
+int64_t bench_threads(void);
 /// Calls of malloc, calloc, realloc, and the aligned forms, by all threads of
 /// the process since its start. The functions themselves are replaced by the
 /// ones in AllocationCounter.c, which count and call the C library.
@@ -46,6 +49,13 @@ void *bench_thread_start(int processor, bench_thread_body body, void *context);
 void bench_thread_join(void *thread);
 
 void bench_sleep(uint64_t nanoseconds);
+
+struct bench_pipe {
+  int reader, writer;
+};
+struct bench_pipe bench_pipe(void);
+void bench_read_byte(int reader);
+void bench_write_bytes(int writer, size_t count);
 
 // MARK: - Waiting
 
