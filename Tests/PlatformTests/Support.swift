@@ -120,7 +120,6 @@ enum LibC {
     let result = function("sched_setaffinity", Call.self)(thread, mask.count, mask)
     precondition(result == 0)
   }
-  }
 
   /// unsafe: the type is that of the C library's manual.
   private static func function<Call>(_ name: String, _: Call.Type) -> Call {
