@@ -25,7 +25,7 @@ func idling() -> [Operation] {
             done.arrive()
           }
         }
-        bench_sleep(2_000_000_000)
+        bench_sleep(4_000_000_000)
         observe(seconds, meter)
         gate.open()
         done.wait()
