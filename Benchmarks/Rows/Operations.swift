@@ -7,7 +7,13 @@ import BenchKit
 
 /// All operations of the duel, in the order of the report.
 public func operations() -> [Operation] {
-  serialAsync() + serialAsyncVariants() + selfHop() + sync() + contendedSync() + concurrentAsync() + hops()
+  let all =
+    serialAsync() + serialAsyncVariants() + selfHop() + sync() + contendedSync() + concurrentAsync() + hops()
     + handshakes() + concurrentPerforms() + groupsAndItems() + smallCalls() + queueLives() + timers()
     + blockedThreads() + readersAndBarriers() + priorities() + mainThread() + memory() + idling()
+  return all.enumerated()
+    .sorted { (group(of: $0.element), $0.offset) < (group(of: $1.element), $1.offset) }
+    .map(\.element)
 }
+
+private func group(of operation: Operation) -> String { String(operation.name.prefix(1)) }

@@ -1,5 +1,6 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
+import CPlatform
 import Synchronization
 
 /// A value type that fits into one word: the state of something, with its transitions as `mutating` functions.
@@ -39,6 +40,14 @@ struct AtomicState<State: StateWord>: ~Copyable, Sendable {
   @_transparent
   borrowing func load(ordering: AtomicLoadOrdering) -> State {
     State(rawValue: word.load(ordering: ordering))
+  }
+
+  /// Takes the word's line over from other processors for the update that follows at once: its first look would only
+  /// borrow the line, and the exchange then ask for it a second time.
+  @inline(__always)
+  borrowing func prepareUpdate() {
+    // unsafe: an address to prefetch, no access.
+    withUnsafePointer(to: word) { gc_prefetch_write($0) }
   }
 
   // MARK: Updates

@@ -144,6 +144,7 @@ extension DispatchQueue {
   /// A reader has finished; the last one sees to a barrier that waits for it.
   @inline(__always)
   final func leaveRead() {
+    state.prepareUpdate()
     if state.update({ $0.leaveRead(Thread.id) }) { releaseOwnership() }
   }
 }

@@ -42,7 +42,8 @@ extension DispatchQueue {
   /// Takes a reader's place on a lane whose target needs no holding.
   @inline(__always)
   private final func enterFlatRead() -> Bool {
-    state.attempt { state in state.has(LaneState.nested) || !state.enterRead() ? nil : true } != nil
+    state.prepareUpdate()
+    return state.attempt { state in state.has(LaneState.nested) || !state.enterRead() ? nil : true } != nil
   }
 
   /// An idle lane with an idle serial target on a global queue: the common nesting, two exchanges.
