@@ -34,12 +34,37 @@ enum Region {
   /// Pages are asked for this many bytes at a time.
   private static let step = 64 << 10
 
-  private struct Header {
-    var older: UnsafeMutablePointer<Header>?
-    var carved = 1
-    var wasted = 0
-    var idle = 0
-    var vacant = false
+  /// A region's header, field by field: those of one lock must not be written along with those of the other.
+  private struct Header: Equatable {
+    let raw: UnsafeMutableRawPointer
+
+    var older: Header? {
+      get {
+        guard let older = raw.load(as: UnsafeMutableRawPointer?.self) else { return nil }
+        return Header(raw: older)
+      }
+      nonmutating set { raw.storeBytes(of: newValue?.raw, as: UnsafeMutableRawPointer?.self) }
+    }
+
+    var carved: Int {
+      get { raw.load(fromByteOffset: 8, as: Int.self) }
+      nonmutating set { raw.storeBytes(of: newValue, toByteOffset: 8, as: Int.self) }
+    }
+
+    var wasted: Int {
+      get { raw.load(fromByteOffset: 16, as: Int.self) }
+      nonmutating set { raw.storeBytes(of: newValue, toByteOffset: 16, as: Int.self) }
+    }
+
+    var idle: Int {
+      get { raw.load(fromByteOffset: 24, as: Int.self) }
+      nonmutating set { raw.storeBytes(of: newValue, toByteOffset: 24, as: Int.self) }
+    }
+
+    var vacant: Bool {
+      get { raw.load(fromByteOffset: 32, as: Bool.self) }
+      nonmutating set { raw.storeBytes(of: newValue, toByteOffset: 32, as: Bool.self) }
+    }
   }
 
   private static let lock = Lock()
@@ -49,10 +74,10 @@ enum Region {
   private static let youngest = Atomic<UInt>(0)
   private static var lines: Int { size / Magazine.nodeSize }
 
-  private static var newest: UnsafeMutablePointer<Header>? {
+  private static var newest: Header? {
     // relaxed: the lock orders it.
-    get { UnsafeMutablePointer(bitPattern: youngest.load(ordering: .relaxed)) }
-    set { youngest.store(UInt(bitPattern: newValue), ordering: .relaxed) }
+    get { UnsafeMutableRawPointer(bitPattern: youngest.load(ordering: .relaxed)).map { Header(raw: $0) } }
+    set { youngest.store(UInt(bitPattern: newValue?.raw), ordering: .relaxed) }
   }
 
   /// Fills an empty clip with nodes that nobody has used, so that they are taken in the order of their addresses.
@@ -78,15 +103,15 @@ enum Region {
     lock.lock()
     defer { lock.unlock() }
     var region = newest ?? addRegion()
-    if region.pointee.carved + size(region.pointee.carved) > lines {
-      region.pointee.wasted = lines - region.pointee.carved
-      region.pointee.carved = lines
+    if region.carved + size(region.carved) > lines {
+      region.wasted = lines - region.carved
+      region.carved = lines
       region = addRegion()
     }
-    let memory = UnsafeMutableRawPointer(region)
-    let first = region.pointee.carved
+    let memory = region.raw
+    let first = region.carved
     let count = size(first)
-    region.pointee.carved += count
+    region.carved += count
     populate(memory, from: first, to: first + count)
     return (memory + first * Magazine.nodeSize, count)
   }
@@ -98,9 +123,11 @@ enum Region {
     if first == 1 || reached != (first - 1) / linesPerStep { Memory.populate(memory + reached * step, step) }
   }
 
-  private static func addRegion() -> UnsafeMutablePointer<Header> {
-    let region = Memory.map(size).bindMemory(to: Header.self, capacity: 1)
-    region.initialize(to: Header(older: newest))
+  private static func addRegion() -> Header {
+    // Fresh pages are zero: nothing is wasted, idle or vacant.
+    let region = Header(raw: Memory.map(size))
+    region.older = newest
+    region.carved = 1
     newest = region
     return region
   }
@@ -111,13 +138,13 @@ enum Region {
     defer { trimming.unlock() }
     let (filled, empty) = Depot.takeAll()
     forEachClip(of: filled) { clip in
-      for index in 0..<clip.count { if let node = clip[index] { header(of: node).pointee.idle += 1 } }
-      header(of: clip.raw).pointee.idle += Clip.lines
+      for index in 0..<clip.count { if let node = clip[index] { header(of: node).idle += 1 } }
+      header(of: clip.raw).idle += Clip.lines
     }
-    forEachClip(of: empty) { header(of: $0.raw).pointee.idle += Clip.lines }
+    forEachClip(of: empty) { header(of: $0.raw).idle += Clip.lines }
     findVacant()
     forEachClip(of: filled) { putBack($0) }
-    forEachClip(of: empty) { if !header(of: $0.raw).pointee.vacant { Depot.keep($0) } }
+    forEachClip(of: empty) { if !header(of: $0.raw).vacant { Depot.keep($0) } }
     unmapVacant()
   }
 
@@ -125,11 +152,11 @@ enum Region {
   private static func putBack(_ clip: Clip) {
     var kept = 0
     for index in 0..<clip.count {
-      guard let node = clip[index], !header(of: node).pointee.vacant else { continue }
+      guard let node = clip[index], !header(of: node).vacant else { continue }
       clip[kept] = node
       kept += 1
     }
-    let staysHere = !header(of: clip.raw).pointee.vacant
+    let staysHere = !header(of: clip.raw).vacant
     if kept == 0 {
       if staysHere { Depot.keep(clip) }
       return
@@ -144,26 +171,26 @@ enum Region {
     defer { lock.unlock() }
     var next = newest
     while let region = next {
-      next = region.pointee.older
-      region.pointee.vacant = region.pointee.idle + region.pointee.wasted == lines - 1
-      region.pointee.idle = 0
+      next = region.older
+      region.vacant = region.idle + region.wasted == lines - 1
+      region.idle = 0
     }
   }
 
   private static func unmapVacant() {
     lock.lock()
     defer { lock.unlock() }
-    var younger: UnsafeMutablePointer<Header>?
+    var younger: Header?
     var next = newest
     while let region = next {
-      let older = region.pointee.older
+      let older = region.older
       next = older
-      if !region.pointee.vacant {
+      if !region.vacant {
         younger = region
         continue
       }
-      if let younger { younger.pointee.older = older } else { newest = older }
-      Memory.unmap(region, size)
+      if let younger { younger.older = older } else { newest = older }
+      Memory.unmap(region.raw, size)
     }
   }
 
@@ -176,9 +203,9 @@ enum Region {
   }
 
   /// unsafe: regions lie at multiples of their size.
-  private static func header(of node: UnsafeMutableRawPointer) -> UnsafeMutablePointer<Header> {
+  private static func header(of node: UnsafeMutableRawPointer) -> Header {
     let address = UInt(bitPattern: node) & ~UInt(size - 1)
-    return UnsafeMutablePointer(bitPattern: address).unsafelyUnwrapped
+    return Header(raw: UnsafeMutableRawPointer(bitPattern: address).unsafelyUnwrapped)
   }
 
   /// How many regions there are.
@@ -189,7 +216,7 @@ enum Region {
     var next = newest
     while let region = next {
       count += 1
-      next = region.pointee.older
+      next = region.older
     }
     return count
   }
