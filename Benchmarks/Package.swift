@@ -19,7 +19,12 @@ let package = Package(
       dependencies: ["BenchKit", "BenchSupport", .product(name: "GrandCentral", package: "swift-grand-central")]
     ),
     .target(name: "TheirsOps", dependencies: ["BenchKit", "BenchSupport"]),
-    .executableTarget(name: "duel", dependencies: ["BenchKit", "BenchSupport", "OursOps", "TheirsOps"]),
+    // A peer in the same process.
+    .target(name: "SwiftConcurrencyOps", dependencies: ["BenchKit", "BenchSupport"]),
+    .executableTarget(
+      name: "duel",
+      dependencies: ["BenchKit", "BenchSupport", "OursOps", "TheirsOps", "SwiftConcurrencyOps"]
+    ),
     .executableTarget(name: "alloc-gate", dependencies: ["BenchKit", "BenchSupport", "OursOps", "TheirsOps"]),
     .executableTarget(name: "cost-probe", dependencies: ["BenchKit", "BenchSupport", "OursOps", "TheirsOps"]),
   ],

@@ -7,6 +7,7 @@ struct Arguments {
       --filter REGEX   only operations whose name matches
       --quick          short samples, 3 rounds
       --rounds N       rounds per operation (5)
+      --peers          Swift Concurrency, and the peers that peers/build.sh has built, join the report
       --null           libdispatch against itself: shows the noise and the fairness of the harness
       --full           also what takes libdispatch a minute
       --gate           exit with 1 if a row's ratio is above its bar in Thresholds/ratios.json
@@ -20,11 +21,13 @@ struct Arguments {
     case unknown(String)
     case missingValue(String)
     case badValue(String)
+    case contradictory(String, String)
   }
 
   var filter: Regex<AnyRegexOutput>?
   var isQuick = false
   var rounds: Int?
+  var hasPeers = false
   var isNull = false
   var isFull = false
   var isGate = false
@@ -48,6 +51,7 @@ struct Arguments {
       case "--rounds":
         guard let count = Int(try value()), count > 0 else { throw Failure.badValue(option) }
         rounds = count
+      case "--peers": hasPeers = true
       case "--null": isNull = true
       case "--full": isFull = true
       case "--gate": isGate = true
@@ -63,5 +67,7 @@ struct Arguments {
       default: throw Failure.unknown(option)
       }
     }
+    // In a null duel nothing is ours that a peer could be compared with.
+    if isNull && hasPeers { throw Failure.contradictory("--null", "--peers") }
   }
 }

@@ -4,8 +4,17 @@ import BenchKit
 import Glibc
 
 /// A horizontal bar for each row: the ratio on a logarithmic scale. Bars to the left of 1 are faster than libdispatch.
+/// A dot shows where the best peer's bar would end.
 struct Chart {
-  private let bars: [(name: String, ratio: Double, group: Character)]
+  private struct Bar {
+    let name: String
+    let ratio: Double
+    /// The best peer's time relative to libdispatch, where a peer has the row.
+    let peer: Double?
+    var group: Character { name.first ?? "?" }
+  }
+
+  private let bars: [Bar]
   /// Powers of ten that the axis shows.
   private let lowest, highest: Int
 
@@ -20,9 +29,9 @@ struct Chart {
   init(_ rows: [Row]) {
     bars = rows.compactMap { row in
       guard let ratio = row.ratio?.median, ratio > 0 else { return nil }
-      return (row.name, ratio, row.name.first ?? "?")
+      return Bar(name: row.name, ratio: ratio, peer: row.peers.map { ratio / $0.best.ratio })
     }
-    let exponents = bars.map { log10($0.ratio) }
+    let exponents = bars.flatMap { [$0.ratio, $0.peer ?? $0.ratio] }.map(log10)
     lowest = min(-1, Int((exponents.min() ?? 0).rounded(.down)))
     highest = max(1, Int((exponents.max() ?? 0).rounded(.up)))
   }
@@ -34,7 +43,7 @@ struct Chart {
     for bar in bars {
       if let group, group != bar.group { y += gap }
       group = bar.group
-      body += draw(bar.name, bar.ratio, at: y)
+      body += draw(bar, at: y)
       y += pitch
     }
     let height = y + 34
@@ -46,9 +55,24 @@ struct Chart {
       <rect width="100%" height="100%" fill="#ffffff"/>
       <text x="16" y="26" font-size="16" font-weight="bold" fill="#1f2933">Time relative to libdispatch</text>
       <text x="16" y="44" fill="#616e7c">Ratio of medians, logarithmic; to the left of 1 GrandCentral is faster</text>
-      \(axis(to: y))\(body)</svg>
+      \(bars.contains { $0.peer != nil } ? legend : "")\(axis(to: y))\(body)</svg>
 
       """
+  }
+
+  private var legend: String {
+    let left = labelWidth + plotWidth - 200
+    return """
+      <text x="\(fixed(left + 10, 0))" y="26" fill="#616e7c">the best of other languages and libraries</text>
+      \(dot(left, 22))
+      """
+  }
+
+  private func dot(_ x: Double, _ y: Double) -> String {
+    """
+    <circle cx="\(fixed(x, 1))" cy="\(fixed(y, 1))" r="4.5" fill="#f7c948" stroke="#513c06"/>
+
+    """
   }
 
   private func x(_ ratio: Double) -> Double {
@@ -74,18 +98,20 @@ struct Chart {
     return result
   }
 
-  private func draw(_ name: String, _ ratio: Double, at y: Double) -> String {
-    let begin = min(x(ratio), x(1))
-    let length = max(1, abs(x(ratio) - x(1)))
-    let colour = ratio <= 1 ? "#2680c2" : "#d64545"
+  /// The value stands in a column of its own: beside the bar's end it would meet dots.
+  private func draw(_ bar: Bar, at y: Double) -> String {
+    let begin = min(x(bar.ratio), x(1))
+    let length = max(1, abs(x(bar.ratio) - x(1)))
+    let colour = bar.ratio <= 1 ? "#2680c2" : "#d64545"
     let middle = fixed(y + barHeight - 3, 1)
-    let value = "\(fixed(ratio, ratio < 0.1 ? 3 : 2))×"
-    let end = ratio <= 1 ? (begin - 5, "end") : (begin + length + 5, "start")
+    let value = "\(fixed(bar.ratio, bar.ratio < 0.1 ? 3 : 2))×"
     return """
-      <text x="\(fixed(labelWidth - 50, 0))" y="\(middle)" text-anchor="end" fill="#323f4b">\(escaped(name))</text>
+      <text x="\(fixed(labelWidth - 16, 0))" y="\(middle)" text-anchor="end" fill="#323f4b">\(escaped(bar.name))</text>
       <rect x="\(fixed(begin, 1))" y="\(fixed(y, 1))" width="\(fixed(length, 1))" height="\(fixed(barHeight, 0))" \
       rx="2" fill="\(colour)"/>
-      <text x="\(fixed(end.0, 1))" y="\(middle)" text-anchor="\(end.1)" font-size="11" fill="#323f4b">\(value)</text>
+      \(bar.peer.map { dot(x($0), y + barHeight / 2) } ?? "")\
+      <text x="\(fixed(labelWidth + plotWidth + valueWidth - 16, 0))" y="\(middle)" text-anchor="end" \
+      font-size="11" fill="#323f4b">\(value)</text>
 
       """
   }

@@ -30,12 +30,15 @@ enum Duel {
     if let load = Machine.load, load > Double(Processors.usable.count) / 2 {
       Output.error.line("duel: the machine is busy (load \(short(load))); rows that block will not say much")
     }
+    let peers = arguments.hasPeers ? Peers() : nil
     progress.line(Console.head)
     var rows: [Row] = []
     var failures: [Row] = []
     for contest in contests {
-      for row in contest.rows() {
+      let results = contest.rows()
+      for row in peers?.join(results, of: contest) ?? results {
         progress.line(Console.line(row, thresholds: thresholds))
+        if let line = PeerReport.line(row) { progress.line(line) }
         rows.append(row)
       }
     }
@@ -65,7 +68,7 @@ enum Duel {
       Output.standard.line(String(decoding: try encoder.encode(rows), as: UTF8.self))
     }
     if let path = arguments.markdown {
-      let report = Markdown(rows: rows, thresholds: thresholds).text
+      let report = Markdown(rows: rows, thresholds: thresholds).text + (try PeerReport.section(rows))
       try Data(report.utf8).write(to: URL(filePath: path))
     }
     if let path = arguments.svg {

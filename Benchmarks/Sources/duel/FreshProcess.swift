@@ -49,8 +49,11 @@ enum FreshProcess {
     return sample
   }
 
-  /// What the program prints when it is run with these arguments, and these additions to the environment.
-  private static func run(_ arguments: [String], environment: [String]) -> [UInt8] {
+  /// What a program, this one unless another is named, prints when it is run with these arguments, and these additions
+  /// to the environment.
+  static func run(
+    _ arguments: [String], environment: [String] = [], program: String = "/proc/self/exe"
+  ) -> [UInt8] {
     var ends: [Int32] = [0, 0]
     guard pipe(&ends) == 0 else { return [] }
     var actions = posix_spawn_file_actions_t()
@@ -64,7 +67,7 @@ enum FreshProcess {
     let additions = environment.map { strdup($0) }
     var variables = additions + inherited + [nil]
     var child = pid_t()
-    let failure = posix_spawn(&child, "/proc/self/exe", &actions, nil, &words, &variables)
+    let failure = posix_spawn(&child, program, &actions, nil, &words, &variables)
     for word in words + additions { free(word) }
     posix_spawn_file_actions_destroy(&actions)
     close(ends[1])

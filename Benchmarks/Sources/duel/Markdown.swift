@@ -12,7 +12,7 @@ struct Markdown {
       "# Performance",
       "",
       "GrandCentral against the libdispatch of the Swift toolchain, in one process and in alternating order: made by",
-      "`swift run -c release --package-path Benchmarks duel --markdown Documentation/Performance.md`.",
+      "`swift run -c release --package-path Benchmarks duel \(hasPeers ? "--peers " : "")--markdown Documentation/Performance.md`.",
       "",
       "- Machine: \(Machine.description)",
       "- *ratio*: our time divided by libdispatch's in the same round, the median over the rounds (least to greatest);",
@@ -21,19 +21,26 @@ struct Markdown {
       "  libdispatch. System calls are those of a process of its own, where the kernel lets them be counted.",
       "- A row that ends in `.cpu` compares CPU time; one that ends in `.p50`, `.schedule` or the like, that part.",
     ]
+    if hasPeers { lines.append(PeerReport.explanation) }
     var group: Character?
     for row in rows {
       if row.name.first != group {
         group = row.name.first
-        lines += ["", "## \(group.flatMap { Self.titles[$0] } ?? "Others")", "", Self.head, Self.rule]
+        lines += ["", "## \(group.flatMap { Self.titles[$0] } ?? "Others")", "", head, rule]
       }
       lines.append(line(row))
     }
     return lines.joined(separator: "\n") + "\n"
   }
 
-  private static let head = "| row | ratio | target | time | CPU ns | allocations | switches | system calls |"
-  private static let rule = "|---|---|---|---|---|---|---|---|"
+  private var hasPeers: Bool { rows.contains { $0.peers != nil } }
+
+  private var head: String {
+    "| row | ratio | target | time | CPU ns | allocations | switches | system calls |"
+      + (hasPeers ? PeerReport.columnHead : "")
+  }
+
+  private var rule: String { "|---|---|---|---|---|---|---|---|" + (hasPeers ? "---|" : "") }
 
   private static let titles: [Character: String] = [
     "A": "Serial async", "B": "Uncontended sync", "C": "Contended sync", "D": "Concurrent async",
@@ -46,7 +53,7 @@ struct Markdown {
     func pair(_ text: (Cost) -> String) -> String { text(row.ours) + " / " + (row.theirs.map(text) ?? "-") }
     let ratio = row.ratio.map { "**\(fixed($0.median, 2))** (\(fixed($0.least, 2))–\(fixed($0.greatest, 2)))" } ?? "-"
     let target = thresholds.targets[row.name].map { "≤ \($0)" } ?? ""
-    let cells = [
+    var cells = [
       "`\(row.name)`", ratio, target,
       pair { quantity($0.nanoseconds, of: row.name) },
       pair { short($0.cpuNanoseconds) },
@@ -54,6 +61,7 @@ struct Markdown {
       pair { fixed($0.contextSwitches, 3) },
       pair { $0.systemCalls.map { fixed($0, 3) } ?? "-" },
     ]
+    if hasPeers { cells.append(PeerReport.cell(row)) }
     return "| " + cells.joined(separator: " | ") + " |"
   }
 }

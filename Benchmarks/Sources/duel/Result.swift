@@ -52,6 +52,8 @@ struct Row: Codable {
   let ratio: Ratio?
   let ours: Cost
   let theirs: Cost?
+  /// Nil if no peer has the row, or none was asked.
+  var peers: PeerStanding?
 }
 
 func median(_ values: [Double]) -> Double {
