@@ -65,6 +65,8 @@ run_tests() {
   if grep -aqE '(WARNING|ERROR): [A-Za-z]+Sanitizer' "$log"; then
     fail "$(grep -acE '(WARNING|ERROR): [A-Za-z]+Sanitizer' "$log") sanitizer reports"
   fi
+  # What failed stands far above the end of the log, and only the end is shown.
+  grep -aE -A 8 '✘ Test .*recorded an issue' "$log" | head -n 40 >&2 || true
   [ "$status" -eq 0 ] || fail "swift test ended with $status: ${summary:-no summary}"
   case "$summary" in
     '' | *'with 0 tests'*) fail "no test ran" ;;

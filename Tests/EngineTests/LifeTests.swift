@@ -50,6 +50,15 @@ struct LifeTests {
     #expect(result["parentAfter"] == "works", "\(result)")
   }
 
+  @Test("E5: a fork while other threads hold locks of ours gives a child that works")
+  func forkWhileLocked() {
+    let result = Probe.run("fork-while-locked", seconds: 120)
+    #expect(result.ended, "\(result)")
+    guard result.skipped == nil else { return }
+    #expect(result.number("children") == 20, "\(result)")
+    #expect(result["parentAfter"] == "works", "\(result)")
+  }
+
   @Test("E5: a fork from inside an item gives a child that works")
   func forkFromItem() {
     let result = Probe.run("fork-from-item")

@@ -6,15 +6,37 @@ import Synchronization
 /// What happens to the engine when the process forks: the parent does not notice; the child has one thread and starts
 /// over with a fresh engine. Work that was pending stays with the parent.
 ///
-/// The engine's few locks are held across the fork, so that no structure is copied half changed. Lock-free structures
-/// are simply left behind with the old engine; the magazines' depot is emptied, because a batch on its way between
-/// two threads may be known to neither.
+/// The locks of the whole process are held across the fork, so that no structure is copied half changed and no lock
+/// stays with a thread that the child does not have: the layer above's first, then the engine's, then those of memory.
+/// Lock-free structures are simply left behind with the old engine; the magazines' depot is emptied, because a batch on
+/// its way between two threads may be known to neither.
 enum Fork {
+  /// Takes the locks of the layer above, or lets go of them.
+  typealias Guards = @convention(c) (_ hold: Bool) -> Void
+
+  /// A: `Guards`, or 0.
+  private static let above = Atomic<UInt>(0)
+
+  /// The layer above has locks of its own.
+  static func setGuardsAbove(_ guards: @escaping Guards) {
+    // pairs with: holdAbove – publishes the function
+    above.store(UInt(bitPattern: unsafeBitCast(guards, to: Int.self)), ordering: .releasing)
+  }
+
+  private static func holdAbove(_ hold: Bool) {
+    // pairs with: setGuardsAbove – publishes the function
+    let word = above.load(ordering: .acquiring)
+    // unsafe: the word is a function of this type, see `setGuardsAbove`.
+    if word != 0 { unsafeBitCast(word, to: Guards.self)(hold) }
+  }
+
   static func install() {
     Thread.atFork(prepare: { Fork.prepare() }, parent: { Fork.parent() }, child: { Fork.child() })
   }
 
   private static func prepare() {
+    holdAbove(true)
+    Hooks.lockForFork()
     Engine.lockForFork()
     if let engine = Engine.existing {
       engine.pointee.timers.lockForFork()
@@ -30,6 +52,8 @@ enum Fork {
       engine.pointee.timers.unlockAfterFork()
     }
     Engine.unlockAfterFork()
+    Hooks.unlockAfterFork()
+    holdAbove(false)
   }
 
   private static func child() {
@@ -38,6 +62,8 @@ enum Fork {
     Magazine.resetAfterFork()
     gc_thread_self().pointee.worker = nil
     Engine.replaceInChild()
+    Hooks.unlockAfterFork()
+    holdAbove(false)
   }
 
   /// A worker that has forked inside a job is a plain thread in the child: when the job returns there is no loop to go

@@ -37,6 +37,9 @@ enum Hooks {
     hook?()
   }
 
+  static func lockForFork() { lock.lock() }
+  static func unlockAfterFork() { lock.unlock() }
+
   /// The layer above names lanes: `namer` gets the lane and returns a retained `LaneLabel`.
   static func setLaneName(_ namer: @escaping LaneName) {
     // pairs with: name(ofLane:) – publishes the function

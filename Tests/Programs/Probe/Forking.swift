@@ -6,7 +6,9 @@ import Glibc
 import GrandCentral
 
 extension Scenario {
-  static let forking: [String: Body] = ["fork": fork, "fork-while-busy": forkWhileBusy, "fork-from-item": forkFromItem]
+  static let forking: [String: Body] = [
+    "fork": fork, "fork-while-busy": forkWhileBusy, "fork-while-locked": forkWhileLocked, "fork-from-item": forkFromItem,
+  ]
 
   /// Everything that must work; nil, or what did not.
   private static func selfTest() -> String? {
@@ -18,6 +20,9 @@ extension Scenario {
     let (queue, sum) = (DispatchQueue(label: "serial"), Unprotected(0))
     for _ in 0..<100 { queue.async { sum.value += 1 } }
     guard queue.sync(execute: { sum.value }) == 100 else { return "serial queue" }
+    guard DispatchQueue(label: "nested", target: queue).sync(execute: { true }) else { return "hierarchy" }
+    queue.setTarget(queue: .global(qos: .utility))
+    guard queue.sync(execute: { sum.value }) == 100 else { return "retargeted queue" }
 
     let (group, notified) = (DispatchGroup(), Latch())
     for _ in 0..<10 { DispatchQueue.global(qos: .utility).async(group: group) {} }
@@ -92,6 +97,30 @@ extension Scenario {
     report("children", children)
     report("parentAfter", selfTest() ?? "works")
     exit(0)
+  }
+
+  /// Forks while other threads hold one or the other of the locks that the process has once.
+  @Sendable private static func forkWhileLocked() {
+    require(selfTest() == nil, "the engine works")
+    let stop = Latch()
+    let hooks = PlainThread {
+      while !stop.isOpen { GrandCentralRuntime.setWorkerHooks(start: {}, exit: {}) }
+    }
+    let targets = PlainThread {
+      let targets = (0..<2).map { DispatchQueue(label: "target-\($0)") }
+      while !stop.isOpen {
+        let queue = DispatchQueue(label: "moving", attributes: .initiallyInactive)
+        for target in targets { queue.setTarget(queue: target) }
+        queue.activate()
+      }
+    }
+    var children = 0
+    for _ in 0..<20 where runChild() { children += 1 }
+    stop.open()
+    hooks.join()
+    targets.join()
+    report("children", children)
+    report("parentAfter", selfTest() ?? "works")
   }
 
   @Sendable private static func forkFromItem() {

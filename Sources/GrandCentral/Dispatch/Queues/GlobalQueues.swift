@@ -25,6 +25,10 @@ enum GlobalQueues {
       let name = Unmanaged<DispatchQueue>.fromOpaque(raw)._withUnsafeGuaranteedRef { $0.name }
       return Unmanaged.passRetained(LaneLabel(name)).toOpaque()
     }
+    Fork.setGuardsAbove { hold in
+      DispatchQueue.holdHierarchy(hold)
+      MainLoop.holdDescriptor(hold)
+    }
     return immortal(DispatchQueue(kind: .global, name: label, qos: QoSWord(qos), target: nil))
   }
 

@@ -63,6 +63,9 @@ enum MainLoop {
     if word != 0 { EventFD.signal(word - 1) }
   }
 
+  /// Nobody may be making the descriptor while the process forks.
+  static func holdDescriptor(_ hold: Bool) { hold ? making.lock() : making.unlock() }
+
   static var descriptor: Int32 {
     making.lock()
     defer { making.unlock() }

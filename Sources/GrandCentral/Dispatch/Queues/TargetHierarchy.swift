@@ -11,6 +11,9 @@ import Synchronization
 extension DispatchQueue {
   private static let hierarchy = Lock()
 
+  /// Nobody may be changing targets while the process forks.
+  static func holdHierarchy(_ hold: Bool) { hold ? hierarchy.lock() : hierarchy.unlock() }
+
   /// Makes this queue's items run as items of `queue`; nil stands for the global queue of the queue's own class.
   ///
   /// On an active queue the change is itself an item: pending items still run on the old target, later ones on the new
