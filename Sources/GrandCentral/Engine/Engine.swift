@@ -10,6 +10,7 @@ import Synchronization
 struct Engine: ~Copyable, @unchecked Sendable {  // every field is immutable, atomic, or guarded by its own lock
   /// A: who lives, blocks, sleeps, searches. The one word of the sleep protocol.
   let pool = AtomicState<PoolState>(PoolState())
+  private let behindPool = CacheLine.Gap()
   /// A: bands that may have work in a run queue or ring; set by the submitter, cleared by a searcher about to sleep.
   let pending = Atomic<UInt32>(0)
   /// A: bands that were ever submitted to; spares single-band programs the look at other workers' slots.

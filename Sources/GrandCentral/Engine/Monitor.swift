@@ -178,8 +178,10 @@ extension Engine {
 
   /// The first worker counts the processors exactly, control groups included, so that the first submission need not.
   func refreshTargetOnce() {
-    // relaxed: as below.
-    if targetTicks.compareExchange(expected: 0, desired: 1, ordering: .relaxed).exchanged {
+    // relaxed: as below. The look comes first: every worker passes here, and the line is shared.
+    if targetTicks.load(ordering: .relaxed) == 0,
+      targetTicks.compareExchange(expected: 0, desired: 1, ordering: .relaxed).exchanged
+    {
       target.store(Topology.activeProcessors(), ordering: .relaxed)
     }
   }

@@ -73,7 +73,7 @@ extension Worker {
       if let urgent = stealUrgentSlot(before: band, in: engine) { return urgent }
       if let job = take(from: band, in: engine) { return job }
     }
-    return takeSlot()
+    return slotIsEmpty ? nil : takeSlot()
   }
 
   /// A job of a band that has been passed over for too long, if the program has asked for such a bound.

@@ -33,6 +33,8 @@ struct Worker: ~Copyable, @unchecked Sendable {  // fields are immutable, atomic
   let slotRank = Atomic<UInt8>(0)
   /// A, written by W: band of all jobs in the ring.
   let ringRank = Atomic<UInt8>(0)
+  private let beforeRing = CacheLine.Gap()
+  /// The words before it change with every hop, the ring's with every overflow and theft.
   let ring = StealingRing()
   /// A, written by W: jobs started. The monitor's pulse.
   let progress = Atomic<UInt64>(0)

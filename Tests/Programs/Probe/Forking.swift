@@ -7,7 +7,8 @@ import GrandCentral
 
 extension Scenario {
   static let forking: [String: Body] = [
-    "fork": fork, "fork-while-busy": forkWhileBusy, "fork-while-locked": forkWhileLocked, "fork-from-item": forkFromItem,
+    "fork": fork, "fork-while-busy": forkWhileBusy, "fork-while-locked": forkWhileLocked,
+    "fork-from-item": forkFromItem,
   ]
 
   /// Everything that must work; nil, or what did not.

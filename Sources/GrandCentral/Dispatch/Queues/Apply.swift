@@ -5,13 +5,15 @@ import Synchronization
 
 /// The shared part of one call of `concurrentPerform`. Lives in one magazine node, made when the call gets help.
 ///
-/// The participants take chunks of the index range, ever smaller ones towards the end.
+/// The participants take chunks of the index range, ever smaller ones towards the end. At first as many helpers are
+/// submitted as the rest seems to be worth; a participant whose chunk shows it to be worth more submits more, so that
+/// a short call on a large machine wakes few, and a long one all within some rounds.
 ///
-/// | state  | bits  | meaning                                    |
-/// |--------|-------|--------------------------------------------|
-/// | active | 0–19  | participants inside the loop, helpers only |
-/// | refs   | 20–39 | helpers not yet finished, and the caller   |
-/// | closed | 40    | all indices are given out: nobody may join |
+/// | state  | bits  | meaning                                              |
+/// |--------|-------|------------------------------------------------------|
+/// | active | 0–19  | participants inside the loop, helpers only           |
+/// | refs   | 20–39 | helpers submitted and not yet finished, and the caller |
+/// | closed | 40    | all indices are given out: nobody may join           |
 ///
 /// Y1  A helper joins (active + 1) only while not closed; so once closed, active only falls.
 /// Y2  The body is touched by the caller and by joined helpers only. The caller returns when closed and active = 0.
@@ -36,41 +38,66 @@ struct ApplyRecord: ~Copyable {
   /// I, Y2
   private let body: BorrowedClosure
   private let parker = Parker()
-  /// I
-  private let participants: Int32
+  /// I: the caller and all helpers there may be.
+  private let participants: UInt16
   private let qos: UInt16
+  /// A: helpers that may yet be submitted.
+  private let uncalled: Atomic<Int32>
+  /// I, unretained: where helpers are submitted; the caller keeps it while the call lasts (Y2).
+  private let queue: UnsafeMutableRawPointer?
 
   /// The helpers' last chunks are small.
   private static let spin = SpinBudget(rounds: SpinBudget.answer)
 
   typealias Pointer = UnsafeMutablePointer<ApplyRecord>
 
-  private init(from first: Int, to count: Int, body: BorrowedClosure, helpers: Int, qos: UInt16) {
+  private init(_ call: borrowing ApplyCall, from first: Int) {
     next = Atomic(first)
-    self.count = count
-    self.body = body
-    participants = Int32(helpers + 1)
-    state = AtomicState(State(rawValue: UInt64(helpers + 1) * State.refOne))
-    self.qos = qos
+    count = call.count
+    body = call.body
+    participants = UInt16(clamping: call.helpers + 1)
+    state = AtomicState(State(rawValue: State.refOne))
+    qos = call.qos
+    uncalled = Atomic(Int32(clamping: call.helpers))
+    queue = call.queue.map { Unmanaged.passUnretained($0).toOpaque() }
   }
 
-  /// Makes the record of a call whose indices from `first` on are to be shared, and submits its helpers.
-  static func start(_ call: borrowing ApplyCall, from first: Int) -> Pointer {
+  /// Makes the record of a call whose indices from `first` on are to be shared, and submits the first `helpers`.
+  static func start(_ call: borrowing ApplyCall, from first: Int, helpers: Int) -> Pointer {
     // unsafe: the record fits a node; Y3 says when the node goes back.
     let record = Magazine.take().assumingMemoryBound(to: ApplyRecord.self)
-    record.initialize(
-      to: ApplyRecord(from: first, to: call.count, body: call.body, helpers: call.helpers, qos: call.qos))
-    let band = call.queue?.ownQoS.band ?? QoSWord(rawValue: call.qos).band
-    for _ in 0..<call.helpers {
-      let job = Job(invoke: helper, qos: call.qos, band: band, owner: UnsafeMutableRawPointer(record))
-      if let queue = call.queue { queue.enqueue(job) } else { Engine.shared.pointee.submit(job) }
-    }
+    record.initialize(to: ApplyRecord(call, from: first))
+    callHelpers(helpers, record)
     return record
+  }
+
+  /// Submits up to `wanted` helpers more. By the caller and by joined helpers: the queue is there (Y2).
+  private static func callHelpers(_ wanted: Int, _ record: Pointer) {
+    var left = record.pointee.uncalled.load(ordering: .relaxed)  // relaxed: a number of permits, verified below.
+    var granted: Int32 = 0
+    repeat {
+      granted = min(Int32(clamping: wanted), left)
+      if granted <= 0 { return }
+      // relaxed: permits guard nothing but themselves.
+      let (taken, found) = record.pointee.uncalled.weakCompareExchange(
+        expected: left, desired: left - granted, ordering: .relaxed)
+      if taken { break }
+      left = found
+    } while true
+    record.pointee.state.update { $0.rawValue += UInt64(granted) * State.refOne }
+    // unsafe: unretained, see `queue`.
+    let queue = record.pointee.queue.map { Unmanaged<DispatchQueue>.fromOpaque($0).takeUnretainedValue() }
+    let qos = record.pointee.qos
+    let band = queue?.ownQoS.band ?? QoSWord(rawValue: qos).band
+    for _ in 0..<granted {
+      let job = Job(invoke: helper, qos: qos, band: band, owner: UnsafeMutableRawPointer(record))
+      if let queue { queue.enqueue(job) } else { Engine.shared.pointee.submit(job) }
+    }
   }
 
   /// Caller: takes part until all is done.
   static func finish(_ record: Pointer) {
-    record.pointee.work()
+    work(record)
     record.pointee.close()
     release(record)
   }
@@ -81,22 +108,45 @@ struct ApplyRecord: ~Copyable {
     Items.adopt(job)
     job.recycle()
     if record.pointee.join() {
-      record.pointee.work()
+      work(record)
       record.pointee.leave()
     }
     release(record)
   }
 
   /// Takes chunks until none is left.
-  private func work() {
+  private static func work(_ record: Pointer) {
+    let count = record.pointee.count
     while true {
       // relaxed: the index range carries no data; the body's data is published by submission, and back by `leave`.
-      let seen = next.load(ordering: .relaxed)
+      let seen = record.pointee.next.load(ordering: .relaxed)
       if seen >= count { return }
-      let chunk = max(1, (count - seen) / (Int(participants) * 8))
-      let first = next.wrappingAdd(chunk, ordering: .relaxed).oldValue
-      if first < count { body(first, min(count, first + chunk)) }
+      let chunk = max(1, (count - seen) / (Int(record.pointee.participants) * 8))
+      // relaxed: a number of permits; all of them are given out after a few chunks.
+      if record.pointee.uncalled.load(ordering: .relaxed) > 0 {
+        measure(chunk, record)
+      } else {
+        record.pointee.take(chunk)
+      }
     }
+  }
+
+  @inline(__always)
+  private func take(_ chunk: Int) {
+    // relaxed: see `work`.
+    let first = next.wrappingAdd(chunk, ordering: .relaxed).oldValue
+    if first < count { body(first, min(count, first + chunk)) }
+  }
+
+  /// Takes a chunk and, if the rest is worth it at the chunk's pace, submits helpers.
+  @inline(never)
+  private static func measure(_ chunk: Int, _ record: Pointer) {
+    let start = gc_cycles()
+    record.pointee.take(chunk)
+    let elapsed = Double(gc_cycles() &- start)
+    // relaxed: an estimate.
+    let left = record.pointee.count - record.pointee.next.load(ordering: .relaxed)
+    callHelpers(ApplyCall.helpersWorth(elapsed / Double(chunk) * Double(left)), record)
   }
 
   private func join() -> Bool {

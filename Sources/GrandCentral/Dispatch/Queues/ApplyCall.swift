@@ -28,6 +28,9 @@ struct ApplyCall: ~Copyable {
   /// What is worth waking a helper for: about 6 µs, in cycles.
   private static let worthHelp = 16_000.0
 
+  /// How many helpers work of so many cycles is worth.
+  static func helpersWorth(_ cycles: Double) -> Int { Int(min(cycles / worthHelp, 4096)) }
+
   private init(
     count: Int, body: BorrowedClosure, helpers: Int, queue: DispatchQueue?
   ) {
@@ -49,29 +52,35 @@ struct ApplyCall: ~Copyable {
   private static func runWithHelp(_ call: UnsafeMutablePointer<ApplyCall>) {
     let engine = Engine.shared
     guard let place = engine.pointee.soloists.enter(UnsafeMutableRawPointer(call)) else {
-      return ApplyRecord.finish(ApplyRecord.start(call.pointee, from: 0))
+      return ApplyRecord.finish(ApplyRecord.start(call.pointee, from: 0, helpers: call.pointee.helpers))
     }
     engine.pointee.monitor.wake(engine.pointee)
-    call.pointee.runAlone()
+    let helpers = call.pointee.runAlone()
     if engine.pointee.soloists.leave(place) {
-      if let first = call.pointee.close() { ApplyRecord.finish(ApplyRecord.start(call.pointee, from: first)) }
+      if let first = call.pointee.close() {
+        ApplyRecord.finish(ApplyRecord.start(call.pointee, from: first, helpers: helpers))
+      }
     } else {
       ApplyRecord.finish(call.pointee.awaitShared())
     }
   }
 
   /// Runs chunks until all is done, or the rest is worth help, or help has come.
+  ///
+  /// - Returns: how many helpers the rest is worth.
   @inline(__always)
-  private func runAlone() {
+  private func runAlone() -> Int {
     let start = gc_cycles()
     var chunk = 1
     while let range = claim(chunk) {
       body(range.lowerBound, range.upperBound)
-      if range.upperBound == count { return }
+      if range.upperBound == count { return 0 }
       let elapsed = Double(gc_cycles() &- start)
-      if elapsed * Double(count - range.upperBound) > Self.worthHelp * Double(range.upperBound) { return }
+      let rest = elapsed / Double(range.upperBound) * Double(count - range.upperBound)
+      if rest > Self.worthHelp { return Self.helpersWorth(rest) }
       chunk *= 2
     }
+    return 0
   }
 
   /// The next indices for the caller alone; nil when the rest is shared.
@@ -96,7 +105,7 @@ struct ApplyCall: ~Copyable {
     // unsafe: the monitor has taken the pointer; the caller waits for `shared`.
     let call = raw.assumingMemoryBound(to: ApplyCall.self)
     let first = call.pointee.close() ?? call.pointee.count
-    let record = ApplyRecord.start(call.pointee, from: first)
+    let record = ApplyRecord.start(call.pointee, from: first, helpers: call.pointee.helpers)
     // pairs with: awaitShared – publishes the record; the last touch of the call
     call.pointee.shared.store(UnsafeMutableRawPointer(record), ordering: .releasing)
   }
