@@ -71,12 +71,15 @@ struct ApplyRecord: ~Copyable {
     return record
   }
 
-  /// Submits up to `wanted` helpers more. By the caller and by joined helpers: the queue is there (Y2).
+  /// Sees to it that `wanted` helpers, or all there may be, have been submitted. By the caller and by joined helpers:
+  /// the queue is there (Y2).
   private static func callHelpers(_ wanted: Int, _ record: Pointer) {
-    var left = record.pointee.uncalled.load(ordering: .relaxed)  // relaxed: a number of permits, verified below.
+    // relaxed: a number of permits, verified below.
+    var left = record.pointee.uncalled.load(ordering: .relaxed)
     var granted: Int32 = 0
     repeat {
-      granted = min(Int32(clamping: wanted), left)
+      let called = Int32(record.pointee.participants) - 1 - left
+      granted = min(Int32(clamping: wanted) - called, left)
       if granted <= 0 { return }
       // relaxed: permits guard nothing but themselves.
       let (taken, found) = record.pointee.uncalled.weakCompareExchange(
@@ -121,9 +124,10 @@ struct ApplyRecord: ~Copyable {
       // relaxed: the index range carries no data; the body's data is published by submission, and back by `leave`.
       let seen = record.pointee.next.load(ordering: .relaxed)
       if seen >= count { return }
-      let chunk = max(1, (count - seen) / (Int(record.pointee.participants) * 8))
       // relaxed: a number of permits; all of them are given out after a few chunks.
-      if record.pointee.uncalled.load(ordering: .relaxed) > 0 {
+      let uncalled = Int(record.pointee.uncalled.load(ordering: .relaxed))
+      let chunk = max(1, (count - seen) / ((Int(record.pointee.participants) - uncalled) * 8))
+      if uncalled > 0 {
         measure(chunk, record)
       } else {
         record.pointee.take(chunk)
