@@ -37,6 +37,7 @@ let package = Package(
     .testTarget(name: "PrimitivesTests", dependencies: contract),
     .testTarget(name: "EngineTests", dependencies: contract + ["contract-probe"]),
     .testTarget(name: "DispatchTests", dependencies: contract + ["contract-probe"]),
+    .testTarget(name: "SourceTests", dependencies: contract + ["contract-probe"]),
     .testTarget(name: "FaultTests", dependencies: contract),
     .testTarget(name: "StressTests", dependencies: contract),
     .testTarget(name: "ToolTests", dependencies: ["IndexKit", "gcd"]),

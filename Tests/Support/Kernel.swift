@@ -8,6 +8,11 @@ public enum Kernel {
   private typealias Gettid = @convention(c) () -> pid_t
   private typealias Pipe2 = @convention(c) (UnsafeMutablePointer<Int32>, Int32) -> Int32
   private typealias Affinity = @convention(c) (pid_t, Int, UnsafeMutablePointer<UInt>) -> Int32
+  private typealias OpenTerminal =
+    @convention(c) (
+      UnsafeMutablePointer<Int32>, UnsafeMutablePointer<Int32>, UnsafeMutableRawPointer?, UnsafeRawPointer?,
+      UnsafeRawPointer?
+    ) -> Int32
   private typealias Syscall = @convention(c) (Int, Int, Int, Int) -> Int
 
   /// From here on the calling thread may only read, write and exit; anything else kills it.
@@ -34,6 +39,14 @@ public enum Kernel {
 
   /// Whether it is ThreadSanitizer, which has a thread of its own that wakes up, and starts none after a fork.
   public static var isThreadSanitized: Bool { dlsym(nil, "__tsan_init") != nil }
+
+  /// A pseudo terminal: the end that a terminal program holds, and the one that a shell would have.
+  public static func openTerminal() -> (program: Int32, user: Int32) {
+    var ends: (Int32, Int32) = (-1, -1)
+    let open = unsafeBitCast(dlsym(nil, "openpty"), to: OpenTerminal.self)
+    precondition(open(&ends.0, &ends.1, nil, nil, nil) == 0, "openpty: \(errno)")
+    return ends
+  }
 
   /// The kernel's number of the calling thread.
   public static var threadID: pid_t { gettid() }

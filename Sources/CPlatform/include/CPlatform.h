@@ -169,6 +169,12 @@ ssize_t gc_read(int fd, void *buffer, size_t count);
 ssize_t gc_write(int fd, const void *buffer, size_t count);
 int gc_pipe(int fds[2]);
 
+/// Which of `events` (GC_EPOLL…), errors and hang-ups are there now; 0 none.
+int gc_poll(int fd, uint32_t events);
+/// Bytes that can be read, and written without blocking: an estimate; 0 when the kernel does not tell.
+ssize_t gc_bytes_to_read(int fd);
+ssize_t gc_room_to_write(int fd);
+
 int gc_eventfd(void);
 int gc_epoll_create(void);
 int gc_epoll_add(int epfd, int fd, uint32_t events, uint64_t token);
@@ -219,6 +225,7 @@ const char *gc_strerror(int code);
 
 enum {
   GC_EPOLLIN = 0x001,
+  GC_EPOLLPRI = 0x002,
   GC_EPOLLOUT = 0x004,
   GC_EPOLLERR = 0x008,
   GC_EPOLLHUP = 0x010,

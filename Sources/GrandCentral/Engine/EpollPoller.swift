@@ -8,7 +8,8 @@ import Synchronization
 ///
 /// Everything degrades when descriptors run out: without epoll the holder waits on a futex, without a kernel timer it
 /// looks at that clock every `resort`. Both are tried again at each wait.
-struct EpollPoller: ~Copyable, @unchecked Sendable {  // used by the holder alone, but for `interrupt`
+struct EpollPoller: ~Copyable, @unchecked Sendable {  // the holder's own, but for what is atomic
+  /// The poller's own tokens; those of the descriptor table differ.
   private enum Token {
     static let interruption: UInt64 = 0
     static let wallTimer: UInt64 = 1
@@ -18,12 +19,6 @@ struct EpollPoller: ~Copyable, @unchecked Sendable {  // used by the holder alon
   /// How often a clock without a kernel timer is looked at.
   private static let resort: UInt64 = 1_000_000_000
 
-  /// The two descriptors without which there is nothing to wait in.
-  private struct Core: ~Copyable {
-    let epoll: Epoll
-    let interruption: EventFD
-  }
-
   private struct ClockTimer: ~Copyable {
     let timer: TimerFD
     var armedFor: UInt64 = .max
@@ -31,8 +26,11 @@ struct EpollPoller: ~Copyable, @unchecked Sendable {  // used by the holder alon
 
   private typealias Slot = UnsafeMutablePointer<UnsafeMutablePointer<ClockTimer>?>
 
-  /// A, written by the holder once
-  private let core = Atomic<UnsafeMutableRawPointer?>(nil)
+  /// A, made once: where the epoll is, and the number of the event descriptor plus one, which comes first. The epoll
+  /// in that place is replaced by the holder, under the descriptor table's lock.
+  private let place = Atomic<UnsafeMutableRawPointer?>(nil)
+  private let interruption = Atomic<Int32>(0)
+  private let making = Lock()
   /// The holder's own, one for the wall clock and one for the continuous clock; made when first needed.
   private let wall: Slot
   private let continuous: Slot
@@ -57,9 +55,10 @@ struct EpollPoller: ~Copyable, @unchecked Sendable {  // used by the holder alon
     seenFallback.initialize(to: 0)
   }
 
-  private var readyCore: UnsafeMutablePointer<Core>? {
-    // pairs with: makeCore – publishes the descriptors
-    core.load(ordering: .acquiring)?.assumingMemoryBound(to: Core.self)
+  /// What to register with, once there is something.
+  var epoll: UnsafeMutablePointer<Epoll>? {
+    // pairs with: makeReady – publishes the descriptors
+    place.load(ordering: .acquiring)?.assumingMemoryBound(to: Epoll.self)
   }
 
   /// Whether an event other than a deadline can happen.
@@ -69,7 +68,7 @@ struct EpollPoller: ~Copyable, @unchecked Sendable {  // used by the holder alon
   func prepare(_ timers: borrowing Timers) -> UInt64 {
     // relaxed: an interruption that comes later changes the word, so that the wait below does not begin.
     seenFallback.pointee = fallback.load(ordering: .relaxed)
-    if readyCore == nil { makeCore() }
+    if epoll == nil { _ = makeReady() }
     var deadline = timers.earliest(on: .uptime)
     if !arm(wall, .wall, Token.wallTimer, timers.earliest(on: .wall)) {
       deadline = min(deadline, resort(timers.uptimeOfEarliest(on: .wall)))
@@ -88,8 +87,8 @@ struct EpollPoller: ~Copyable, @unchecked Sendable {  // used by the holder alon
   private func arm(_ slot: Slot, _ clock: Clock, _ token: UInt64, _ instant: UInt64) -> Bool {
     if slot.pointee == nil {
       if instant == .max { return true }
-      guard let core = readyCore, let made = TimerFD(clock: clock) else { return false }
-      if core.pointee.epoll.add(made.descriptor.raw, [.readable, .edgeTriggered], token: token) != nil { return false }
+      guard let epoll, let made = TimerFD(clock: clock) else { return false }
+      if epoll.pointee.add(made.descriptor.raw, [.readable, .edgeTriggered], token: token) != nil { return false }
       let timer = UnsafeMutablePointer<ClockTimer>.allocate(capacity: 1)
       timer.initialize(to: ClockTimer(timer: made))
       slot.pointee = timer
@@ -100,20 +99,45 @@ struct EpollPoller: ~Copyable, @unchecked Sendable {  // used by the holder alon
     return timer.pointee.timer.arm(at: instant) == nil
   }
 
-  private func makeCore() {
-    guard let epoll = Epoll(), let interruption = EventFD() else { return }
-    // Edge-triggered: each interruption is an edge, so nobody has to read the counter back.
-    if epoll.add(interruption.descriptor.raw, [.readable, .edgeTriggered], token: Token.interruption) != nil { return }
-    let made = UnsafeMutablePointer<Core>.allocate(capacity: 1)
-    made.initialize(to: Core(epoll: epoll, interruption: interruption))
-    // pairs with: readyCore – publishes the descriptors
-    core.store(UnsafeMutableRawPointer(made), ordering: .releasing)
+  /// Sees to it that there is something to wait in and to register with, if descriptors are left. Any thread.
+  func makeReady() -> Bool {
+    if epoll != nil { return true }
+    making.lock()
+    defer { making.unlock() }
+    if epoll != nil { return true }
+    guard let made = Epoll(), let event = EventFD() else { return false }
+    if Self.addInterruption(event.descriptor.raw, to: made) != nil { return false }
+    // unsafe: lives as long as the engine.
+    let memory = UnsafeMutablePointer<Epoll>.allocate(capacity: 1)
+    memory.initialize(to: made)
+    // relaxed: published with the place.
+    interruption.store(event.release() + 1, ordering: .relaxed)
+    // pairs with: epoll – publishes the descriptors
+    place.store(UnsafeMutableRawPointer(memory), ordering: .releasing)
+    return true
+  }
+
+  /// Edge-triggered: each interruption is an edge, so nobody has to read the counter back.
+  private static func addInterruption(_ event: Int32, to epoll: borrowing Epoll) -> Errno? {
+    epoll.add(event, [.readable, .edgeTriggered], token: Token.interruption)
+  }
+
+  /// Holder: leaves behind what the old epoll reports and nobody can call off; see DescriptorTable.
+  func replaceEpoll(_ descriptors: borrowing DescriptorTable) {
+    // relaxed: made together with the epoll.
+    guard let epoll, let made = Epoll() else { return }
+    if Self.addInterruption(interruption.load(ordering: .relaxed) - 1, to: made) != nil { return }
+    for (slot, token) in [(wall, Token.wallTimer), (continuous, Token.continuousTimer)] {
+      guard let timer = slot.pointee else { continue }
+      _ = made.add(timer.pointee.timer.descriptor.raw, [.readable, .edgeTriggered], token: token)
+    }
+    descriptors.move(from: epoll, to: made)
   }
 
   /// Waits for at most `timeout` nanoseconds; `max` is for ever.
   func wait(for timeout: UInt64) {
-    if let core = readyCore {
-      eventCount.pointee = core.pointee.epoll.wait(into: events, timeout: timeout)
+    if let epoll {
+      eventCount.pointee = epoll.pointee.wait(into: events, timeout: timeout)
     } else {
       eventCount.pointee = 0
       let deadline = timeout == .max ? Deadline.never : Deadline.after(timeout, on: .uptime)
@@ -125,15 +149,18 @@ struct EpollPoller: ~Copyable, @unchecked Sendable {  // used by the holder alon
   func interrupt() {
     // seq-cst: counted before the look for epoll: a holder that waits without it has read the count before.
     fallback.wrappingAdd(1, ordering: .sequentiallyConsistent)
-    if let core = readyCore {
-      core.pointee.interruption.signal()
+    if epoll != nil {
+      // relaxed: published with the epoll's place.
+      EventFD.signal(interruption.load(ordering: .relaxed) - 1)
     } else {
       _ = withUnsafePointer(to: fallback) { Futex.wake($0) }
     }
   }
 
   /// Holder: notes what the last wait has brought.
-  func dispatchEvents() {
+  func dispatchEvents(_ descriptors: borrowing DescriptorTable) {
+    let batch = UnsafeBufferPointer(start: events.baseAddress, count: max(0, eventCount.pointee))
+    if !batch.isEmpty, !descriptors.isEmpty, descriptors.report(batch, on: self) { replaceEpoll(descriptors) }
     for index in 0..<max(0, eventCount.pointee) {
       switch events[index].token {
       case Token.wallTimer: acknowledge(wall)

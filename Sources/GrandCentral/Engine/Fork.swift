@@ -40,6 +40,7 @@ enum Fork {
     Engine.lockForFork()
     if let engine = Engine.existing {
       engine.pointee.timers.lockForFork()
+      engine.pointee.poller.descriptors.lockForFork()
       engine.pointee.idle.lock.lock()
     }
     Region.lockForFork()
@@ -49,6 +50,7 @@ enum Fork {
     Region.unlockAfterFork()
     if let engine = Engine.existing {
       engine.pointee.idle.lock.unlock()
+      engine.pointee.poller.descriptors.unlockAfterFork()
       engine.pointee.timers.unlockAfterFork()
     }
     Engine.unlockAfterFork()

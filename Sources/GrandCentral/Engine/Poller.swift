@@ -15,11 +15,12 @@ struct Poller: ~Copyable, @unchecked Sendable {  // the backend is the holder's 
   private let held = Atomic<Bool>(false)
   /// A: when the sleeping holder wakes up by itself, uptime; 0 while it is awake.
   private let until = Atomic<UInt64>(0)
-  /// A: made by the first holder; nil before.
+  /// A: made when first needed; nil before.
   private let backend = Atomic<UnsafeMutableRawPointer?>(nil)
   /// A, written by the holder: when it came back last, and whether that was soon after the time before.
   private let lastReturn = Atomic<UInt64>(0)
   private let busy = Atomic<Bool>(false)
+  let descriptors = DescriptorTable()
   /// A, written by the holder: when timers fired last.
   private let lastFiring = Atomic<UInt64>(0)
 
@@ -45,7 +46,7 @@ struct Poller: ~Copyable, @unchecked Sendable {  // the backend is the holder's 
   /// Whether there is something to wait for and nobody does.
   func isMissed(_ timers: borrowing Timers) -> Bool {
     // seq-cst: asked after the sleep protocol's own step, see Sleep.swift.
-    if timers.isEmpty { return false }
+    if timers.isEmpty, descriptors.isEmpty { return false }
     return !held.load(ordering: .sequentiallyConsistent)
   }
 
@@ -79,14 +80,14 @@ struct Poller: ~Copyable, @unchecked Sendable {  // the backend is the holder's 
   func look(_ timers: borrowing Timers) {
     let backend = readyBackend()
     _ = backend.pointee.prepare(timers)
-    if backend.pointee.hasRegistrations { backend.pointee.wait(for: 0) }
+    if backend.pointee.hasRegistrations || !descriptors.isEmpty { backend.pointee.wait(for: 0) }
   }
 
   /// Holder: hands the events of the last wait to their owners.
   func dispatchEvents(in engine: borrowing Engine) {
-    // relaxed: the holder's own pointer.
-    guard let raw = backend.load(ordering: .relaxed) else { return }
-    raw.assumingMemoryBound(to: EpollPoller.self).pointee.dispatchEvents()
+    // pairs with: readyBackend – publishes the backend
+    guard let raw = backend.load(ordering: .acquiring) else { return }
+    raw.assumingMemoryBound(to: EpollPoller.self).pointee.dispatchEvents(descriptors)
   }
 
   /// Holder: timers have fired.
@@ -120,14 +121,41 @@ struct Poller: ~Copyable, @unchecked Sendable {  // the backend is the holder's 
     raw.assumingMemoryBound(to: EpollPoller.self).pointee.interrupt()
   }
 
+  // MARK: Descriptors
+
+  /// Starts watching a descriptor.
+  func watch(_ watch: DescriptorWatch.Pointer, in engine: borrowing Engine) -> DescriptorTable.Addition {
+    let backend = readyBackend()
+    let isNew = backend.pointee.epoll == nil
+    guard backend.pointee.makeReady() else { return .failed(.descriptorsExhausted) }
+    let result = descriptors.add(watch, on: backend.pointee)
+    // seq-cst: listed before the look at the role, see `DescriptorTable.isEmpty` (P3).
+    if result == .watched, !held.load(ordering: .sequentiallyConsistent) { engine.wakeIfNeeded() }
+    // A holder may wait without epoll.
+    if isNew { interrupt() }
+    return result
+  }
+
+  /// Ends watching; afterwards nothing is reported any more.
+  func unwatch(_ watch: DescriptorWatch.Pointer) -> DescriptorTable.Removal {
+    descriptors.remove(watch, on: readyBackend().pointee)
+  }
+
+  /// What was reported has been taken.
+  func rearm(_ watch: DescriptorWatch.Pointer) { descriptors.rearm(watch, on: readyBackend().pointee) }
+
   private func readyBackend() -> UnsafeMutablePointer<EpollPoller> {
-    // relaxed: the holder's own pointer.
-    if let raw = backend.load(ordering: .relaxed) { return raw.assumingMemoryBound(to: EpollPoller.self) }
+    // pairs with: readyBackend – publishes the backend
+    if let raw = backend.load(ordering: .acquiring) { return raw.assumingMemoryBound(to: EpollPoller.self) }
     // unsafe: lives as long as the engine.
     let made = UnsafeMutablePointer<EpollPoller>.allocate(capacity: 1)
     made.initialize(to: EpollPoller())
-    // pairs with: interrupt – publishes the backend
-    backend.store(UnsafeMutableRawPointer(made), ordering: .releasing)
-    return made
+    // pairs with: readyBackend, interrupt – publishes the backend
+    let (exchanged, first) = backend.compareExchange(
+      expected: nil, desired: UnsafeMutableRawPointer(made), ordering: .acquiringAndReleasing)
+    if exchanged { return made }
+    made.deinitialize(count: 1)
+    made.deallocate()
+    return first!.assumingMemoryBound(to: EpollPoller.self)
   }
 }

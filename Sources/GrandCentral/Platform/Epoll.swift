@@ -14,6 +14,8 @@ struct Epoll: ~Copyable, Sendable {
 
     static let readable = Interest(rawValue: UInt32(GC_EPOLLIN))
     static let writable = Interest(rawValue: UInt32(GC_EPOLLOUT))
+    /// What the kind of descriptor counts as exceptional: a pressure trigger, for one.
+    static let priority = Interest(rawValue: UInt32(GC_EPOLLPRI))
     /// Reported without being asked for.
     static let error = Interest(rawValue: UInt32(GC_EPOLLERR))
     /// Reported without being asked for.

@@ -1,0 +1,47 @@
+//===- Descriptors.c - questions about descriptors --------------*- C -*-===//
+//
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+//
+//===----------------------------------------------------------------------===//
+#define _GNU_SOURCE 1
+#include <fcntl.h>
+#include <linux/sockios.h>
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "CPlatform.h"
+
+int gc_poll(int fd, uint32_t events) {
+  // The epoll bits of these names have poll's values.
+  struct pollfd query = {.fd = fd, .events = (short)events};
+  int count = poll(&query, 1, 0);
+  return count > 0 ? query.revents : 0;
+}
+
+ssize_t gc_bytes_to_read(int fd) {
+  struct stat status;
+  if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode)) {
+    off_t position = lseek(fd, 0, SEEK_CUR);
+    return position >= 0 && position < status.st_size ? status.st_size - position : 0;
+  }
+  int count = 0;
+  return ioctl(fd, FIONREAD, &count) == 0 && count > 0 ? count : 0;
+}
+
+ssize_t gc_room_to_write(int fd) {
+  int size = 0, used = 0;
+  socklen_t length = sizeof size;
+  if (getsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, &length) == 0) {
+    if (ioctl(fd, SIOCOUTQ, &used) != 0) used = 0;
+    return size > used ? size - used : 0;
+  }
+  size = fcntl(fd, F_GETPIPE_SZ);
+  if (size > 0) {
+    if (ioctl(fd, FIONREAD, &used) != 0) used = 0;
+    return size > used ? size - used : 0;
+  }
+  return 0;
+}

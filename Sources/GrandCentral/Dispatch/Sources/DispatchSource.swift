@@ -1,0 +1,278 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import CPlatform
+import Synchronization
+
+/// Watches something – time, a descriptor, a signal, a process, a file, or what the program itself reports – and runs a
+/// handler on a queue when it happens.
+///
+/// A source is made inactive. Set its handlers, then activate it:
+///
+/// ```swift
+/// let source = DispatchSource.makeReadSource(fileDescriptor: socket, queue: queue)
+/// source.setEventHandler { readSome(socket) }
+/// source.setCancelHandler { close(socket) }
+/// source.activate()
+/// ```
+///
+/// Events that come before the handler has started are merged into one call; a handler never runs beside itself. An
+/// active source stays alive until it has been cancelled and its cancel handler has run.
+///
+/// Differences from libdispatch: process, file-system and memory-pressure sources exist on Linux too; `data` of read and
+/// write sources is looked up when the handler first asks for it.
+///
+/// The state machine is in SourceState.swift; the kinds are subclasses, and say how to begin and end watching, and what
+/// an event's data are.
+public class DispatchSource: DispatchObject, DispatchSourceProtocol, @unchecked Sendable {  // atomic, or as below
+  // What is not atomic is guarded by `lock`, or belongs to the delivery (V1).
+
+  let state = AtomicState<SourceState>(SourceState(rawValue: SourceState.inactive))
+  /// M(lock): the target, retained by this reference.
+  @exclusivity(unchecked) private var target: DispatchQueue
+  /// M(lock)
+  @exclusivity(unchecked) private var handlers = SourceHandlers()
+  let lock = Lock()
+  /// A, written by the delivery: `data` of this call.
+  let snapshot = Atomic<UInt>(0)
+  /// I
+  public let handle: UInt
+  /// I
+  public let mask: UInt
+
+  init(handle: UInt, mask: UInt, queue: DispatchQueue?) {
+    self.handle = handle
+    self.mask = mask
+    target = queue ?? GlobalQueues.default
+    super.init()
+  }
+
+  deinit {
+    // relaxed: the last reference is gone, and its release has ordered everything before.
+    let last = state.load(ordering: .relaxed)
+    if last.has(SourceState.inactive), !last.has(SourceState.cancelled), !handlers.isEmpty {
+      Fault.misuse(
+        .releasedWhileInactive,
+        "the last reference to a " + kindName + " went away before it was activated; its handlers could never run. "
+          + "Call activate or cancel first.")
+    }
+  }
+
+  // MARK: What a kind provides
+
+  /// For messages.
+  var kindName: String { "source" }
+
+  /// Begins to watch. Called once, by the activator.
+  func register() -> Errno? { nil }
+
+  /// Ends watching; true when no event can come any more, else the kind calls `didUnregister` later.
+  func unregister() -> Bool { true }
+
+  /// Delivery: the data of the event, or nil if there is none after all.
+  func takeEvent(isDoubtful: Bool) -> UInt? { 0 }
+
+  /// Delivery: the handler has returned, or there was nothing to call it for.
+  func finishEvent(wasSilenced: Bool) {}
+
+  // MARK: Reading
+
+  /// What the running event handler was called for; the meaning depends on the kind.
+  public var data: UInt {
+    // relaxed: written by the delivery before it calls the handler that asks.
+    snapshot.load(ordering: .relaxed)
+  }
+
+  public final var isCancelled: Bool { state.load().has(SourceState.cancelled) }
+
+  // MARK: Handlers
+
+  public final func setEventHandler(
+    qos: DispatchQoS = .unspecified, flags: DispatchWorkItemFlags = [], handler: DispatchSourceHandler?
+  ) {
+    replace(.event, with: handler.map { SourceHandler($0, qos: qos, flags: flags) })
+  }
+
+  public final func setEventHandler(handler: DispatchWorkItem) { replace(.event, with: SourceHandler(handler)) }
+
+  public final func setRegistrationHandler(
+    qos: DispatchQoS = .unspecified, flags: DispatchWorkItemFlags = [], handler: DispatchSourceHandler?
+  ) {
+    replace(.registration, with: handler.map { SourceHandler($0, qos: qos, flags: flags) })
+  }
+
+  public final func setRegistrationHandler(handler: DispatchWorkItem) {
+    replace(.registration, with: SourceHandler(handler))
+  }
+
+  public final func setCancelHandler(
+    qos: DispatchQoS = .unspecified, flags: DispatchWorkItemFlags = [], handler: DispatchSourceHandler?
+  ) {
+    replace(.cancel, with: handler.map { SourceHandler($0, qos: qos, flags: flags) })
+  }
+
+  public final func setCancelHandler(handler: DispatchWorkItem) { replace(.cancel, with: SourceHandler(handler)) }
+
+  private final func replace(_ role: SourceHandlers.Role, with handler: SourceHandler?) {
+    lock.lock()
+    let former = handlers[role]
+    // A finished source would keep the handler, and what it captures, for nothing.
+    // relaxed: set before the handlers are taken away under the lock.
+    if !state.load(ordering: .relaxed).has(SourceState.finished) { handlers[role] = handler }
+    lock.unlock()
+    // Released without the lock: what it captures may be anything, this source included.
+    withExtendedLifetime(former) {}
+  }
+
+  // MARK: Life
+
+  /// Begins to deliver events. Does nothing the second time.
+  ///
+  /// Blocking: never. Complexity: a system call for the kinds that watch kernel objects.
+  public final override func activate() {
+    switch state.update({ $0.activate() }) {
+    case .nothing: return
+    case .enqueue:
+      retainWhileActive()
+      submit()
+    case .register:
+      retainWhileActive()
+      let error = register()
+      if let error { reportFailure(error) }
+      switch state.update({ $0.didRegister(error == nil) }) {
+      case .nothing: return
+      case .enqueue: submit()
+      case .unregister: beginUnregistering()
+      }
+    }
+  }
+
+  /// The active source's own reference, given up by `finish`.
+  private final func retainWhileActive() { _ = Unmanaged.passRetained(self) }
+
+  @inline(never)
+  private final func reportFailure(_ error: Errno) {
+    Fault.report(
+      "a " + kindName + " cannot watch " + watched + ": " + error.description + ". The source is cancelled.")
+  }
+
+  /// For messages.
+  var watched: String { String(handle) }
+
+  /// Ends the source: no event handler starts any more, and when the one that runs has finished, the cancel handler runs
+  /// once on the target. Only then may a descriptor be closed.
+  ///
+  /// Blocking: never.
+  public final func cancel() {
+    switch state.update({ $0.cancel() }) {
+    case .nothing: return
+    case .enqueue: submit()
+    case .unregister: beginUnregistering()
+    }
+  }
+
+  private final func beginUnregistering() {
+    if unregister() { didUnregister() }
+  }
+
+  /// No event can come any more.
+  final func didUnregister() {
+    if state.update({ $0.didUnregister() }) { submit() }
+  }
+
+  /// Holds back handlers until `resume()`. Events are kept, and delivered as one. Calls nest.
+  public final override func suspend() { state.update { $0.suspend() } }
+
+  /// Takes back one `suspend()`; activates a source that is not active yet. Traps (GC0001) if there is nothing to resume.
+  public final override func resume() {
+    switch state.update({ $0.resume() }) {
+    case .nothing: return
+    case .enqueue: submit()
+    case .activate: activate()
+    case .unbalanced:
+      Fault.misuse(
+        .resumeWithoutSuspend,
+        "resume on a " + kindName + " that is active and not suspended. Call resume exactly once for each suspend.")
+    }
+  }
+
+  /// Runs handlers on `queue` from now on; nil stands for the default global queue. What is enqueued stays where it is.
+  public final override func setTarget(queue: DispatchQueue?) {
+    lock.lock()
+    let former = target
+    target = queue ?? GlobalQueues.default
+    lock.unlock()
+    withExtendedLifetime(former) {}
+  }
+
+  // MARK: Events
+
+  /// An event has happened; any thread that the kind's registration keeps the source alive for.
+  ///
+  /// - Returns: whether to go on reporting; see V5.
+  @discardableResult
+  final func fire() -> Bool {
+    let firing = state.update { $0.fire() }
+    if firing.enqueue { submit() }
+    return !firing.silence
+  }
+
+  /// V1: sends the job through the target.
+  final func submit() {
+    lock.lock()
+    let target = target
+    let (wanted, flags) = handlers.event.map { ($0.qos, $0.flags) } ?? (.unspecified, [])
+    lock.unlock()
+    // relaxed: a hint for the band.
+    let base = QoSWord(rawValue: target.baseQoS.load(ordering: .relaxed))
+    let qos = wanted.isUnspecified ? base : target.effectiveQoS(wanted, flags)
+    let job = Job(
+      invoke: DispatchSource.step, flags: flags.contains(.barrier) ? .barrier : [], qos: qos.rawValue, band: qos.band,
+      owner: Unmanaged.passUnretained(self).toOpaque())
+    target.enqueue(job)
+  }
+
+  private static let step: Job.Invoke = { raw in
+    let job = Job(raw: raw)
+    // unsafe: the active source keeps itself alive until `finish`, and the job comes before that.
+    let source = Unmanaged<DispatchSource>.fromOpaque(job.owner!)
+    Items.adopt(job)
+    job.recycle()
+    source._withUnsafeGuaranteedRef { $0.run() }
+  }
+
+  private final func run() {
+    switch state.update({ $0.begin() }) {
+    case .nothing: return
+    case .finish: return finish()
+    case .announce: call(.registration)
+    case .deliver(let doubtful, let silenced):
+      if let data = takeEvent(isDoubtful: doubtful) {
+        // relaxed: read by the handler that this thread calls.
+        snapshot.store(data, ordering: .relaxed)
+        call(.event)
+      }
+      finishEvent(wasSilenced: silenced)
+    }
+    if state.update({ $0.end() }) { submit() }
+  }
+
+  @inline(__always)
+  private final func call(_ role: SourceHandlers.Role) {
+    lock.lock()
+    let handler = handlers[role]
+    lock.unlock()
+    handler?.body()
+  }
+
+  /// V3: the last step of a cancelled source.
+  private final func finish() {
+    lock.lock()
+    let handlers = handlers
+    self.handlers = SourceHandlers()
+    lock.unlock()
+    handlers.cancel?.body()
+    // What the handlers capture goes before the source's own reference: it may be the source.
+    withExtendedLifetime(handlers) {}
+    Unmanaged.passUnretained(self).release()
+  }
+}

@@ -1,0 +1,194 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+// The state of a source: one word, and every step that changes it.
+//
+//   | bits  | name          | means                                                                       |
+//   |-------|---------------|-----------------------------------------------------------------------------|
+//   | 0     | inactive      | not activated yet                                                           |
+//   | 1     | registering   | the activator is telling the kernel                                         |
+//   | 2     | registered    | the kernel may report events                                                |
+//   | 3     | announcing    | the registration handler is due                                             |
+//   | 4     | pending       | an event waits to be delivered                                              |
+//   | 5     | doubtful      | the pending event may be over by now: look again before the delivery        |
+//   | 6     | enqueued      | the source's one job is on the target, or runs                              |
+//   | 7     | running       | a handler runs                                                              |
+//   | 8     | cancelled     | for good                                                                    |
+//   | 9     | finished      | the cancel handler has begun, or there is none: nothing runs any more       |
+//   | 10    | silenced      | the kernel's reports are switched off until the next delivery               |
+//   | 32–63 | suspensions   | calls of `suspend` not taken back                                           |
+//
+//            activate                didRegister                 fire              begin … end
+//   inactive ────────► registering ────────────► registered ─────────► enqueued ◄──────────────┐
+//                                                                          └── more to do ─────┘
+//            cancel              didUnregister               begin
+//   any ───────────► cancelled ───────────────► (enqueued) ─────────► finished
+//
+// V1  The job is in one place at most: who sets `enqueued` submits it, who runs it clears the bit or submits it again.
+//     So no two handlers of a source run at once, whatever its target.
+// V2  An event handler starts only in `begin`, which looks at `cancelled`: after a cancellation none starts. One that
+//     runs finishes, and the job, being one, comes back for the cancel handler afterwards.
+// V3  `finished` is set once, by `begin`, when the source is cancelled, not suspended, and neither registering nor
+//     registered: the kernel's side is done, so the cancel handler may close the descriptor.
+// V4  Who sets `cancelled` on a registered source unregisters it; if it was registering, the registrar does.
+// V5  An event that finds another one pending is merged into it (S2), and silences a level-triggered report: without
+//     that the kernel would report it again and again until somebody has read. `silenced` is taken along by the
+//     delivery, which switches the reports on again when its handler has returned.
+// V6  An event that comes while a handler runs, or while the source is suspended, may be over when it is delivered:
+//     the handler has read what it was about. It is `doubtful`.
+//
+// The transitions are pure; what they return is what the caller owes.
+struct SourceState: StateWord, Equatable {
+  var rawValue: UInt64
+
+  static let inactive: UInt64 = 1
+  static let registering: UInt64 = 1 << 1
+  static let registered: UInt64 = 1 << 2
+  static let announcing: UInt64 = 1 << 3
+  static let pending: UInt64 = 1 << 4
+  static let doubtful: UInt64 = 1 << 5
+  static let enqueued: UInt64 = 1 << 6
+  static let running: UInt64 = 1 << 7
+  static let cancelled: UInt64 = 1 << 8
+  static let finished: UInt64 = 1 << 9
+  static let silenced: UInt64 = 1 << 10
+  static let suspension: UInt64 = 1 << 32
+
+  init(rawValue: UInt64) { self.rawValue = rawValue }
+
+  @inline(__always)
+  func has(_ bits: UInt64) -> Bool { rawValue & bits != 0 }
+
+  var isSuspended: Bool { rawValue >= Self.suspension }
+
+  private mutating func set(_ bits: UInt64) { rawValue |= bits }
+  private mutating func clear(_ bits: UInt64) { rawValue &= ~bits }
+
+  /// Whether the job has something to do.
+  var hasWork: Bool {
+    if isSuspended || has(Self.inactive | Self.finished | Self.registering) { return false }
+    if has(Self.cancelled) { return !has(Self.registered) }
+    return has(Self.announcing | Self.pending)
+  }
+
+  /// Takes the job, if it is free and has something to do. True: the caller submits it.
+  private mutating func enqueueIfNeeded() -> Bool {
+    if has(Self.enqueued) || !hasWork { return false }
+    set(Self.enqueued)
+    return true
+  }
+
+  // MARK: Life
+
+  enum Activation { case nothing, register, enqueue }
+
+  mutating func activate() -> Activation {
+    guard has(Self.inactive) else { return .nothing }
+    clear(Self.inactive)
+    if has(Self.cancelled) { return enqueueIfNeeded() ? .enqueue : .nothing }
+    set(Self.registering)
+    return .register
+  }
+
+  enum Registration { case nothing, enqueue, unregister }
+
+  /// The kernel has been told, or has refused.
+  mutating func didRegister(_ succeeded: Bool) -> Registration {
+    clear(Self.registering)
+    if succeeded {
+      set(Self.registered)
+      if has(Self.cancelled) { return .unregister }
+      set(Self.announcing)
+    } else {
+      clear(Self.pending | Self.doubtful)
+      set(Self.cancelled)
+    }
+    return enqueueIfNeeded() ? .enqueue : .nothing
+  }
+
+  enum Cancellation { case nothing, enqueue, unregister }
+
+  mutating func cancel() -> Cancellation {
+    if has(Self.cancelled) { return .nothing }
+    set(Self.cancelled)
+    clear(Self.pending | Self.doubtful | Self.announcing)
+    if has(Self.registered) { return .unregister }
+    return enqueueIfNeeded() ? .enqueue : .nothing
+  }
+
+  /// The kernel reports nothing any more. True: the caller submits the job.
+  mutating func didUnregister() -> Bool {
+    clear(Self.registered)
+    return enqueueIfNeeded()
+  }
+
+  // MARK: Events
+
+  struct Firing: Equatable {
+    /// The caller submits the job.
+    var enqueue = false
+    /// Nobody has asked for the event before this one yet: reports are to stop until somebody does.
+    var silence = false
+  }
+
+  /// An event has happened.
+  mutating func fire() -> Firing {
+    if has(Self.cancelled) { return Firing(silence: true) }
+    if has(Self.pending) {
+      set(Self.silenced)
+      return Firing(silence: true)
+    }
+    set(Self.pending)
+    if isSuspended || has(Self.running) { set(Self.doubtful) }
+    return Firing(enqueue: enqueueIfNeeded())
+  }
+
+  /// What was pending has been taken back: the timer has another schedule.
+  mutating func forget() {
+    clear(Self.pending | Self.doubtful)
+  }
+
+  enum Step: Equatable { case nothing, announce, deliver(doubtful: Bool, silenced: Bool), finish }
+
+  /// The job runs: what it is to do.
+  mutating func begin() -> Step {
+    guard hasWork else {
+      clear(Self.enqueued)
+      return .nothing
+    }
+    if has(Self.cancelled) {
+      set(Self.finished)
+      return .finish
+    }
+    set(Self.running)
+    if has(Self.announcing) {
+      clear(Self.announcing)
+      return .announce
+    }
+    let step = Step.deliver(doubtful: has(Self.doubtful), silenced: has(Self.silenced))
+    clear(Self.pending | Self.doubtful | Self.silenced)
+    return step
+  }
+
+  /// The job has done its step. True: it is to be submitted again.
+  mutating func end() -> Bool {
+    clear(Self.running)
+    if hasWork { return true }
+    clear(Self.enqueued)
+    return false
+  }
+
+  // MARK: Suspension
+
+  mutating func suspend() {
+    rawValue += Self.suspension
+    if has(Self.pending) { set(Self.doubtful) }
+  }
+
+  enum Resumption { case nothing, enqueue, activate, unbalanced }
+
+  mutating func resume() -> Resumption {
+    if !isSuspended { return has(Self.inactive) ? .activate : .unbalanced }
+    rawValue -= Self.suspension
+    return enqueueIfNeeded() ? .enqueue : .nothing
+  }
+}

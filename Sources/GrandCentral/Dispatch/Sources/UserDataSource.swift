@@ -1,0 +1,43 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+
+/// A source whose events come from the program.
+///
+/// The data are merged first, and the event is made known afterwards: whoever takes the event finds the data, or finds
+/// none because an earlier delivery has taken them along, and calls nobody.
+final class UserDataSource: DispatchSource, DispatchSourceUserDataAdd, DispatchSourceUserDataOr,
+  DispatchSourceUserDataReplace, @unchecked Sendable  // the word is atomic
+{
+  /// A
+  private let merged = Atomic<UInt>(0)
+
+  override var kindName: String { "user data source" }
+
+  func add(data: UInt) {
+    if data == 0 { return }
+    // pairs with: takeEvent – publishes what the program did before
+    merged.wrappingAdd(data, ordering: .releasing)
+    fire()
+  }
+
+  func or(data: UInt) {
+    if data == 0 { return }
+    // pairs with: takeEvent – publishes what the program did before
+    merged.bitwiseOr(data, ordering: .releasing)
+    fire()
+  }
+
+  func replace(data: UInt) {
+    if data == 0 { return }
+    // pairs with: takeEvent – publishes what the program did before
+    merged.store(data, ordering: .releasing)
+    fire()
+  }
+
+  override func takeEvent(isDoubtful: Bool) -> UInt? {
+    // pairs with: add, or, replace – publishes what the program did before
+    let data = merged.exchange(0, ordering: .acquiring)
+    return data == 0 ? nil : data
+  }
+}

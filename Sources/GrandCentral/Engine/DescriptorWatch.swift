@@ -1,0 +1,34 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+/// One party's interest in a descriptor, in memory that the party provides and keeps in place while it is watched.
+struct DescriptorWatch: ~Copyable {
+  typealias Pointer = UnsafeMutablePointer<DescriptorWatch>
+
+  /// Tells the party what has happened, with the table's lock held: it must not call the table.
+  ///
+  /// - Returns: whether it wants to hear more before it has called `rearm`.
+  typealias Report = @convention(c) (_ context: UnsafeMutableRawPointer, _ happened: UInt32) -> Bool
+
+  /// Reported instead of events: the descriptor was closed behind the watch's back. The watch is off the table.
+  static let gone: UInt32 = .max
+
+  /// M(the table's lock)
+  var next: Pointer?
+  /// I
+  let descriptor: Int32
+  /// I
+  let interest: Epoll.Interest
+  let report: Report
+  let context: UnsafeMutableRawPointer
+  /// M(the table's lock): whether events are wanted now.
+  var isArmed = true
+  /// M(the table's lock): whether the table has it.
+  var isListed = false
+
+  init(_ descriptor: Int32, _ interest: Epoll.Interest, context: UnsafeMutableRawPointer, report: @escaping Report) {
+    self.descriptor = descriptor
+    self.interest = interest
+    self.context = context
+    self.report = report
+  }
+}

@@ -1,0 +1,17 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import CPlatform
+
+/// Questions about a descriptor that belongs to the program.
+enum Descriptor {
+  /// Whether one of `interest`, an error or a hang-up is there now.
+  static func isReady(_ descriptor: Int32, _ interest: Epoll.Interest) -> Bool {
+    gc_poll(descriptor, interest.rawValue) > 0
+  }
+
+  /// How many bytes can be read, as far as the kernel tells; 0 when it does not.
+  static func bytesToRead(_ descriptor: Int32) -> Int { gc_bytes_to_read(descriptor) }
+
+  /// How many bytes can be written without blocking, as far as the kernel tells; 0 when it does not.
+  static func roomToWrite(_ descriptor: Int32) -> Int { gc_room_to_write(descriptor) }
+}

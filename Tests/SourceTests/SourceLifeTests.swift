@@ -1,0 +1,279 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import ContractSupport
+import GrandCentral
+import Testing
+
+@Suite("A source's life")
+struct SourceLifeTests {
+  @Test("S1: nothing runs before activation, what came before is delivered after it")
+  func inactive() {
+    let queue = DispatchQueue(label: "source")
+    let source = DispatchSource.makeUserDataAddSource(queue: queue)
+    let (seen, called) = (Recorder<UInt>(), Latch())
+    source.setEventHandler {
+      seen.note(source.data)
+      called.open()
+    }
+    source.add(data: 3)
+    source.add(data: 4)
+    queue.sync {}
+    #expect(seen.values == [])
+    source.activate()
+    #expect(called.wait())
+    queue.sync {}
+    #expect(seen.values == [7])
+    source.cancel()
+  }
+
+  @Test("S1: handlers may be set in any order, and the event handler changed while the source is active")
+  func handlerChange() {
+    let queue = DispatchQueue(label: "source")
+    let source = DispatchSource.makeUserDataOrSource(queue: queue)
+    let seen = Recorder<String>()
+    source.setCancelHandler { seen.note("cancelled") }
+    source.setEventHandler { seen.note("first") }
+    source.setRegistrationHandler { seen.note("registered") }
+    source.activate()
+    source.or(data: 1)
+    waitFor { seen.values.contains("first") }
+    source.setEventHandler { seen.note("second") }
+    source.or(data: 1)
+    waitFor { seen.values.contains("second") }
+    source.cancel()
+    waitFor { seen.values.contains("cancelled") }
+    #expect(seen.values == ["registered", "first", "second", "cancelled"])
+  }
+
+  @Test("S1: a work item serves as a handler, each time anew")
+  func workItemHandler() {
+    let queue = DispatchQueue(label: "source")
+    let source = DispatchSource.makeUserDataAddSource(queue: queue)
+    let count = Counter()
+    source.setEventHandler(handler: DispatchWorkItem { count.add() })
+    source.activate()
+    for expected in 1...3 {
+      source.add(data: 1)
+      waitFor { count.value == expected }
+    }
+    source.cancel()
+    #expect(source.isCancelled)
+  }
+
+  @Test("S2: events during a run cause exactly one more call, with all of their data")
+  func coalescing() {
+    let queue = DispatchQueue(label: "source")
+    let source = DispatchSource.makeUserDataAddSource(queue: queue)
+    let (seen, running, go) = (Recorder<UInt>(), Latch(), Latch())
+    source.setEventHandler {
+      seen.note(source.data)
+      running.open()
+      go.wait()
+    }
+    source.activate()
+    source.add(data: 1)
+    #expect(running.wait())
+    for _ in 0..<1000 { source.add(data: 2) }
+    go.open()
+    waitFor { seen.values.count == 2 }
+    queue.sync {}
+    #expect(seen.values == [1, 2000])
+    source.cancel()
+  }
+
+  @Test("S2: a suspended source delivers one merged event when it is resumed")
+  func suspension() {
+    let queue = DispatchQueue(label: "source")
+    let source = DispatchSource.makeUserDataOrSource(queue: queue)
+    let seen = Recorder<UInt>()
+    source.setEventHandler { seen.note(source.data) }
+    source.activate()
+    source.suspend()
+    source.suspend()
+    for bit in 0..<8 { source.or(data: 1 << UInt(bit)) }
+    source.resume()
+    queue.sync {}
+    #expect(seen.values == [])
+    source.resume()
+    waitFor { !seen.values.isEmpty }
+    queue.sync {}
+    #expect(seen.values == [255])
+    source.cancel()
+  }
+
+  @Test("S2: a handler never runs beside itself, even on a global queue")
+  func noOverlap() {
+    let source = DispatchSource.makeUserDataAddSource(queue: .global())
+    let (inside, overlaps, sum) = (Counter(), Counter(), Counter())
+    source.setEventHandler {
+      inside.add()
+      if inside.value != 1 { overlaps.add() }
+      sum.add(Int(source.data))
+      inside.add(-1)
+    }
+    source.activate()
+    PlainThread.concurrently(4) { _ in for _ in 0..<5_000 { source.add(data: 1) } }
+    waitFor { sum.value == 20_000 }
+    #expect(overlaps.value == 0)
+    source.cancel()
+  }
+
+  @Test("S4: after cancel from inside the handler no handler starts, and the cancel handler runs once")
+  func cancelInside() {
+    let queue = DispatchQueue(label: "source")
+    let source = DispatchSource.makeUserDataAddSource(queue: queue)
+    let (calls, cancelled) = (Counter(), Counter())
+    source.setEventHandler {
+      calls.add()
+      source.add(data: 1)
+      source.cancel()
+      source.add(data: 1)
+    }
+    source.setCancelHandler { cancelled.add() }
+    source.activate()
+    source.add(data: 1)
+    waitFor { cancelled.value > 0 }
+    source.add(data: 1)
+    source.cancel()
+    queue.sync {}
+    queue.sync {}
+    #expect(calls.value == 1)
+    #expect(cancelled.value == 1)
+  }
+
+  @Test("S4: the cancel handler of a source cancelled while it is suspended waits for resume")
+  func cancelSuspended() {
+    let queue = DispatchQueue(label: "source")
+    let source = DispatchSource.makeUserDataAddSource(queue: queue)
+    let (calls, cancelled) = (Counter(), Latch())
+    source.setEventHandler { calls.add() }
+    source.setCancelHandler { cancelled.open() }
+    source.activate()
+    source.suspend()
+    source.add(data: 1)
+    source.cancel()
+    queue.sync {}
+    #expect(!cancelled.isOpen)
+    source.resume()
+    #expect(cancelled.wait())
+    #expect(calls.value == 0)
+  }
+
+  @Test("S4: a source cancelled before its activation delivers nothing but its cancel handler")
+  func cancelBeforeActivation() {
+    let queue = DispatchQueue(label: "source")
+    let source = DispatchSource.makeUserDataAddSource(queue: queue)
+    let (calls, cancelled) = (Counter(), Latch())
+    source.setEventHandler { calls.add() }
+    source.setRegistrationHandler { calls.add() }
+    source.setCancelHandler { cancelled.open() }
+    source.add(data: 1)
+    source.cancel()
+    source.activate()
+    #expect(cancelled.wait())
+    queue.sync {}
+    #expect(calls.value == 0)
+  }
+
+  @Test("S4: handlers, and what they capture, are released once the source has ended")
+  func release() {
+    final class Witness: Sendable {
+      let died: Latch
+      init(_ died: Latch) { self.died = died }
+      deinit { died.open() }
+    }
+    let died = Latch(3)
+    func make() -> any DispatchSourceUserDataAdd {
+      let source = DispatchSource.makeUserDataAddSource(queue: DispatchQueue(label: "source"))
+      let (event, registration, cancel) = (Witness(died), Witness(died), Witness(died))
+      source.setEventHandler { _ = (event, source.data) }
+      source.setRegistrationHandler { _ = (registration, source.data) }
+      source.setCancelHandler { _ = (cancel, source.data) }
+      source.activate()
+      return source
+    }
+    make().cancel()
+    #expect(died.wait())
+  }
+
+  @Test("O3: an active source stays alive without a reference to it")
+  func keepsItselfAlive() {
+    let fired = Latch(3)
+    func start() {
+      let timer = DispatchSource.makeTimerSource(queue: .global())
+      timer.schedule(deadline: .now(), repeating: .milliseconds(1))
+      let count = Counter()
+      timer.setEventHandler { [unowned timer] in
+        fired.open()
+        count.add()
+        if count.value == 3 { timer.cancel() }
+      }
+      timer.activate()
+    }
+    start()
+    #expect(fired.wait())
+  }
+
+  @Test("S5: the registration handler runs once, before the first event handler")
+  func registration() {
+    let queue = DispatchQueue(label: "source")
+    let source = DispatchSource.makeUserDataAddSource(queue: queue)
+    let seen = Recorder<String>()
+    source.setRegistrationHandler { seen.note("registered") }
+    source.setEventHandler { seen.note("event") }
+    source.add(data: 1)
+    source.activate()
+    source.activate()
+    waitFor { seen.values.count == 2 }
+    queue.sync {}
+    #expect(seen.values == ["registered", "event"])
+    source.cancel()
+  }
+
+  @Test("S6: after retargeting, handlers run on the new queue")
+  func retarget() {
+    let (key, first, second) = (DispatchSpecificKey<Int>(), DispatchQueue(label: "1"), DispatchQueue(label: "2"))
+    first.setSpecific(key: key, value: 1)
+    second.setSpecific(key: key, value: 2)
+    let source = DispatchSource.makeUserDataAddSource(queue: first)
+    let seen = Recorder<Int>()
+    source.setEventHandler { seen.note(DispatchQueue.getSpecific(key: key) ?? 0) }
+    source.activate()
+    source.add(data: 1)
+    waitFor { seen.values == [1] }
+    source.setTarget(queue: second)
+    source.add(data: 1)
+    waitFor { seen.values == [1, 2] }
+    source.cancel()
+  }
+
+  @Test("S15: add wraps as unsigned, or gathers bits, replace keeps the newest, and 0 does nothing")
+  func userData() {
+    let queue = DispatchQueue(label: "source")
+    let add = DispatchSource.makeUserDataAddSource(queue: queue)
+    let or = DispatchSource.makeUserDataOrSource(queue: queue)
+    let replace = DispatchSource.makeUserDataReplaceSource(queue: queue)
+    let seen = Recorder<UInt>()
+    add.setEventHandler { seen.note(add.data) }
+    or.setEventHandler { seen.note(or.data) }
+    replace.setEventHandler { seen.note(replace.data) }
+    add.add(data: .max)
+    add.add(data: 6)
+    add.activate()
+    waitFor { seen.values.count == 1 }
+    or.or(data: 5)
+    or.or(data: 10)
+    or.activate()
+    waitFor { seen.values.count == 2 }
+    replace.replace(data: 1)
+    replace.replace(data: 9)
+    replace.activate()
+    waitFor { seen.values.count == 3 }
+    add.add(data: 0)
+    or.or(data: 0)
+    replace.replace(data: 0)
+    queue.sync {}
+    #expect(seen.values == [5, 15, 9])
+    for source in [add, or, replace] as [any DispatchSourceProtocol] { source.cancel() }
+  }
+}
