@@ -7,7 +7,9 @@ import Synchronization
 ///
 /// The watch is level-triggered. It is switched off while an event waits to be delivered, if the kernel reports it again
 /// meanwhile; the delivery switches it on again. A file that is always ready fires again after each handler.
-final class DescriptorSource: DispatchSource, DispatchSourceRead, DispatchSourceWrite, @unchecked Sendable {  // as below
+final class DescriptorSource: DispatchSource, DispatchSourceRead, DispatchSourceWrite,
+  @unchecked Sendable  // as said below
+{
   // The watch is the table's while it is listed; the rest is the activator's and, later, the delivery's.
 
   enum Direction {
