@@ -186,8 +186,9 @@ private func readSources() -> [Operation] {
     },
     Operation("K.100-of-9900", count: .fixed(100, quick: 0), figures: [.reported("event")]) {
       raiseDescriptorLimit()
-      let pairs = (0..<4_950).map { _ in nonBlockingPair() }
       return { n, meter in
+        // Made anew each time: both sides together would need more descriptors than a process may have.
+        let pairs = (0..<4_950).map { _ in nonBlockingPair() }
         let queue = DispatchQueue(label: "bench.k")
         let rounds = Box(Countdown(1))
         let sources = pairs.flatMap { [$0.0, $0.1] }.map { descriptor in
@@ -210,6 +211,7 @@ private func readSources() -> [Operation] {
         }
         meter.report("event", nanoseconds: Double(bench_now() - begin) / Double(n * 100))
         for source in sources { cancelAndWait(source) }
+        for pair in pairs { closePair(pair) }
       }
     },
     Operation(

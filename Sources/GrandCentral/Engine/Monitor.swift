@@ -24,6 +24,9 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
   private static let quickTick: UInt64 = 250_000
   private static let quickTicks = 6
   private static let patience = 20
+  /// While all it does is to be there in case the poller's role stays vacant, and it never has, it looks more rarely.
+  private static let calmTick: UInt64 = 4_000_000
+  private static let calmness = 8
   private static let lingering: UInt64 = 2_000_000_000
   /// Most workers added at one tick beyond the processors: they double while every added one blocks too.
   private static let largestBurst = 64
@@ -64,11 +67,14 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
     var burst = 0
     var quiet = 0
     var eager = Self.quickTicks
+    var calm = 0
     var last = Clock.uptime.now()
     while true {
-      Thread.sleep(nanoseconds: burst > 0 || eager > 0 ? Self.quickTick : Self.tick)
+      let tick = calm >= Self.calmness ? Self.calmTick : Self.tick
+      Thread.sleep(nanoseconds: burst > 0 || eager > 0 ? Self.quickTick : tick)
       eager -= 1
       let now = Clock.uptime.now()
+      calm = engine.pointee.isCalm ? calm + 1 : 0
       quiet = look(engine, elapsed: now - last, &burst) ? 0 : quiet + 1
       last = now
       if quiet < Self.patience { continue }
@@ -88,6 +94,7 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
       }
       quiet = 0
       eager = Self.quickTicks
+      calm = 0
       last = Clock.uptime.now()
     }
   }
@@ -170,6 +177,12 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
 }
 
 extension Engine {
+  /// Whether nothing waits to be run, and somebody waits for the kernel.
+  fileprivate var isCalm: Bool {
+    // relaxed: decides about the length of the next tick only.
+    pending.load(ordering: .relaxed) == 0 && !poller.isMissed(timers) && soloists.isEmpty
+  }
+
   /// Whether the monitor has something to watch.
   var needsMonitor: Bool {
     // seq-cst: see `Monitor.wake`.

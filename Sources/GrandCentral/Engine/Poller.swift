@@ -104,12 +104,15 @@ struct Poller: ~Copyable, @unchecked Sendable {  // the backend is the holder's 
   }
 
   /// A timer was added that is due sooner than all others: at `instant` on the uptime clock.
-  func timerAdded(dueAt instant: UInt64, in engine: borrowing Engine) {
+  ///
+  /// A worker that is about to return takes the role itself if nothing else comes up, and if something does, the monitor
+  /// sees to it: nobody is woken for the moment until then.
+  func timerAdded(dueAt instant: UInt64, isReturning: Bool, in engine: borrowing Engine) {
     // seq-cst: P2, and P3 for a role that is free.
     if held.load(ordering: .sequentiallyConsistent) {
       let sleepsUntil = until.load(ordering: .sequentiallyConsistent)
       if sleepsUntil != 0, instant < sleepsUntil { interrupt() }
-    } else {
+    } else if !isReturning || !engine.monitor.isAwake || Worker.current == nil {
       engine.wakeIfNeeded()
     }
   }

@@ -40,13 +40,17 @@ struct Timers: ~Copyable, @unchecked Sendable {  // the wheels are guarded by `l
   }
 
   /// Starts a timer. The entry belongs to the wheel until it fires or `cancel` has returned true.
-  func add(_ entry: UnsafeMutablePointer<TimerEntry>, on clock: Clock, in engine: borrowing Engine) {
+  ///
+  /// - Parameter isReturning: The calling thread will look after the timers by itself in a moment, if it is a worker.
+  func add(
+    _ entry: UnsafeMutablePointer<TimerEntry>, on clock: Clock, isReturning: Bool = false, in engine: borrowing Engine
+  ) {
     let index = Int(clock.rawValue)
     lock.lock()
     wheel(index).pointee.insert(entry)
     let sooner = noteEarliest(index)
     lock.unlock()
-    if sooner { engine.poller.timerAdded(dueAt: uptimeOfEarliest(on: clock), in: engine) }
+    if sooner { engine.poller.timerAdded(dueAt: uptimeOfEarliest(on: clock), isReturning: isReturning, in: engine) }
   }
 
   /// When `clock`'s wheel must be looked at, as an instant of the uptime clock, if no clock steps until then.

@@ -6,8 +6,9 @@ import Synchronization
 /// A source that fires at given times.
 ///
 /// The timer is in the engine's wheel while the source waits for it. When it has fired it stays out until the event is
-/// delivered: then the fires that are due by now are counted, the handler gets their number, and the timer goes back for
-/// the next one, at `start + k · interval`. So a source whose handler is slow, or that is suspended, wakes nobody.
+/// delivered: then the fires that are due by now are counted, the handler gets their number, and when it has returned the
+/// timer goes back for the next one, at `start + k · interval`. So a source whose handler is slow, or that is suspended,
+/// wakes nobody.
 ///
 ///   out ──register, schedule, deliver──► in the wheel ──fires──► on its way (`fired`) ──► out, an event is pending
 ///
@@ -101,12 +102,13 @@ final class TimerSource: DispatchSource, DispatchSourceTimer, @unchecked Sendabl
   /// The clock that the entry is in the wheel of; `schedule` may name another one by now.
   private var entryClock: Clock { Clock(rawValue: UInt8(truncatingIfNeeded: entry.pointee.word)) ?? .uptime }
 
-  private func putIn() {
+  private func putIn(isReturning: Bool = false) {
     if !isLive || schedule.due == .max { return }
     isIn = true
     entry.pointee.word = UInt64(schedule.clock.rawValue)
     entry.pointee.schedule(schedule.due, leeway: schedule.leeway)
-    Engine.shared.pointee.timers.add(entry, on: schedule.clock, in: Engine.shared.pointee)
+    Engine.shared.pointee.timers.add(
+      entry, on: schedule.clock, isReturning: isReturning, in: Engine.shared.pointee)
   }
 
   // MARK: The kind
@@ -149,7 +151,7 @@ final class TimerSource: DispatchSource, DispatchSourceTimer, @unchecked Sendabl
     }
   }
 
-  /// The fires that are due by now, and the timer back in the wheel for the next one.
+  /// The fires that are due by now.
   override func takeEvent(isDoubtful: Bool) -> UInt? {
     lock.lock()
     defer { lock.unlock() }
@@ -162,8 +164,14 @@ final class TimerSource: DispatchSource, DispatchSourceTimer, @unchecked Sendabl
     }
     let fires = (now - schedule.due) / schedule.interval + 1
     schedule.due = schedule.due.addingSaturated(fires.multipliedSaturated(by: schedule.interval))
-    putIn()
     return UInt(fires)
+  }
+
+  /// Back into the wheel for the next fire, unless the handler has scheduled one itself.
+  override func finishEvent(wasSilenced: Bool) {
+    lock.lock()
+    if !isIn { putIn(isReturning: true) }
+    lock.unlock()
   }
 }
 
