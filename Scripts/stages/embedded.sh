@@ -23,7 +23,7 @@ compile everything.o -enable-testing
 compile GrandCentral.o
 
 clang -std=gnu11 -O2 -fPIC -shared -I Sources/CPlatform/include \
-  "$folder/GrandCentral.o" Sources/CPlatform/CPlatform.c "$runtime/libswiftUnicodeDataTables.a" \
+  "$folder/GrandCentral.o" Sources/CPlatform/*.c "$runtime/libswiftUnicodeDataTables.a" \
   -Wl,-z,defs -Wl,--gc-sections -lm -o "$folder/libgrandcentral.so"
 
 needed=$(readelf -d "$folder/libgrandcentral.so" | sed -n 's/.*NEEDED.*\[\(.*\)\]/\1/p' | sort | paste -sd ' ')

@@ -5,7 +5,7 @@
 
 . Scripts/lib.sh
 
-clang -std=gnu11 -fsyntax-only -Wall -Wextra -Werror -I Sources/CPlatform/include Sources/CPlatform/CPlatform.c
+clang -std=gnu11 -fsyntax-only -Wall -Wextra -Werror -I Sources/CPlatform/include Sources/CPlatform/*.c
 clang -fsyntax-only -x c++ -Wall -Wextra -Werror -I Sources/CPlatform/include - <<<'#include "CPlatform.h"'
 
 # A module that is up to date prints nothing, so ours are built anew; dependencies stay.
