@@ -9,37 +9,8 @@ func sources() -> [Operation] { timerSources() + readSources() }
 
 private func timerSources() -> [Operation] {
   [
-    Operation(
-      "J.timer-source", count: .fixed(20_000, quick: 5_000),
-      figures: [.reported("create-activate"), .reported("reschedule"), .reported("cancel")]
-    ) {
-      let queue = DispatchQueue(label: "bench.j")
-      return { n, meter in
-        let done = Countdown(n)
-        let far = DispatchTime.now() + .seconds(3600)
-        var timers: [any DispatchSourceTimer] = []
-        timers.reserveCapacity(n)
-        var begin = bench_now()
-        for i in 0..<n {
-          let timer = DispatchSource.makeTimerSource(queue: queue)
-          timer.schedule(deadline: far + .microseconds(i))
-          timer.setEventHandler {}
-          timer.setCancelHandler { done.arrive() }
-          timer.activate()
-          timers.append(timer)
-        }
-        meter.report("create-activate", nanoseconds: Double(bench_now() - begin) / Double(n))
-        queue.sync {}
-        begin = bench_now()
-        for i in 0..<n { timers[i].schedule(deadline: far + .microseconds(n - i)) }
-        meter.report("reschedule", nanoseconds: Double(bench_now() - begin) / Double(n))
-        queue.sync {}
-        begin = bench_now()
-        for timer in timers { timer.cancel() }
-        done.wait()
-        meter.report("cancel", nanoseconds: Double(bench_now() - begin) / Double(n))
-      }
-    },
+    lives("J.timer-source", count: .fixed(20_000, quick: 5_000)),
+    lives("J.million-timer-sources", count: .fixed(1_000_000, quick: 0)),
     Operation(
       "J.1ms-repeating", count: .fixed(300, quick: 100),
       figures: [.cpu, .reported("p50"), .reported("p99")]
@@ -72,6 +43,41 @@ private func timerSources() -> [Operation] {
       }
     },
   ]
+}
+
+/// Timers that are far away: made, scheduled anew, cancelled.
+private func lives(_ name: String, count: Operation.Count) -> Operation {
+  Operation(
+    name, count: count,
+    figures: [.reported("create-activate"), .reported("reschedule"), .reported("cancel")]
+  ) {
+    let queue = DispatchQueue(label: "bench.j")
+    return { n, meter in
+      let done = Countdown(n)
+      let far = DispatchTime.now() + .seconds(3600)
+      var timers: [any DispatchSourceTimer] = []
+      timers.reserveCapacity(n)
+      var begin = bench_now()
+      for i in 0..<n {
+        let timer = DispatchSource.makeTimerSource(queue: queue)
+        timer.schedule(deadline: far + .microseconds(i))
+        timer.setEventHandler {}
+        timer.setCancelHandler { done.arrive() }
+        timer.activate()
+        timers.append(timer)
+      }
+      meter.report("create-activate", nanoseconds: Double(bench_now() - begin) / Double(n))
+      queue.sync {}
+      begin = bench_now()
+      for i in 0..<n { timers[i].schedule(deadline: far + .microseconds(n - i)) }
+      meter.report("reschedule", nanoseconds: Double(bench_now() - begin) / Double(n))
+      queue.sync {}
+      begin = bench_now()
+      for timer in timers { timer.cancel() }
+      done.wait()
+      meter.report("cancel", nanoseconds: Double(bench_now() - begin) / Double(n))
+    }
+  }
 }
 
 private func cancelAndWait(_ source: any DispatchSourceProtocol) {

@@ -22,7 +22,7 @@ swift=(swiftc -sanitize=thread -O -wmo -g -swift-version 6 -warnings-as-errors -
 for part in threads cache entries wrappers report; do
   "${clang[@]}" -c "$here/$part.c" -o "$out/$part.o"
 done
-for file in "$here/known.c" Sources/CPlatform/CPlatform.c; do
+for file in "$here/known.c" Sources/CPlatform/*.c; do
   "${clang[@]}" -fsanitize=thread "-D$pause" "-D$cycles" -c "$file" -o "$out/$(basename "$file" .c).o"
 done
 

@@ -53,6 +53,28 @@ struct Timers: ~Copyable, @unchecked Sendable {  // the wheels are guarded by `l
     if sooner { engine.poller.timerAdded(dueAt: uptimeOfEarliest(on: clock), isReturning: isReturning, in: engine) }
   }
 
+  /// Gives a pending timer another time.
+  ///
+  /// - Returns: false if it has fired, or is firing: then the entry is not the caller's.
+  func move(
+    _ entry: UnsafeMutablePointer<TimerEntry>, on clock: Clock, to deadline: UInt64, leeway: UInt64,
+    in engine: borrowing Engine
+  ) -> Bool {
+    let index = Int(clock.rawValue)
+    lock.lock()
+    guard entry.pointee.isPending else {
+      lock.unlock()
+      return false
+    }
+    wheel(index).pointee.remove(entry)
+    entry.pointee.schedule(deadline, leeway: leeway)
+    wheel(index).pointee.insert(entry)
+    let sooner = noteEarliest(index)
+    lock.unlock()
+    if sooner { engine.poller.timerAdded(dueAt: uptimeOfEarliest(on: clock), isReturning: false, in: engine) }
+    return true
+  }
+
   /// When `clock`'s wheel must be looked at, as an instant of the uptime clock, if no clock steps until then.
   func uptimeOfEarliest(on clock: Clock) -> UInt64 {
     let instant = earliest(on: clock)

@@ -82,14 +82,22 @@ final class TimerSource: DispatchSource, DispatchSourceTimer, @unchecked Sendabl
     if interval != 0 { leeway = min(leeway, interval / 2) }
     let due = deadline.isNever ? UInt64.max : deadline.nanoseconds == 0 ? deadline.clock.now() : deadline.nanoseconds
     lock.lock()
-    let isOut = takeOut()
     schedule = Schedule(clock: deadline.clock, due: due, interval: interval, leeway: leeway)
+    if moveIn() { return lock.unlock() }
+    let isOut = takeOut()
     state.update { $0.forget() }
     if isOut { putIn() } else if after == .none { after = .restart }
     lock.unlock()
   }
 
   // MARK: With the lock held
+
+  /// Gives the entry in the wheel the time of the schedule, if it is there and the clock is the same.
+  private func moveIn() -> Bool {
+    if !isIn || schedule.due == .max || entryClock != schedule.clock { return false }
+    return Engine.shared.pointee.timers.move(
+      entry, on: schedule.clock, to: schedule.due, leeway: schedule.leeway, in: Engine.shared.pointee)
+  }
 
   /// Takes the entry out of the wheel; false while it is on its way (T2).
   private func takeOut() -> Bool {
