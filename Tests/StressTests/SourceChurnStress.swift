@@ -95,7 +95,7 @@ struct SourceChurnStress {
     #expect(failures.values == [])
   }
 
-  @Test("S2, S4, S7: timers are scheduled, suspended and cancelled from everywhere, and none fires beside itself or late")
+  @Test("S2, S4, S7: timers scheduled, suspended and cancelled at random never fire beside themselves or too late")
   func timers() {
     let seed = Stress.seed("timer source churn")
     let deadline = Stress.deadline()
