@@ -27,7 +27,8 @@ ON_ONE_PROCESSOR = re.compile(r"hand-over\.")
 UNCOUNTED = {"instructions": {"idle-second"}, "syscalls": set()}
 # Small and large: both so large that the pool has all its threads and the caches are full.
 COUNTS = {"instructions": (10_000, 50_000), "syscalls": (2_000, 10_000)}
-SPECIAL_COUNTS = {"async.fork-tree": (1 << 12, 1 << 15), "async-after": (2_000, 6_000)}
+SPECIAL_COUNTS = {"async.fork-tree": (1 << 12, 1 << 15), "async-after": (2_000, 6_000),
+                  "source.timer-tick": (300, 1_300)}
 IDLE_SECONDS = 3
 
 

@@ -109,6 +109,7 @@ private func syncProbes() -> [Probe] {
 private func objectProbes() -> [Probe] {
   let semaphore = DispatchSemaphore(value: 0)
   let group = DispatchGroup()
+  let queue = DispatchQueue(label: "probe.serial")
   return [
     Probe("concurrent-perform") { n in
       for _ in 0..<n { DispatchQueue.concurrentPerform(iterations: 64) { bench_consume(UInt64($0)) } }
@@ -133,6 +134,18 @@ private func objectProbes() -> [Probe] {
     },
     Probe("create.group") { n in
       for _ in 0..<n { letEscape(DispatchGroup()) }
+    },
+    Probe("source.timer-life") { n in
+      let far = DispatchTime.now() + .seconds(3600)
+      for _ in 0..<n {
+        let timer = DispatchSource.makeTimerSource(queue: queue)
+        timer.setEventHandler { bench_consume(far.uptimeNanoseconds) }
+        timer.schedule(deadline: far)
+        timer.activate()
+        timer.cancel()
+        queue.sync {}
+        queue.sync {}
+      }
     },
     Probe("create.work-item") { n in
       for _ in 0..<n { letEscape(DispatchWorkItem {}) }

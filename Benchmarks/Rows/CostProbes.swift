@@ -47,6 +47,10 @@ public func costProbes() -> [Probe] {
     row("create.semaphore", "H.create-semaphore"),
     row("global", "H.global-qos"),
     row("get-specific", "H.get-specific"),
+    row("source.stream-event", "K.stream"),
+    row("source.echo", "K.echo"),
+    row("source.timer-tick", "J.1ms-repeating"),
+    row("source.timer-life", "J.timer-source"),
     Probe("idle-second", run: idle),
   ]
 }

@@ -157,18 +157,24 @@ struct EpollPoller: ~Copyable, @unchecked Sendable {  // the holder's own, but f
     }
   }
 
-  /// Holder: notes what the last wait has brought.
-  func dispatchEvents(_ descriptors: borrowing DescriptorTable) {
+  /// Holder: reports what the last wait has brought.
+  ///
+  /// - Returns: whether there were events of descriptors.
+  func dispatchEvents(_ descriptors: borrowing DescriptorTable) -> Bool {
     let batch = UnsafeBufferPointer(start: events.baseAddress, count: max(0, eventCount.pointee))
     if !batch.isEmpty, !descriptors.isEmpty, descriptors.report(batch, on: self) { replaceEpoll(descriptors) }
-    for index in 0..<max(0, eventCount.pointee) {
-      switch events[index].token {
+    var ownEvents = 0
+    for event in batch {
+      switch event.token {
       case Token.wallTimer: acknowledge(wall)
       case Token.continuousTimer: acknowledge(continuous)
-      default: break
+      case Token.interruption: break
+      default: continue
       }
+      ownEvents += 1
     }
     eventCount.pointee = 0
+    return batch.count > ownEvents
   }
 
   /// The kernel timer has expired, or its clock was set: it is armed anew from the wheel at the next wait.

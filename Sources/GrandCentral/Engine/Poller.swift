@@ -77,17 +77,21 @@ struct Poller: ~Copyable, @unchecked Sendable {  // the backend is the holder's 
   }
 
   /// Holder: takes what has happened, without waiting.
-  func look(_ timers: borrowing Timers) {
+  ///
+  /// - Parameter asksKernel: Costs a system call, which a thread that is about to wait in the kernel saves.
+  func look(_ timers: borrowing Timers, asksKernel: Bool) {
     let backend = readyBackend()
     _ = backend.pointee.prepare(timers)
-    if backend.pointee.hasRegistrations || !descriptors.isEmpty { backend.pointee.wait(for: 0) }
+    if asksKernel, backend.pointee.hasRegistrations || !descriptors.isEmpty { backend.pointee.wait(for: 0) }
   }
 
   /// Holder: hands the events of the last wait to their owners.
-  func dispatchEvents(in engine: borrowing Engine) {
+  ///
+  /// - Returns: whether there were events of descriptors.
+  func dispatchEvents(in engine: borrowing Engine) -> Bool {
     // pairs with: readyBackend – publishes the backend
-    guard let raw = backend.load(ordering: .acquiring) else { return }
-    raw.assumingMemoryBound(to: EpollPoller.self).pointee.dispatchEvents(descriptors)
+    guard let raw = backend.load(ordering: .acquiring) else { return false }
+    return raw.assumingMemoryBound(to: EpollPoller.self).pointee.dispatchEvents(descriptors)
   }
 
   /// Holder: timers have fired.

@@ -88,7 +88,7 @@ extension Engine {
   private func search(_ worker: Worker.Pointer) -> Job? {
     if let job = worker.pointee.findWork(in: self) { return job }
     if let job = searchSpin.run({ worker.pointee.findWork(in: self) }) { return job }
-    pollIfVacant()
+    pollIfVacant(asksKernel: false)
     if let job = worker.pointee.findWorkThoroughly(in: self) { return job }
     return stealAgedSlot(worker)
   }

@@ -42,6 +42,8 @@ struct Worker: ~Copyable, @unchecked Sendable {  // fields are immutable, atomic
   let status = Atomic<UInt32>(Status.running)
   /// A: the worker waits in the kernel's poll, so that waking it takes more than a futex.
   let inPoll = Atomic<Bool>(false)
+  /// W: the worker's last wait in the poll has brought events, and nothing to run.
+  let polledInVain = Atomic<Bool>(false)
   let parker = Parker()
   /// A, written by W: the lane being drained, for reports. See Inspection of running lanes.
   let runningLane = Atomic<UnsafeMutableRawPointer?>(nil)

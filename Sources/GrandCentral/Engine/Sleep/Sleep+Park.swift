@@ -17,7 +17,7 @@ extension Engine {
       nap(worker)
       return true
     }
-    if poller.enter(timers) {
+    if !leavesPollToOthers(worker), poller.enter(timers) {
       sleepInPoll(worker)
       return true
     }
@@ -31,6 +31,23 @@ extension Engine {
     leaveIdle(worker)
     return true
   }
+
+  /// Whether somebody runs whose events the worker would only take away: its last wait has brought it nothing to run.
+  ///
+  /// An event whose source's handler runs just now belongs to whoever runs it. With two workers at it each event costs
+  /// twice the calls, and is no sooner served. The other one takes the role when it has nothing to run; if that takes
+  /// it long, the monitor stands in. Timers that are due soon need somebody who waits for them.
+  private func leavesPollToOthers(_ worker: Worker.Pointer) -> Bool {
+    // relaxed: the worker's own note.
+    guard worker.pointee.polledInVain.load(ordering: .relaxed) else { return false }
+    worker.pointee.polledInVain.store(false, ordering: .relaxed)
+    // relaxed: hints; the monitor makes good for a wrong guess.
+    guard monitor.isAwake, pool.load(ordering: .relaxed).active > 0 else { return false }
+    return timers.uptimeOfEarliest(on: .uptime).nanoseconds(from: Clock.uptime.now()) > Self.soon
+      && timers.earliest(on: .wall) == .max && timers.earliest(on: .continuous) == .max
+  }
+
+  private static var soon: UInt64 { 20_000_000 }
 
   private var isLastWorker: Bool {
     // relaxed: workers are only added by submitters, who wake the sleeper that they find.
@@ -55,21 +72,30 @@ extension Engine {
     // relaxed: see above.
     worker.pointee.inPoll.store(false, ordering: .relaxed)
     leaveIdle(worker)
-    serve()
+    let brought = serve()
+    // relaxed: the worker's own note; a hint about work.
+    let inVain = brought && worker.pointee.slotIsEmpty && pending.load(ordering: .relaxed) == 0
+    worker.pointee.polledInVain.store(inVain, ordering: .relaxed)
   }
 
   /// Fires what is due while the caller holds the poller's role, and gives the role up.
-  private func serve() {
-    poller.dispatchEvents(in: self)
+  ///
+  /// - Returns: whether there were events of descriptors.
+  @discardableResult
+  private func serve() -> Bool {
+    let brought = poller.dispatchEvents(in: self)
     if timers.fireDue(in: self) { poller.noteFiring() }
     poller.leave()
     if poller.isBusy { monitor.wake(self) }
+    return brought
   }
 
   /// Looks at the timers and the kernel's events if nobody waits for them just now.
-  func pollIfVacant() {
+  ///
+  /// - Parameter asksKernel: false for a worker that will wait for events in a moment, if there is nothing else to do.
+  func pollIfVacant(asksKernel: Bool = true) {
     guard poller.isMissed(timers), poller.enter(timers) else { return }
-    poller.look(timers)
+    poller.look(timers, asksKernel: asksKernel)
     serve()
   }
 }
