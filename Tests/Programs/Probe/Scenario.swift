@@ -9,6 +9,7 @@ enum Scenario {
 
   private static let all: [[String: Body]] = [
     mainQueue, priority, quiet, blocking, idleness, limits, forking, exiting, poolSettings,
+    files, processes,
   ]
 
   static func main() {

@@ -1,0 +1,78 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+extension DispatchSource {
+  /// What can happen to a file or a folder.
+  public struct FileSystemEvent: OptionSet, Sendable {
+    public let rawValue: UInt
+
+    public init(rawValue: UInt) { self.rawValue = rawValue }
+
+    /// The last name is gone. The file itself lives on until its last descriptor is closed.
+    public static let delete = FileSystemEvent(rawValue: 0x1)
+    /// The content has changed: bytes were written or cut off; entries of a folder came, went or were renamed.
+    public static let write = FileSystemEvent(rawValue: 0x2)
+    /// The file has become longer.
+    public static let extend = FileSystemEvent(rawValue: 0x4)
+    /// Owner, permissions, times, extended attributes, or the number of names have changed.
+    public static let attrib = FileSystemEvent(rawValue: 0x8)
+    /// The number of names has changed; of a folder, the number of folders in it, where the file system counts them.
+    public static let link = FileSystemEvent(rawValue: 0x10)
+    /// The file or folder was renamed or moved.
+    public static let rename = FileSystemEvent(rawValue: 0x20)
+    /// The file system was unmounted.
+    public static let revoke = FileSystemEvent(rawValue: 0x40)
+    /// A lock was let go of. Linux does not tell: it never happens.
+    public static let funlock = FileSystemEvent(rawValue: 0x100)
+
+    public static let all: FileSystemEvent = [.delete, .write, .extend, .attrib, .link, .rename, .revoke]
+  }
+
+  /// A source that fires when something of `eventMask` happens to the file or folder that `fileDescriptor` is open on.
+  ///
+  /// ```swift
+  /// let file = open("settings.json", O_RDONLY)
+  /// let source = DispatchSource.makeFileSystemObjectSource(fileDescriptor: file, eventMask: [.write, .delete], queue: queue)
+  /// source.setEventHandler {
+  ///   if source.data.contains(.delete) { source.cancel() } else { reload() }
+  /// }
+  /// source.setCancelHandler { close(file) }
+  /// source.activate()
+  /// ```
+  ///
+  /// What is watched is the open file, not its name: renaming it changes nothing, and an editor that saves by replacing
+  /// the file causes `delete` on the former one. Events that come before the handler has started are merged into one
+  /// call. `O_PATH` descriptors will do; the file must be readable for the program.
+  ///
+  /// A file that cannot be watched is reported on standard error, and the source is cancelled.
+  ///
+  /// Differences from libdispatch: on Linux it has no such source. The number of names is compared when the event is
+  /// looked at, so that a name added and removed at once is `attrib` alone.
+  public class func makeFileSystemObjectSource(
+    fileDescriptor: Int32, eventMask: DispatchSource.FileSystemEvent, queue: DispatchQueue? = nil
+  ) -> any DispatchSourceFileSystemObject {
+    FileSystemSource(descriptor: fileDescriptor, mask: eventMask, queue: queue)
+  }
+}
+
+/// A source that fires when something happens to a file or a folder.
+public protocol DispatchSourceFileSystemObject: DispatchSourceProtocol {}
+
+extension DispatchSourceFileSystemObject {
+  /// The descriptor.
+  public var handle: Int32 {
+    let source: any DispatchSourceProtocol = self
+    return Int32(truncatingIfNeeded: source.handle)
+  }
+
+  /// What has happened since the last call of the event handler.
+  public var data: DispatchSource.FileSystemEvent {
+    let source: any DispatchSourceProtocol = self
+    return DispatchSource.FileSystemEvent(rawValue: source.data)
+  }
+
+  /// What is watched for.
+  public var mask: DispatchSource.FileSystemEvent {
+    let source: any DispatchSourceProtocol = self
+    return DispatchSource.FileSystemEvent(rawValue: source.mask)
+  }
+}

@@ -1,0 +1,224 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import CPlatform
+import Synchronization
+
+/// One inode that a source watches, in memory that the source provides: the file itself, or the folder it lies in.
+struct FileWatch: ~Copyable {
+  typealias Pointer = UnsafeMutablePointer<FileWatch>
+
+  /// M(the list's lock)
+  var next: Pointer?
+  /// M(the list's lock): the kernel's number for the inode; -1 while it is not listed.
+  var number: Int32 = -1
+  /// I: the source, which is alive while the watch is listed.
+  let source: UnsafeMutableRawPointer
+  /// I
+  let isOfParent: Bool
+}
+
+// What the process watches with its one inotify descriptor.
+//
+//   inotify ─► poller ─► report ─► event ─► [ bucket ─► watch ─► watch … ] ─► source
+//
+// N1  The kernel has one watch for an inode, whoever asked for it; its number finds the sources. It wants what any of
+//     them has ever wanted: a wider mask costs a wake-up, and the source drops what it has no use for.
+// N2  Adding to the kernel and listing are one step under the lock, and so are unlisting and removing: an event finds
+//     its source. Numbers go up and are not used again, so what still waits for a removed watch finds nobody.
+// N3  Events are read under the lock, in the poller's report, without blocking and in bounded portions: what is left is
+//     reported again. Nothing but the state machine of sources is called.
+// N4  The kernel drops events when too many wait. Then every source compares its file with what it knew.
+// N5  All this belongs to one engine. A forked child has another engine, and makes its own; it must not read the
+//     parent's descriptor, nor remove the parent's watches.
+//
+// Lock order: the descriptor table's, this one, the source's. So nothing here calls the poller with the lock held.
+final class FileWatches: @unchecked Sendable {  // guarded by `lock`
+  /// A: the engine's list, which lives as long as the process.
+  private nonisolated(unsafe) static let current = Atomic<UnsafeMutableRawPointer?>(nil)
+
+  private static let bucketCount = 1024
+  private static let bufferSize = 4096
+  private static let largestPortions = 4
+
+  let lock = Lock()
+  /// I
+  let engine: Engine.Pointer
+  private let inotify: Inotify
+  private let watch: DescriptorWatch.Pointer
+  /// M(lock)
+  private let buckets: UnsafeMutablePointer<FileWatch.Pointer?>
+  private let buffer: UnsafeMutableRawBufferPointer
+  /// M(lock): events have been lost, and there has been no quiet moment since.
+  @exclusivity(unchecked) private var isOverflowing = false
+  /// M(lock): sources whose descriptor was closed, to be cancelled without the lock.
+  @exclusivity(unchecked) private var gone = [FileSystemSource]()
+
+  private init(owning raw: Int32) {
+    engine = Engine.shared
+    inotify = Inotify(owning: raw)
+    // unsafe: these live as long as the list.
+    buckets = .allocate(capacity: Self.bucketCount)
+    buckets.initialize(repeating: nil, count: Self.bucketCount)
+    buffer = .allocate(byteCount: Self.bufferSize, alignment: 8)
+    watch = .allocate(capacity: 1)
+    watch.initialize(
+      to: DescriptorWatch(
+        raw, .readable, context: Unmanaged.passUnretained(self).toOpaque(), report: FileWatches.report))
+  }
+
+  deinit {
+    buckets.deallocate()
+    buffer.deallocate()
+    watch.deinitialize(count: 1)
+    watch.deallocate()
+  }
+
+  /// The list of this process.
+  static func shared() -> Result<FileWatches, Errno> {
+    // pairs with: shared – publishes the list
+    let seen = current.load(ordering: .acquiring)
+    if let seen {
+      // unsafe: never released.
+      let list = Unmanaged<FileWatches>.fromOpaque(seen).takeUnretainedValue()
+      if list.isOurs { return .success(list) }
+    }
+    let made: FileWatches
+    switch Inotify.make() {
+    case .failure(let error): return .failure(error)
+    case .success(let raw): made = FileWatches(owning: raw)
+    }
+    let poller = made.engine
+    if case .failed(let error) = poller.pointee.poller.watch(made.watch, in: poller.pointee) { return .failure(error) }
+    let place = Unmanaged.passRetained(made)
+    // pairs with: shared – publishes the list
+    let (isFirst, other) = current.compareExchange(
+      expected: seen, desired: place.toOpaque(), ordering: .acquiringAndReleasing)
+    if isFirst {
+      // N5: the child's copy of the parent's descriptor.
+      if let seen { Unmanaged<FileWatches>.fromOpaque(seen)._withUnsafeGuaranteedRef { $0.inotify.abandon() } }
+      return .success(made)
+    }
+    _ = poller.pointee.poller.unwatch(made.watch)
+    place.release()
+    // unsafe: somebody was faster; never released.
+    return .success(Unmanaged<FileWatches>.fromOpaque(other!).takeUnretainedValue())
+  }
+
+  /// N5: whether this is not the list of the process that ours was forked from.
+  var isOurs: Bool { engine == Engine.shared }
+
+  // MARK: Watching, with the lock held
+
+  /// Watches the file that `descriptor` is open on, or the folder it lies in.
+  func add(_ entry: FileWatch.Pointer, _ descriptor: Int32, _ events: Inotify.Events) -> Errno? {
+    let result =
+      entry.pointee.isOfParent ? inotify.watchParent(of: descriptor, events) : inotify.watch(descriptor, events)
+    switch result {
+    case .failure(let error): return error
+    case .success(let number):
+      if number == entry.pointee.number { return nil }
+      remove(entry)
+      let bucket = bucket(number)
+      entry.pointee.number = number
+      entry.pointee.next = bucket.pointee
+      bucket.pointee = entry
+      return nil
+    }
+  }
+
+  /// Ends the watch, in the kernel too if nobody else has one of the inode.
+  func remove(_ entry: FileWatch.Pointer) {
+    let number = entry.pointee.number
+    if number < 0 { return }
+    unlist(entry)
+    var next = bucket(number).pointee
+    while let other = next {
+      if other.pointee.number == number { return }
+      next = other.pointee.next
+    }
+    inotify.unwatch(number)
+  }
+
+  private func unlist(_ entry: FileWatch.Pointer) {
+    let bucket = bucket(entry.pointee.number)
+    if bucket.pointee == entry {
+      bucket.pointee = entry.pointee.next
+    } else {
+      var place = bucket.pointee
+      while let candidate = place, candidate.pointee.next != entry { place = candidate.pointee.next }
+      place?.pointee.next = entry.pointee.next
+    }
+    entry.pointee.number = -1
+  }
+
+  private func bucket(_ number: Int32) -> UnsafeMutablePointer<FileWatch.Pointer?> {
+    buckets + Int(UInt32(bitPattern: number)) % Self.bucketCount
+  }
+
+  // MARK: Reporting
+
+  private static let report: DescriptorWatch.Report = { context, happened in
+    // unsafe: the list is alive while it is watched.
+    Unmanaged<FileWatches>.fromOpaque(context)._withUnsafeGuaranteedRef { list in
+      if happened == DescriptorWatch.gone {
+        Fault.report(
+          "the descriptor that file system sources listen on was closed by the program; they fall silent. "
+            + "Close only descriptors that you have opened.")
+        return false
+      }
+      list.lock.lock()
+      list.readSome()
+      let gone = list.gone
+      list.gone = []
+      list.lock.unlock()
+      for source in gone { source.cancelAsGone() }
+      return true
+    }
+  }
+
+  /// N3
+  private func readSome() {
+    for _ in 0..<Self.largestPortions {
+      let found = inotify.read(into: buffer) { take($0) }
+      if !found {
+        isOverflowing = false
+        return
+      }
+    }
+  }
+
+  private func take(_ event: Inotify.Event) {
+    if event.happened.contains(.overflow) { return takeOverflow() }
+    var stale = [FileSystemSource]()
+    var next = bucket(event.watch).pointee
+    while let entry = next {
+      next = entry.pointee.next
+      if entry.pointee.number != event.watch { continue }
+      if event.happened.contains(.ignored) { unlist(entry) }
+      FileSystemSource.at(entry) { source in
+        if source.take(event, isOfParent: entry.pointee.isOfParent) { gone.append(source) }
+        if !event.happened.isDisjoint(with: [.moved, .ignored]) { stale.append(source) }
+      }
+    }
+    // Not in the walk: it puts entries into other buckets.
+    for source in stale { source.renew(in: self) }
+  }
+
+  /// N4
+  private func takeOverflow() {
+    if !isOverflowing {
+      Fault.report(
+        "events of file system sources were lost, because more of them waited than fs.inotify.max_queued_events. "
+          + "Each source compares its file with what it knew, and reports at least write and attrib.")
+    }
+    isOverflowing = true
+    for index in 0..<Self.bucketCount {
+      var next = buckets[index]
+      while let entry = next {
+        next = entry.pointee.next
+        if entry.pointee.isOfParent { continue }
+        FileSystemSource.at(entry) { if $0.takeLoss() { gone.append($0) } }
+      }
+    }
+  }
+}

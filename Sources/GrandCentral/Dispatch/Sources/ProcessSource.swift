@@ -1,0 +1,255 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+
+/// A source that watches a process.
+///
+/// The end of the process makes its descriptor readable, for good: the report disarms the watch, and the delivery takes
+/// it off. Forks and execs come from a socket that hears of all processes; each source that wants them has one, and gives
+/// it up with the process.
+///
+/// Data are merged before the event is made known, as in UserDataSource.
+final class ProcessSource: DispatchSource, DispatchSourceProcess, @unchecked Sendable {  // as the letters say
+  /// I
+  private let process: Int32
+  private let wanted: DispatchSource.ProcessEvent
+  /// A
+  private let merged = Atomic<UInt>(0)
+  private let hasEnded = Atomic<Bool>(false)
+  private let hasReportedLoss = Atomic<Bool>(false)
+  /// A: the process's descriptor plus 1; 0 before the registration, and for a process that was gone by then.
+  private let pidfd = Atomic<Int32>(0)
+  /// A: `ProcessExitStatus` once it is known, packed; 0 before.
+  private let end = Atomic<UInt64>(0)
+  /// Set by the registration, before anything is watched.
+  @exclusivity(unchecked) private var engine: Engine.Pointer?
+  @exclusivity(unchecked) private var processWatch: DescriptorWatch.Pointer?
+  @exclusivity(unchecked) private var connectorWatch: DescriptorWatch.Pointer?
+
+  init(identifier: Int32, mask: DispatchSource.ProcessEvent, queue: DispatchQueue?) {
+    process = identifier
+    wanted = mask
+    super.init(handle: UInt(UInt32(bitPattern: identifier)), mask: mask.rawValue, queue: queue)
+  }
+
+  deinit {
+    if let connectorWatch {
+      let descriptor = connectorWatch.pointee.descriptor
+      if isOurs { ProcessConnector.close(descriptor) } else { ProcessConnector.abandon(descriptor) }
+    }
+    // relaxed: the last reference is gone, and its release has ordered everything before.
+    let place = pidfd.load(ordering: .relaxed)
+    if place > 0 { PidFD.close(place - 1) }
+    for watch in [processWatch, connectorWatch] { Self.free(watch) }
+  }
+
+  private static func free(_ watch: DescriptorWatch.Pointer?) {
+    watch?.deinitialize(count: 1)
+    watch?.deallocate()
+  }
+
+  /// Whether this is not a forked child's copy.
+  private var isOurs: Bool { engine == Engine.existing }
+
+  override var kindName: String { "process source" }
+  override var watched: String { "process " + String(process) }
+
+  // MARK: What there is
+
+  /// A: what the kernel tells, plus 1; 0 until somebody has asked.
+  private static let knownSupport = Atomic<UInt>(0)
+
+  static func supported() -> DispatchSource.ProcessEvent {
+    // relaxed: whoever asks finds the same.
+    let known = knownSupport.load(ordering: .relaxed)
+    if known != 0 { return DispatchSource.ProcessEvent(rawValue: known - 1) }
+    var events: DispatchSource.ProcessEvent = []
+    if PidFD.isSupported { events.insert(.exit) }
+    if ProcessConnector.isAvailable { events.formUnion([.fork, .exec]) }
+    // relaxed: as above.
+    knownSupport.store(events.rawValue + 1, ordering: .relaxed)
+    return events
+  }
+
+  private func reportMissing() {
+    let missing = wanted.subtracting(Self.supported())
+    if missing.isEmpty { return }
+    var names = ""
+    for (event, name) in [
+      (DispatchSource.ProcessEvent.exit, "exit (needs Linux 5.3)"), (.fork, "fork (needs CAP_NET_ADMIN)"),
+      (.exec, "exec (needs CAP_NET_ADMIN)"), (.signal, "signal (Linux does not tell)"),
+    ] where missing.contains(event) {
+      names += (names.isEmpty ? "" : ", ") + name
+    }
+    Fault.report(
+      "a process source for " + watched + " will not hear of: " + names
+        + ". DispatchSource.supportedProcessEvents says what there is.")
+  }
+
+  // MARK: Registration
+
+  override func register() -> Errno? {
+    engine = Engine.shared
+    reportMissing()
+    let descriptor: Int32
+    switch PidFD.open(process) {
+    case .failure(.noSuchProcess):
+      noteEnd()
+      return nil
+    case .failure(let error): return error
+    case .success(let opened): descriptor = opened
+    }
+    // pairs with: exitStatus – publishes the descriptor
+    pidfd.store(descriptor + 1, ordering: .releasing)
+    if !wanted.isDisjoint(with: [.fork, .exec]), let error = listen() { return error }
+    processWatch = make(descriptor, ProcessSource.processReport)
+    return watch(processWatch)
+  }
+
+  /// Hears of forks and execs, where that is permitted.
+  private func listen() -> Errno? {
+    guard case .success(let connector) = ProcessConnector.open() else { return nil }
+    connectorWatch = make(connector, ProcessSource.connectorReport)
+    return watch(connectorWatch)
+  }
+
+  private func make(_ descriptor: Int32, _ report: @escaping DescriptorWatch.Report) -> DescriptorWatch.Pointer {
+    // unsafe: lives as long as the source, which is off the table when it goes.
+    let watch = DescriptorWatch.Pointer.allocate(capacity: 1)
+    watch.initialize(
+      to: DescriptorWatch(
+        descriptor, .readable, context: Unmanaged.passUnretained(self).toOpaque(), report: report))
+    return watch
+  }
+
+  private func watch(_ watch: DescriptorWatch.Pointer?) -> Errno? {
+    guard let watch, let engine, case .failed(let error) = engine.pointee.poller.watch(watch, in: engine.pointee) else {
+      return nil
+    }
+    unwatch()
+    return error
+  }
+
+  override func unregister() -> Bool {
+    unwatch()
+    return true
+  }
+
+  /// Any thread, any number of times.
+  private func unwatch() {
+    guard let engine, isOurs else { return }
+    if let processWatch { _ = engine.pointee.poller.unwatch(processWatch) }
+    if let connectorWatch { _ = engine.pointee.poller.unwatch(connectorWatch) }
+  }
+
+  // MARK: Reports, under the descriptor table's lock
+
+  private static let processReport: DescriptorWatch.Report = { context, happened in
+    // unsafe: the active source keeps itself alive until the watch is off the table.
+    Unmanaged<ProcessSource>.fromOpaque(context)._withUnsafeGuaranteedRef { source in
+      if happened == DescriptorWatch.gone { source.reportGone() } else { source.noteEnd() }
+    }
+    return false
+  }
+
+  private static let connectorReport: DescriptorWatch.Report = { context, happened in
+    // unsafe: as above.
+    Unmanaged<ProcessSource>.fromOpaque(context)._withUnsafeGuaranteedRef { source in
+      if happened == DescriptorWatch.gone {
+        source.reportGone()
+        return false
+      }
+      source.hear()
+      return true
+    }
+  }
+
+  private func reportGone() {
+    Fault.report(
+      "a descriptor that a process source for " + watched + " listens on was closed by the program; it falls silent. "
+        + "Close only descriptors that you have opened.")
+  }
+
+  private func noteEnd() {
+    noteExitStatus()
+    // relaxed: the event, which comes afterwards, publishes it.
+    hasEnded.store(true, ordering: .relaxed)
+    note(.exit)
+    // Whoever does not want to know: the delivery gives up the watches.
+    if !wanted.contains(.exit) { fire() }
+  }
+
+  private static let largestPortion = 64
+
+  /// Messages about all processes; what is left is reported again.
+  private func hear() {
+    // unsafe: set before the watch was listed.
+    let connector = connectorWatch!.pointee.descriptor
+    for _ in 0..<Self.largestPortion {
+      switch ProcessConnector.next(connector) {
+      case .none: return
+      case .forked(process): note(.fork)
+      case .executed(process): note(.exec)
+      case .lost: reportLoss()
+      default: break
+      }
+    }
+  }
+
+  private func reportLoss() {
+    // relaxed: one line is enough.
+    if hasReportedLoss.exchange(true, ordering: .relaxed) { return }
+    Fault.report(
+      "forks or execs of " + watched + " may have been missed, because the kernel had more to tell than was read.")
+  }
+
+  private func note(_ event: DispatchSource.ProcessEvent) {
+    let data = event.intersection(wanted)
+    // relaxed: a process's number may be another one's after its end.
+    if data.isEmpty || event != .exit && hasEnded.load(ordering: .relaxed) { return }
+    // pairs with: takeEvent – publishes what the process has done
+    merged.bitwiseOr(data.rawValue, ordering: .releasing)
+    fire()
+  }
+
+  // MARK: Delivery
+
+  override func takeEvent(isDoubtful: Bool) -> UInt? {
+    // pairs with: note – publishes what the process has done
+    let data = merged.exchange(0, ordering: .acquiring)
+    return data == 0 ? nil : data
+  }
+
+  override func finishEvent(wasSilenced: Bool) {
+    // relaxed: the event has published it.
+    if hasEnded.load(ordering: .relaxed) { unwatch() }
+  }
+
+  // MARK: The end
+
+  var exitStatus: DispatchSource.ProcessExitStatus? {
+    noteExitStatus()
+    // relaxed: the word is all there is.
+    let packed = end.load(ordering: .relaxed)
+    if packed == 0 { return nil }
+    let status = Int32(truncatingIfNeeded: packed)
+    if packed & Self.killed == 0 { return .exited(code: status) }
+    return .killed(signal: status, dumpedCore: packed & Self.dumped != 0)
+  }
+
+  private static let known: UInt64 = 1 << 32
+  private static let killed: UInt64 = 1 << 33
+  private static let dumped: UInt64 = 1 << 34
+
+  /// Remembers how the process has ended, if it has: once it is reaped the kernel may not know any more.
+  private func noteExitStatus() {
+    // pairs with: register – publishes the descriptor
+    let place = pidfd.load(ordering: .acquiring)
+    // relaxed: the word is all there is, and everybody finds the same.
+    if place == 0 || end.load(ordering: .relaxed) != 0 { return }
+    guard let found = PidFD.end(place - 1) else { return }
+    let flags = Self.known | (found.wasKilled ? Self.killed : 0) | (found.dumpedCore ? Self.dumped : 0)
+    // relaxed: as above.
+    end.store(flags | UInt64(UInt32(bitPattern: found.status)), ordering: .relaxed)
+  }
+}

@@ -1,0 +1,38 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import CPlatform
+
+/// A descriptor that stands for one process, whatever becomes of its number: readable once the process has ended.
+///
+/// Known by its number here, because who has it asks from several threads; `close` ends it.
+enum PidFD {
+  /// `.noSuchProcess` when there is none, or it has been reaped.
+  static func open(_ process: Int32) -> Result<Int32, Errno> {
+    let result = gc_pidfd_open(process)
+    if let error = Errno(result: Int(result)) { return .failure(error) }
+    return .success(result)
+  }
+
+  static func close(_ descriptor: Int32) { _ = gc_close(descriptor) }
+
+  /// Whether the kernel has such descriptors.
+  static var isSupported: Bool {
+    guard case .success(let descriptor) = open(Int32(bitPattern: gc_process_id())) else { return false }
+    close(descriptor)
+    return true
+  }
+
+  struct End {
+    let wasKilled: Bool
+    let dumpedCore: Bool
+    /// The exit code, or the signal.
+    let status: Int32
+  }
+
+  /// How the process has ended, if it has and the kernel tells us; it is not reaped.
+  static func end(_ descriptor: Int32) -> End? {
+    var end = gc_process_end()
+    if gc_pidfd_end(descriptor, &end) != 0 || !end.has_ended { return nil }
+    return End(wasKilled: end.was_killed, dumpedCore: end.dumped_core, status: end.status)
+  }
+}

@@ -1,0 +1,88 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import CPlatform
+import ContractSupport
+import Glibc
+import GrandCentral
+
+extension Scenario {
+  static let files: [String: Body] = [
+    "files-closed": filesClosed, "files-overflow": filesOverflow, "files-fork": filesFork,
+  ]
+
+  /// A file without a name, but the one under `/proc`.
+  private static func temporary() -> Int32 {
+    var template = Array("/tmp/gc-probe-XXXXXX".utf8CString)
+    let descriptor = mkstemp(&template)
+    require(descriptor >= 0, "mkstemp")
+    unlink(template)
+    return descriptor
+  }
+
+  private static func watch(
+    _ descriptor: Int32, _ handler: @escaping @Sendable (DispatchSource.FileSystemEvent) -> Void
+  ) -> any DispatchSourceFileSystemObject {
+    let source = DispatchSource.makeFileSystemObjectSource(
+      fileDescriptor: descriptor, eventMask: .all, queue: .global())
+    source.setEventHandler { [unowned source] in handler(source.data) }
+    source.activate()
+    return source
+  }
+
+  /// Closes a descriptor under its source, then has something happen to the file.
+  private static let filesClosed: Body = {
+    let (file, keeper, cancelled, calls) = (temporary(), Unprotected<Int32>(-1), Latch(), Counter())
+    keeper.value = dup(file)
+    let source = watch(file) { _ in calls.add() }
+    source.setCancelHandler { cancelled.open() }
+    close(file)
+    fchmod(keeper.value, 0o640)
+    require(cancelled.wait(), "cancelled")
+    require(calls.value == 0, "no event")
+  }
+
+  /// Changes two files, each watched by many sources, faster than all of them can be told.
+  private static let filesOverflow: Body = {
+    let busy = [temporary(), temporary()]
+    let sources = (0..<8).flatMap { _ in busy.map { watch(dup($0)) { _ in } } }
+    let (heard, seen) = (Latch(), Recorder<UInt>())
+    let untouched = watch(temporary()) {
+      seen.note($0.rawValue)
+      heard.open()
+    }
+    let deadline = monotonicNanoseconds() + UInt64(Patience.seconds * 1e9)
+    while !heard.isOpen, monotonicNanoseconds() < deadline {
+      // Two equal events in a row would be one.
+      for file in busy { fchmod(file, 0o600) }
+    }
+    require(heard.isOpen, "an overflow within patience")
+    report("untouched", Int(seen.values[0]))
+    withExtendedLifetime((sources, untouched)) {}
+  }
+
+  /// The child makes a source, and cancels the parent's; the parent still hears.
+  private static let filesFork: Body = {
+    if Kernel.isThreadSanitized { skip("ThreadSanitizer starts no thread after a fork") }
+    let (file, heard) = (temporary(), Counter())
+    let parents = watch(file) { _ in heard.add() }
+    fchmod(file, 0o640)
+    require(eventually { heard.value == 1 }, "the parent hears before the fork")
+    let child = gc_fork()
+    if child == 0 {
+      let (own, told) = (temporary(), Latch())
+      let source = watch(own) { _ in told.open() }
+      parents.cancel()
+      fchmod(own, 0o640)
+      let isWell = told.wait()
+      source.cancel()
+      _exit(isWell ? 0 : 1)
+    }
+    var status: Int32 = 0
+    waitpid(child, &status, 0)
+    report("child", Int(status))
+    let before = heard.value
+    fchmod(file, 0o600)
+    report("parent", eventually { heard.value > before })
+    parents.cancel()
+  }
+}
