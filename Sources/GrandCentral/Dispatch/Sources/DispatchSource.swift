@@ -129,13 +129,14 @@ public class DispatchSource: DispatchObject, DispatchSourceProtocol, @unchecked 
   ///
   /// Blocking: never. Complexity: a system call for the kinds that watch kernel objects.
   public final override func activate() {
+    // Before the step: after it, who cancels and resumes may bring the source to its end at once.
+    let own = Unmanaged.passRetained(self)
     switch state.update({ $0.activate() }) {
-    case .nothing: return
-    case .enqueue:
-      retainWhileActive()
-      submit()
+    case .nothing: own.release()
+    // The source's own reference from now on, given up by `finish`.
+    case .wait: return
+    case .enqueue: submit()
     case .register:
-      retainWhileActive()
       let error = register()
       if let error { reportFailure(error) }
       switch state.update({ $0.didRegister(error == nil) }) {
@@ -145,9 +146,6 @@ public class DispatchSource: DispatchObject, DispatchSourceProtocol, @unchecked 
       }
     }
   }
-
-  /// The active source's own reference, given up by `finish`.
-  private final func retainWhileActive() { _ = Unmanaged.passRetained(self) }
 
   @inline(never)
   private final func reportFailure(_ error: Errno) {

@@ -79,12 +79,13 @@ struct SourceState: StateWord, Equatable {
 
   // MARK: Life
 
-  enum Activation { case nothing, register, enqueue }
+  /// `wait`: active from now on, cancelled and suspended; who resumes it submits the job.
+  enum Activation { case nothing, wait, register, enqueue }
 
   mutating func activate() -> Activation {
     guard has(Self.inactive) else { return .nothing }
     clear(Self.inactive)
-    if has(Self.cancelled) { return enqueueIfNeeded() ? .enqueue : .nothing }
+    if has(Self.cancelled) { return enqueueIfNeeded() ? .enqueue : .wait }
     set(Self.registering)
     return .register
   }

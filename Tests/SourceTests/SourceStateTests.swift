@@ -1,0 +1,350 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import ContractSupport
+import Testing
+
+@testable import GrandCentral
+
+/// What a transition answers, whichever it is.
+private enum Answer: Hashable {
+  case nothing, wait, register, enqueue, unregister, activate, unbalanced, announce, finish
+  case fired(enqueue: Bool, silence: Bool)
+  case deliver(doubtful: Bool, silenced: Bool)
+
+  static func enqueue(if must: Bool) -> Answer { must ? .enqueue : .nothing }
+}
+
+/// Who may call what, and when.
+private enum Call: CaseIterable {
+  case activate, registered, refused, cancel, unregistered, fire, forget, begin, end, suspend, resume
+
+  func apply(to state: inout SourceState) -> Answer {
+    switch self {
+    case .activate:
+      switch state.activate() {
+      case .nothing: return .nothing
+      case .wait: return .wait
+      case .register: return .register
+      case .enqueue: return .enqueue
+      }
+    case .registered, .refused:
+      switch state.didRegister(self == .registered) {
+      case .nothing: return .nothing
+      case .enqueue: return .enqueue
+      case .unregister: return .unregister
+      }
+    case .cancel:
+      switch state.cancel() {
+      case .nothing: return .nothing
+      case .enqueue: return .enqueue
+      case .unregister: return .unregister
+      }
+    case .unregistered: return .enqueue(if: state.didUnregister())
+    case .fire:
+      let firing = state.fire()
+      return .fired(enqueue: firing.enqueue, silence: firing.silence)
+    case .forget:
+      state.forget()
+      return .nothing
+    case .begin:
+      switch state.begin() {
+      case .nothing: return .nothing
+      case .announce: return .announce
+      case .deliver(let doubtful, let silenced): return .deliver(doubtful: doubtful, silenced: silenced)
+      case .finish: return .finish
+      }
+    case .end: return .enqueue(if: state.end())
+    case .suspend:
+      state.suspend()
+      return .nothing
+    case .resume:
+      switch state.resume() {
+      case .nothing: return .nothing
+      case .enqueue: return .enqueue
+      case .activate: return .activate
+      case .unbalanced: return .unbalanced
+      }
+    }
+  }
+}
+
+/// A source as its contract tells it: where its job is, what the kernel knows, what there is to say.
+private struct Specification: Hashable {
+  enum Kernel { case unasked, asked, watching, done }
+  enum Job { case nowhere, submitted, working, over }
+  enum Event { case none, certain, doubtful }
+
+  var kernel = Kernel.unasked
+  var job = Job.nowhere
+  var event = Event.none
+  var announces = false
+  var cancelled = false
+  var silenced = false
+  var suspensions: UInt64 = 0
+  /// Somebody is about to unregister.
+  var unregisters = false
+
+  var word: SourceState {
+    var word = suspensions * SourceState.suspension
+    for (flag, bit) in [
+      (kernel == .unasked, SourceState.inactive), (kernel == .asked, SourceState.registering),
+      (kernel == .watching, SourceState.registered), (announces, SourceState.announcing),
+      (event != .none, SourceState.pending), (event == .doubtful, SourceState.doubtful),
+      (job != .nowhere, SourceState.enqueued), (job == .working, SourceState.running),
+      (cancelled, SourceState.cancelled), (job == .over, SourceState.finished), (silenced, SourceState.silenced),
+    ] where flag { word |= bit }
+    return SourceState(rawValue: word)
+  }
+
+  /// What the job would do if it ran now.
+  var due: Answer? {
+    guard suspensions == 0, job != .over else { return nil }
+    switch (kernel, cancelled) {
+    case (.unasked, _), (.asked, _), (.watching, true): return nil
+    case (.done, true): return .finish
+    case (_, false):
+      if announces { return .announce }
+      return event == .none ? nil : .deliver(doubtful: event == .doubtful, silenced: silenced)
+    }
+  }
+
+  /// Submits the job if there is a need and it is free.
+  mutating func offer() -> Bool {
+    guard job == .nowhere, due != nil else { return false }
+    job = .submitted
+    return true
+  }
+
+  func allows(_ call: Call) -> Bool {
+    switch call {
+    case .activate, .cancel, .fire, .forget, .resume: true
+    case .registered, .refused: kernel == .asked
+    case .unregistered: unregisters
+    case .begin: job == .submitted
+    case .end: job == .working
+    case .suspend: suspensions < 2
+    }
+  }
+
+  mutating func apply(_ call: Call) -> Answer {
+    switch call {
+    case .activate:
+      guard kernel == .unasked else { return .nothing }
+      kernel = cancelled ? .done : .asked
+      if !cancelled { return .register }
+      return offer() ? .enqueue : .wait
+    case .registered:
+      kernel = .watching
+      unregisters = cancelled
+      if cancelled { return .unregister }
+      announces = true
+      return .enqueue(if: offer())
+    case .refused:
+      (kernel, event, cancelled) = (.done, .none, true)
+      return .enqueue(if: offer())
+    case .cancel:
+      if cancelled { return .nothing }
+      (cancelled, event, announces) = (true, .none, false)
+      unregisters = kernel == .watching
+      return unregisters ? .unregister : .enqueue(if: offer())
+    case .unregistered:
+      (unregisters, kernel) = (false, .done)
+      return .enqueue(if: offer())
+    case .fire:
+      if cancelled { return .fired(enqueue: false, silence: true) }
+      if event != .none {
+        silenced = true
+        return .fired(enqueue: false, silence: true)
+      }
+      event = suspensions > 0 || job == .working ? .doubtful : .certain
+      return .fired(enqueue: offer(), silence: false)
+    case .forget:
+      event = .none
+      return .nothing
+    case .begin:
+      let step = due ?? .nothing
+      switch step {
+      case .finish: job = .over
+      case .announce: (job, announces) = (.working, false)
+      case .deliver: (job, event, silenced) = (.working, .none, false)
+      default: job = .nowhere
+      }
+      return step
+    case .end:
+      job = due == nil ? .nowhere : .submitted
+      return .enqueue(if: job == .submitted)
+    case .suspend:
+      suspensions += 1
+      if event != .none { event = .doubtful }
+      return .nothing
+    case .resume:
+      if suspensions == 0 { return kernel == .unasked ? .activate : .unbalanced }
+      suspensions -= 1
+      return .enqueue(if: offer())
+    }
+  }
+
+  /// The invariants of SourceState.swift that one state can show; nil if all hold.
+  var broken: String? {
+    // By the names of SourceState.swift.
+    if due != nil, job == .nowhere { return "V1: nobody does what is due" }
+    if cancelled, event != .none || announces { return "V2: a cancelled source has something to say" }
+    if job == .over, !cancelled || kernel != .done || unregisters { return "V3: finished while the kernel watches" }
+    if unregisters != (cancelled && kernel == .watching) { return "V4: nobody unregisters, or somebody for nothing" }
+    return nil
+  }
+}
+
+/// Every state that the calls can bring about, from each of which every legal call is tried.
+@Suite("The state of a source")
+struct SourceStateTests {
+  private static func explore(
+    _ calls: [Call], _ visit: (_ before: Specification, _ call: Call, _ answer: Answer, _ after: Specification) -> Void
+  ) -> Set<Specification> {
+    var reached: Set<Specification> = [Specification()]
+    var open = [Specification()]
+    while let before = open.popLast() {
+      for call in calls where before.allows(call) {
+        var after = before
+        let answer = after.apply(call)
+        visit(before, call, answer, after)
+        if reached.insert(after).inserted { open.append(after) }
+      }
+    }
+    return reached
+  }
+
+  @Test("has a bit for each flag, and suspensions above them")
+  func bits() {
+    let masks = [
+      SourceState.inactive, SourceState.registering, SourceState.registered, SourceState.announcing,
+      SourceState.pending, SourceState.doubtful, SourceState.enqueued, SourceState.running, SourceState.cancelled,
+      SourceState.finished, SourceState.silenced,
+    ]
+    #expect(masks.allSatisfy { $0.nonzeroBitCount == 1 })
+    #expect(masks.reduce(0, |).nonzeroBitCount == masks.count)
+    #expect(SourceState.suspension == 1 << 32)
+    #expect(masks.allSatisfy { $0 < SourceState.suspension })
+  }
+
+  @Test("S1, S2, S4, S5: every transition from every reachable state answers and does what is specified")
+  func transitions() {
+    var answers: Set<Answer> = []
+    var compared = 0
+    let reached = Self.explore(Call.allCases) { before, call, wantedAnswer, wanted in
+      var state = before.word
+      let answer = call.apply(to: &state)
+      compared += 1
+      answers.insert(answer)
+      if answer == wantedAnswer, state == wanted.word { return }
+      Issue.record("\(call) of \(before): \(answer), \(state); wanted \(wantedAnswer), \(wanted.word)")
+    }
+    // All nine plain answers, three of `fire`, four deliveries.
+    #expect(answers.count == 16)
+    #expect(reached.count > 120 && compared > 5 * reached.count, "\(reached.count) states, \(compared) transitions")
+  }
+
+  @Test("S2, S4: the invariants hold in every reachable state")
+  func invariants() {
+    for state in Self.explore(Call.allCases, { _, _, _, _ in }) {
+      if let broken = state.broken { Issue.record("\(broken): \(state)") }
+    }
+  }
+
+  @Test("S4: from every reachable state, cancelled and let run, the source finishes, and once")
+  func finishes() {
+    for start in Self.explore(Call.allCases, { _, _, _, _ in }) {
+      var (specification, state) = (start, start.word)
+      var finishes = start.job == .over ? 1 : 0
+      func perform(_ call: Call) {
+        guard specification.allows(call) else { return }
+        _ = specification.apply(call)
+        if call.apply(to: &state) == .finish { finishes += 1 }
+      }
+      perform(.cancel)
+      perform(.activate)
+      perform(.registered)
+      while specification.suspensions > 0 { perform(.resume) }
+      perform(.unregistered)
+      // A handler that runs, the job's return, and what a late call might bring.
+      for _ in 0..<2 { for call in [Call.end, .begin, .fire, .cancel, .begin, .end] { perform(call) } }
+      if finishes != 1 { Issue.record("finished \(finishes) times: \(start)") }
+    }
+  }
+
+  @Test("S2: a report that was silenced is remembered until a delivery takes it along, or the source is cancelled")
+  func silence() {
+    let calls = Call.allCases.filter { $0 != .forget }
+    var deliveries = 0
+    let reached = Self.explore(calls) { before, call, answer, after in
+      if case .deliver(_, let silenced) = answer {
+        deliveries += 1
+        #expect(silenced == before.silenced && !after.silenced)
+      } else if before.silenced, !after.silenced {
+        Issue.record("\(call) of \(before) forgets that reports are off")
+      }
+    }
+    #expect(deliveries > 0)
+    for state in reached where state.silenced && state.event == .none && !state.cancelled {
+      Issue.record("nobody would switch the reports on again: \(state)")
+    }
+  }
+
+  @Test("S2: suspensions are counted far beyond what a program needs")
+  func deepSuspension() {
+    var state = Specification().word
+    _ = state.activate()
+    _ = state.didRegister(true)
+    #expect(state.begin() == .announce)
+    #expect(state.end() == false)
+    for _ in 0..<1_000_000 { state.suspend() }
+    #expect(state.fire() == SourceState.Firing())
+    for _ in 1..<1_000_000 where state.resume() != .nothing { Issue.record("resumed early") }
+    #expect(state.resume() == .enqueue)
+    #expect(state.begin() == .deliver(doubtful: true, silenced: false))
+  }
+}
+
+/// Tells when its last reference has gone.
+private final class MortalSource: DispatchSource, @unchecked Sendable {  // as DispatchSource
+  let died: Latch
+
+  init(_ died: Latch, queue: DispatchQueue) {
+    self.died = died
+    super.init(handle: 0, mask: 0, queue: queue)
+  }
+
+  deinit { died.open() }
+}
+
+@Suite("A source's own reference")
+struct SourceReferenceTests {
+  enum Order: CaseIterable, Sendable { case cancelFirst, suspendFirst, notSuspended }
+
+  @Test(
+    "S4, O3: is taken once and given up once, though the source was cancelled before it was activated",
+    arguments: Order.allCases)
+  func balanced(order: Order) {
+    let (died, cancelled, queue) = (Latch(), Latch(), DispatchQueue(label: "source"))
+    func run() -> Unmanaged<MortalSource> {
+      let source = MortalSource(died, queue: queue)
+      source.setCancelHandler { cancelled.open() }
+      if order == .suspendFirst { source.suspend() }
+      source.cancel()
+      if order == .cancelFirst { source.suspend() }
+      source.activate()
+      source.activate()
+      if order != .notSuspended { source.resume() }
+      return Unmanaged.passRetained(source)
+    }
+    let mine = run()
+    #expect(cancelled.wait())
+    queue.sync {}
+    if died.isOpen {
+      Issue.record("the source gave up a reference that it never had")
+      return
+    }
+    mine.release()
+    #expect(died.wait())
+  }
+}
