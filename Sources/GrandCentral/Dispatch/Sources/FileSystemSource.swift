@@ -72,8 +72,9 @@ final class FileSystemSource: DispatchSource, DispatchSourceFileSystemObject, @u
     if let error = list.add(entries, descriptor, interest(before)) { return explained(error) }
     watchParent(in: list)
     // What has happened between the first look and the watches.
-    tell(look())
-    return nil
+    if !tell(look()) { return nil }
+    for entry in [entries, entries + 1] { list.remove(entry) }
+    return .badDescriptor
   }
 
   private func explained(_ error: Errno) -> Errno {
@@ -102,7 +103,7 @@ final class FileSystemSource: DispatchSource, DispatchSourceFileSystemObject, @u
   }
 
   /// Under the list's lock: watches the folder that the watched folder lies in now.
-  func watchParent(in list: FileWatches) {
+  private func watchParent(in list: FileWatches) {
     guard let known, watchesParent(known), known.links > 0 else { return }
     // Where the parent may not be watched, the removal goes unnoticed.
     _ = list.add(entries + 1, descriptor, .entryDeleted)
@@ -110,11 +111,13 @@ final class FileSystemSource: DispatchSource, DispatchSourceFileSystemObject, @u
 
   /// Under the list's lock: the folder lies elsewhere now, or the kernel has dropped the watch though the file is open,
   /// which it does when the last name is not the one that the file was opened by.
-  func renew(in list: FileWatches) {
-    guard let known, !isGone, !isRevoked else { return }
+  ///
+  /// - Returns: whether the descriptor turns out to have been closed; once.
+  func renew(in list: FileWatches) -> Bool {
+    guard let known, !isGone, !isRevoked else { return false }
     if entries.pointee.number < 0 { _ = list.add(entries, descriptor, interest(known)) }
     watchParent(in: list)
-    tell(look())
+    return tell(look())
   }
 
   override func unregister() -> Bool {
@@ -166,7 +169,7 @@ final class FileSystemSource: DispatchSource, DispatchSourceFileSystemObject, @u
     return happened
   }
 
-  @discardableResult
+  /// - Returns: whether it is gone; once.
   private func tell(_ happened: DispatchSource.FileSystemEvent?) -> Bool {
     guard let happened else {
       defer { isGone = true }

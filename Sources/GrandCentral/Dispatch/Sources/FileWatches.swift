@@ -34,6 +34,7 @@ struct FileWatch: ~Copyable {
 // Lock order: the descriptor table's, this one, the source's. So nothing here calls the poller with the lock held.
 final class FileWatches: @unchecked Sendable {  // guarded by `lock`
   /// A: the engine's list, which lives as long as the process.
+  // unsafe: the word is atomic.
   private nonisolated(unsafe) static let current = Atomic<UnsafeMutableRawPointer?>(nil)
 
   private static let bucketCount = 1024
@@ -201,7 +202,7 @@ final class FileWatches: @unchecked Sendable {  // guarded by `lock`
       }
     }
     // Not in the walk: it puts entries into other buckets.
-    for source in stale { source.renew(in: self) }
+    for source in stale where source.renew(in: self) { gone.append(source) }
   }
 
   /// N4

@@ -1,0 +1,71 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+/// A source that fires when memory becomes short, and when it is no longer so.
+public protocol DispatchSourceMemoryPressure: DispatchSourceProtocol {}
+
+extension DispatchSource {
+  /// How short memory is: which levels a source is to tell of, and which one it tells of.
+  public struct MemoryPressureEvent: OptionSet, Sendable {
+    public let rawValue: UInt
+
+    public init(rawValue: UInt) { self.rawValue = rawValue }
+
+    /// There is enough of it again.
+    public static let normal = MemoryPressureEvent(rawValue: 1)
+    /// It runs short: give up what can be made again.
+    public static let warning = MemoryPressureEvent(rawValue: 2)
+    /// It has all but run out: give up what can be spared, the kernel may end the process.
+    public static let critical = MemoryPressureEvent(rawValue: 4)
+    /// Each of them.
+    public static let all: MemoryPressureEvent = [.normal, .warning, .critical]
+  }
+
+  /// A source that fires when the level of memory pressure changes to one of `eventMask`.
+  ///
+  /// ```swift
+  /// let source = DispatchSource.makeMemoryPressureSource(eventMask: [.warning, .critical], queue: queue)
+  /// source.setEventHandler { source.data == .critical ? cache.removeAll() : cache.trim() }
+  /// source.activate()
+  /// ```
+  ///
+  /// `data` is the level at the time of the call; levels that came and went before it are not told of. A source that is
+  /// activated while memory is short fires at once.
+  ///
+  /// The level follows from what the kernel says of the machine and of the process's control groups of version 2: how
+  /// much memory is left below the limits, and whether tasks are held up by the lack of it. Where the kernel does not
+  /// tell when that happens, a source looks every five seconds. The source is cancelled, and says why on standard error,
+  /// if `/proc` says nothing of memory at all.
+  ///
+  /// - Parameters:
+  ///   - eventMask: The levels to fire for.
+  ///   - queue: Where handlers run; nil stands for the default global queue.
+  public class func makeMemoryPressureSource(
+    eventMask: MemoryPressureEvent, queue: DispatchQueue? = nil
+  ) -> any DispatchSourceMemoryPressure {
+    MemoryPressureSource(MemoryPressureSource.Setup(), mask: eventMask.rawValue, queue: queue)
+  }
+}
+
+extension DispatchSource.MemoryPressureEvent {
+  init(_ level: PressureLevel) {
+    switch level {
+    case .normal: self = .normal
+    case .warning: self = .warning
+    case .critical: self = .critical
+    }
+  }
+}
+
+extension DispatchSourceMemoryPressure {
+  /// The level that the running event handler was called for.
+  public var data: DispatchSource.MemoryPressureEvent {
+    let source: any DispatchSourceProtocol = self
+    return DispatchSource.MemoryPressureEvent(rawValue: source.data)
+  }
+
+  /// The levels that the source fires for.
+  public var mask: DispatchSource.MemoryPressureEvent {
+    let source: any DispatchSourceProtocol = self
+    return DispatchSource.MemoryPressureEvent(rawValue: source.mask)
+  }
+}

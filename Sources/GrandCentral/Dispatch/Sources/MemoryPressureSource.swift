@@ -1,0 +1,236 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import CPlatform
+import Synchronization
+
+/// A source that fires when the level of memory pressure changes.
+///
+/// The kernel tells when to look: a trigger fires while memory holds up tasks, and the group's event file changes when it
+/// hits a limit. Looking is the delivery's part: it reads how much is left, works out the level, and calls the handler
+/// if that is another one. A timer repeats the look until the level is normal again; where the kernel has no triggers,
+/// for as long as the source exists, slowly.
+///
+///   trigger, event file ──► `noted` ──┐
+///                                     ├─► fire ──► delivery: look, handler, arm what fell silent, set the timer
+///   timer ────────────────────────────┘
+///
+/// The timer's entry is the wheel's while `isIn`, as in TimerSource (T1, T2); here nobody but the delivery starts it anew.
+final class MemoryPressureSource: DispatchSource, DispatchSourceMemoryPressure,
+  @unchecked Sendable  // guarded by the source's lock, or as said below
+{
+  /// What a test replaces.
+  struct Setup {
+    /// Where `/proc` and the control groups are.
+    var root = ""
+    var thresholds = PressureThresholds()
+    /// Descriptors to watch in place of the kernel's triggers; the source closes them.
+    var triggers: [(PressureFiles.Stall, Int32)]?
+  }
+
+  /// What a report has to say to the delivery.
+  private enum Note {
+    static let some: UInt = 1
+    static let all: UInt = 2
+    static let limit: UInt = 4
+    /// A note of the kind that is shifted by this will not come any more: its file is gone.
+    static let lost: UInt = 8
+  }
+
+  // The activator's until the source is registered, the delivery's afterwards.
+  private let setup: Setup
+  @exclusivity(unchecked) private var files: PressureFiles?
+  @exclusivity(unchecked) private var gauge: PressureGauge
+  @exclusivity(unchecked) private var level = PressureLevel.normal
+  @exclusivity(unchecked) private var shortages = 0
+  /// The kinds of notes that do not come any more.
+  @exclusivity(unchecked) private var lost: UInt = 0
+  /// I, after the registration: each with the kind of its notes.
+  @exclusivity(unchecked) private var watches: [(watch: DescriptorWatch.Pointer, note: UInt)] = []
+
+  /// A: notes since the last delivery.
+  private let noted = Atomic<UInt>(0)
+
+  /// I
+  private let entry: TimerEntry.Pointer
+  /// M(lock)
+  @exclusivity(unchecked) private var isIn = false
+  /// M(lock): registered, and not unregistered.
+  @exclusivity(unchecked) private var isLive = false
+  /// M(lock): the entry was on its way when the source was unregistered.
+  @exclusivity(unchecked) private var unregistersWhenFired = false
+
+  init(_ setup: Setup, mask: UInt, queue: DispatchQueue?) {
+    self.setup = setup
+    gauge = PressureGauge(setup.thresholds)
+    // unsafe: an entry is as large as a node.
+    entry = Magazine.take().bindMemory(to: TimerEntry.self, capacity: 1)
+    super.init(handle: 0, mask: mask, queue: queue)
+    entry.initialize(
+      to: TimerEntry(
+        deadline: 0, context: Unmanaged.passUnretained(self).toOpaque(), fire: MemoryPressureSource.fired))
+  }
+
+  deinit {
+    for (watch, _) in watches { Self.destroy(watch) }
+    entry.deinitialize(count: 1)
+    Magazine.give(UnsafeMutableRawPointer(entry))
+  }
+
+  override var kindName: String { "memory pressure source" }
+  override var watched: String { "memory" }
+
+  // MARK: Watching
+
+  override func register() -> Errno? {
+    let files = PressureFiles(root: setup.root)
+    self.files = files
+    if let given = setup.triggers {
+      for (stall, descriptor) in given { watch(FileDescriptor(owning: descriptor), stall) }
+    } else {
+      for stall in [PressureFiles.Stall.some, .full] {
+        if let trigger = files.trigger(stall) { watch(trigger, stall) }
+      }
+    }
+    if let events = files.events() {
+      shortages = PressureFiles.shortages(events.raw) ?? 0
+      watch(events, Note.limit, Self.limitReport)
+    }
+    let reading = files.read()
+    if reading == nil, watches.isEmpty { return .noSuchFile }
+    let isCalm = gauge.update(reading, at: Clock.uptime.now()) == .normal
+    lock.lock()
+    isLive = true
+    putIn()
+    lock.unlock()
+    // The program takes it that all is well until it hears otherwise.
+    if !isCalm { fire() }
+    return nil
+  }
+
+  private func watch(_ file: consuming FileDescriptor, _ stall: PressureFiles.Stall) {
+    switch stall {
+    case .some: watch(file, Note.some, Self.someReport)
+    case .full: watch(file, Note.all, Self.allReport)
+    }
+  }
+
+  /// Without the kernel's help, if there is none: then the timer looks.
+  private func watch(_ file: consuming FileDescriptor, _ note: UInt, _ report: @escaping DescriptorWatch.Report) {
+    // unsafe: a watch is no larger than a node.
+    let watch = Magazine.take().bindMemory(to: DescriptorWatch.self, capacity: 1)
+    watch.initialize(
+      to: DescriptorWatch(
+        file.raw, .priority, context: Unmanaged.passUnretained(self).toOpaque(), report: report))
+    if Engine.shared.pointee.poller.watch(watch, in: Engine.shared.pointee) == .watched {
+      _ = file.take()
+      watches.append((watch, note))
+    } else {
+      Self.destroy(watch)
+    }
+  }
+
+  private static func destroy(_ watch: DescriptorWatch.Pointer) {
+    watch.deinitialize(count: 1)
+    Magazine.give(UnsafeMutableRawPointer(watch))
+  }
+
+  override func unregister() -> Bool {
+    for (watch, _) in watches where Engine.shared.pointee.poller.unwatch(watch) == .removed {
+      _ = FileDescriptor(owning: watch.pointee.descriptor)
+    }
+    lock.lock()
+    defer { lock.unlock() }
+    isLive = false
+    if !isIn { return true }
+    if Engine.shared.pointee.timers.cancel(entry, on: .uptime) {
+      isIn = false
+      return true
+    }
+    unregistersWhenFired = true
+    return false
+  }
+
+  // MARK: Being told
+
+  private static let someReport: DescriptorWatch.Report = { report($0, $1, Note.some) }
+  private static let allReport: DescriptorWatch.Report = { report($0, $1, Note.all) }
+  private static let limitReport: DescriptorWatch.Report = { report($0, $1, Note.limit) }
+
+  /// With the descriptor table's lock held: merges, and calls nothing but the state machine.
+  private static func report(_ context: UnsafeMutableRawPointer, _ happened: UInt32, _ note: UInt) -> Bool {
+    // unsafe: the active source keeps itself alive until its watches are off the table.
+    Unmanaged<MemoryPressureSource>.fromOpaque(context)._withUnsafeGuaranteedRef { source in
+      // A trigger whose group is no more reports an error for ever; on the event file an error goes with each change.
+      let isOver = note != Note.limit && happened & Epoll.Interest.error.rawValue != 0
+      let isLost = happened == DescriptorWatch.gone || isOver
+      // pairs with: takeEvent – publishes nothing but the note; the order against `fire` is what counts
+      source.noted.bitwiseOr(isLost ? note * Note.lost : note, ordering: .releasing)
+      let goesOn = source.fire()
+      return goesOn && !isLost
+    }
+  }
+
+  private static let fired: TimerEntry.Fire = { raw in
+    // unsafe: the wheel has let go of the entry; the source is alive until it is unregistered.
+    let entry = raw.assumingMemoryBound(to: TimerEntry.self)
+    let source = Unmanaged<MemoryPressureSource>.fromOpaque(entry.pointee.context!)
+    source._withUnsafeGuaranteedRef { $0.didFire() }
+  }
+
+  private func didFire() {
+    lock.lock()
+    isIn = false
+    let unregisters = unregistersWhenFired
+    lock.unlock()
+    if unregisters { didUnregister() } else { fire() }
+  }
+
+  // MARK: Delivery
+
+  override func takeEvent(isDoubtful: Bool) -> UInt? {
+    let now = Clock.uptime.now()
+    // pairs with: report – publishes the note
+    let notes = noted.exchange(0, ordering: .acquiring)
+    lost |= notes / Note.lost
+    if notes & Note.some != 0 { gauge.noteSomeStalled(at: now) }
+    if notes & Note.all != 0 { gauge.noteAllStalled(at: now) }
+    if notes & Note.limit != 0 { lookAtShortages(now) }
+    let former = level
+    level = gauge.update(files?.read(), at: now)
+    let data = mask & MemoryPressureEvent(level).rawValue
+    return level == former || data == 0 ? nil : data
+  }
+
+  /// Reading makes the event file fall silent until its next change.
+  private func lookAtShortages(_ now: UInt64) {
+    for (watch, note) in watches where note == Note.limit {
+      guard let count = PressureFiles.shortages(watch.pointee.descriptor) else {
+        lost |= Note.limit
+        continue
+      }
+      if count > shortages { gauge.noteAllStalled(at: now) }
+      shortages = count
+    }
+  }
+
+  override func finishEvent(wasSilenced: Bool) {
+    if wasSilenced {
+      for (watch, note) in watches where lost & note == 0 { Engine.shared.pointee.poller.rearm(watch) }
+    }
+    lock.lock()
+    putIn()
+    lock.unlock()
+  }
+
+  /// With the lock held: when to look next without being told, if at all.
+  private func putIn() {
+    if isIn || !isLive { return }
+    let thresholds = setup.thresholds
+    let isTold = watches.contains { $0.note == Note.some && lost & Note.some == 0 }
+    if level == .normal, isTold { return }
+    let period = level == .normal ? thresholds.calmPeriod : thresholds.period
+    isIn = true
+    entry.pointee.schedule(Clock.uptime.now().addingSaturated(period), leeway: period / 8)
+    Engine.shared.pointee.timers.add(entry, on: .uptime, isReturning: true, in: Engine.shared.pointee)
+  }
+}
