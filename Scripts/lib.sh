@@ -65,8 +65,9 @@ run_tests() {
   if grep -aqE '(WARNING|ERROR): [A-Za-z]+Sanitizer' "$log"; then
     fail "$(grep -acE '(WARNING|ERROR): [A-Za-z]+Sanitizer' "$log") sanitizer reports"
   fi
-  # What failed stands far above the end of the log, and only the end is shown.
-  grep -aE -A 8 '✘ Test .*recorded an issue' "$log" | head -n 40 >&2 || true
+  # What failed stands far above the end of the log: as facts it is shown first.
+  grep -aE -A 4 '✘ Test .*recorded an issue|(Fatal error|GrandCentral [a-z ]+):|unexpected signal' "$log" |
+    head -n 30 | cut -c 1-300 | sed 's/^/=> /' || true
   [ "$status" -eq 0 ] || fail "swift test ended with $status: ${summary:-no summary}"
   case "$summary" in
     '' | *'with 0 tests'*) fail "no test ran" ;;

@@ -118,10 +118,12 @@ def check_model(model):
             except subprocess.TimeoutExpired:
                 problem, searched = f"not done after {SECONDS} s", ""
         outcome = "FAILED" if problem else "finds its planted bug" if check.expects_error else "holds"
-        print(f"=> {model.name}: {check}: {outcome}; {searched or 'no search'}, {time.monotonic() - begin:.1f} s")
+        print(f"{model.name}: {check}: {outcome}; {searched or 'no search'}, {time.monotonic() - begin:.1f} s")
         if problem:
-            print(problem)
+            print(f"=> FAILED: {model.name}: {check}", problem, sep="\n")
             failures += 1
+    planted = sum(check.expects_error for check in checks)
+    print(f"=> {model.name}: {len(checks) - planted} searches and {planted} planted bugs, {failures} failed")
     return failures
 
 

@@ -4,6 +4,7 @@
 // that Swift sees through other modules too.
 #define _GNU_SOURCE 1
 #include "CPlatform.h"
+#include "CPlatformSignals.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,7 +12,6 @@
 #include <linux/membarrier.h>
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -186,16 +186,11 @@ int gc_thread_start(gc_thread_body body, void *argument, size_t stack_size) {
     CPU_FREE(allowed.set);
   }
 
-  // Workers leave the program's signals to the program's own threads; faults
-  // raised by a block stay deliverable to the thread that raised them.
-  sigset_t blocked, previous;
-  sigfillset(&blocked);
-  static const int kept[] = {SIGILL, SIGTRAP, SIGBUS, SIGFPE, SIGSEGV, SIGSYS, SIGPIPE, SIGPROF, SIGABRT};
-  for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++) sigdelset(&blocked, kept[i]);
-  pthread_sigmask(SIG_SETMASK, &blocked, &previous);
+  // A child that is started from the new thread inherits its mask: it is to be the program's own.
+  uint64_t mask = gc_signals_set_mask(gc_signals_pool_mask());
   pthread_t thread;
   int error = pthread_create(&thread, &attributes, thread_entry, record);
-  pthread_sigmask(SIG_SETMASK, &previous, NULL);
+  gc_signals_set_mask(mask);
   pthread_attr_destroy(&attributes);
   if (error != 0) free(record);
   return -error;
@@ -303,8 +298,13 @@ int gc_epoll_wait(int epfd, gc_epoll_event *events, int capacity, uint64_t timeo
     t.tv_nsec = (long)(timeout_ns % 1000000000u);
     timeout = &t;
   }
+  // A watched signal that all threads block gets in here.
+  uint64_t mask, *open = gc_signals_wait_mask(&mask) ? &mask : NULL;
+  // The kernel lets none into a wait that does not sleep.
+  if (open != NULL && timeout_ns == 0 && mask != gc_signals_pool_mask()) gc_signals_set_mask(gc_signals_set_mask(mask));
 #ifdef SYS_epoll_pwait2
-  int count = (int)syscall(SYS_epoll_pwait2, epfd, raw, capacity, timeout, NULL, 0);
+  int count = (int)syscall(SYS_epoll_pwait2, epfd, raw, capacity, timeout, open, sizeof mask);
+  if (count < 0 && errno == EINTR) count = epoll_wait(epfd, raw, capacity, 0);  // It has been counted meanwhile.
   if (count < 0 && errno != ENOSYS) return -errno;
   if (count < 0)
 #endif
@@ -315,7 +315,8 @@ int gc_epoll_wait(int epfd, gc_epoll_event *events, int capacity, uint64_t timeo
       uint64_t rounded = timeout_ns / 1000000u + (timeout_ns % 1000000u != 0);
       milliseconds = rounded > INT32_MAX ? INT32_MAX : (int)rounded;
     }
-    count = epoll_wait(epfd, raw, capacity, milliseconds);
+    count = (int)syscall(SYS_epoll_pwait, epfd, raw, capacity, milliseconds, open, sizeof mask);
+    if (count < 0 && errno == EINTR) count = epoll_wait(epfd, raw, capacity, 0);
     if (count < 0) return -errno;
   }
   for (int i = 0; i < count; i++) {

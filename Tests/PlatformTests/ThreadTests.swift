@@ -82,22 +82,25 @@ struct ThreadTests {
     #expect(eventually { endedThreads.load(ordering: .relaxed) == 1 })
   }
 
-  @Test("leaves the program's signals to the program's threads, and keeps its own faults")
+  @Test("S11: blocks what the program's threads blocked at first, whoever starts it")
   func signals() throws {
-    let blocked = Recorded<Bool>()
-    let open = Recorded<Bool>()
-    try TestThread {
+    let masks = Recorded<[Bool]>()
+    let look: @Sendable () -> Void = {
       var mask = sigset_t()
       pthread_sigmask(SIG_SETMASK, nil, &mask)
-      for signal in [SIGINT, SIGTERM, SIGUSR1, SIGALRM, SIGCHLD, SIGHUP] {
-        blocked.note(sigismember(&mask, signal) == 1)
-      }
-      for signal in [SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT] {
-        open.note(sigismember(&mask, signal) == 0)
-      }
-    }.join()
-    #expect(blocked.values == Array(repeating: true, count: 6))
-    #expect(open.values == Array(repeating: true, count: 6))
+      masks.note((1...64).map { sigismember(&mask, $0) == 1 })
+    }
+    try TestThread { look() }.join()
+    for how in [SIG_BLOCK, SIG_UNBLOCK] {
+      try TestThread {
+        var all = sigset_t()
+        sigfillset(&all)
+        pthread_sigmask(how, &all, nil)
+        do { try TestThread { look() }.join() } catch { Issue.record(error) }
+      }.join()
+    }
+    #expect(masks.values.count == 3)
+    #expect(Set(masks.values).count == 1)
   }
 
   @Test("gets the stack that was asked for")

@@ -45,6 +45,28 @@ struct SourceLifeTests {
     #expect(seen.values == ["registered", "first", "second", "cancelled"])
   }
 
+  @Test("S3: data is a snapshot for the call, handle and mask stay what they were made with")
+  func snapshot() {
+    let queue = DispatchQueue(label: "source")
+    let source = DispatchSource.makeUserDataAddSource(queue: queue)
+    let (seen, entered, leave) = (Recorder<UInt>(), Latch(), Latch())
+    source.setEventHandler {
+      seen.note(source.data)
+      entered.open()
+      if !leave.wait() { return }
+      seen.note(source.data)
+      seen.note(source.handle + source.mask)
+    }
+    source.activate()
+    source.add(data: 5)
+    #expect(entered.wait())
+    source.add(data: 7)
+    leave.open()
+    waitFor { seen.values.count == 6 }
+    #expect(seen.values == [5, 5, 0, 7, 7, 0])
+    source.cancel()
+  }
+
   @Test("S1: a work item serves as a handler, each time anew")
   func workItemHandler() {
     let queue = DispatchQueue(label: "source")

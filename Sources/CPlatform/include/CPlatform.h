@@ -135,8 +135,9 @@ uint64_t gc_clock_thread_cpu(uint32_t tid);
 // MARK: - Threads
 
 typedef void (*gc_thread_body)(void *);
-/// Starts a detached thread with every signal blocked that the engine leaves
-/// to the program. 0 or -errno. `stack_size` 0 takes the default.
+/// Starts a detached thread that blocks the signals that the program's threads
+/// blocked when the first one was started. 0 or -errno. `stack_size` 0 takes
+/// the default.
 int gc_thread_start(gc_thread_body body, void *argument, size_t stack_size);
 void gc_thread_set_name(const char *name);
 /// Arms `hook` to run when the calling thread exits. 0 or -errno.

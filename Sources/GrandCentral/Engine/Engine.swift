@@ -26,6 +26,7 @@ struct Engine: ~Copyable, @unchecked Sendable {  // every field is immutable, at
   let idle = IdleList()
   let timers = Timers()
   let poller = Poller()
+  let signals = SignalTable()
   let monitor = Monitor()
   let slotWatch = SlotWatch()
   let inspection = Inspection()

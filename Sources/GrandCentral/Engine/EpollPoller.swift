@@ -161,6 +161,7 @@ struct EpollPoller: ~Copyable, @unchecked Sendable {  // the holder's own, but f
   ///
   /// - Returns: whether there were events of descriptors.
   func dispatchEvents(_ descriptors: borrowing DescriptorTable) -> Bool {
+    Signals.reassert()
     let batch = UnsafeBufferPointer(start: events.baseAddress, count: max(0, eventCount.pointee))
     if !batch.isEmpty, !descriptors.isEmpty, descriptors.report(batch, on: self) { replaceEpoll(descriptors) }
     var ownEvents = 0

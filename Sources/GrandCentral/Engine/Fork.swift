@@ -39,19 +39,25 @@ enum Fork {
     Hooks.lockForFork()
     Engine.lockForFork()
     if let engine = Engine.existing {
+      engine.pointee.signals.lockForFork()
       engine.pointee.timers.lockForFork()
       engine.pointee.poller.descriptors.lockForFork()
+      engine.pointee.signals.lockListForFork()
       engine.pointee.idle.lock.lock()
     }
     Region.lockForFork()
+    Signals.lockForFork()
   }
 
   private static func parent() {
+    Signals.unlockAfterFork(inChild: false)
     Region.unlockAfterFork()
     if let engine = Engine.existing {
       engine.pointee.idle.lock.unlock()
+      engine.pointee.signals.unlockListAfterFork()
       engine.pointee.poller.descriptors.unlockAfterFork()
       engine.pointee.timers.unlockAfterFork()
+      engine.pointee.signals.unlockAfterFork()
     }
     Engine.unlockAfterFork()
     Hooks.unlockAfterFork()
@@ -66,6 +72,7 @@ enum Fork {
     Engine.replaceInChild()
     Hooks.unlockAfterFork()
     holdAbove(false)
+    Signals.unlockAfterFork(inChild: true)
   }
 
   /// A worker that has forked inside a job is a plain thread in the child: when the job returns there is no loop to go

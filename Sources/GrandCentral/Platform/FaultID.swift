@@ -95,4 +95,8 @@ extension FaultID {
 
   /// The size of the thread pool was set to something outside 1...1024. Use a value within.
   static let poolOverrideOutOfRange = FaultID(rawValue: 25)
+
+  /// A signal source for a signal that cannot be watched: one that cannot be handled, that a thread causes by a fault of
+  /// its own, or that does not exist. Choose another signal.
+  static let signalCannotBeWatched = FaultID(rawValue: 26)
 }

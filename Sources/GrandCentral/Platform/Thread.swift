@@ -12,7 +12,8 @@ enum Thread {
 
   /// Starts a detached thread that runs `body(argument)`.
   ///
-  /// Signals that the program handles stay blocked in it; those that a fault in the body raises do not.
+  /// It blocks the signals that the program's threads blocked when the first thread was started, so that a child which the
+  /// body starts has the mask that it would have from the program's own threads.
   /// - Parameters:
   ///   - name: At most 15 bytes are kept, the kernel's limit.
   ///   - stackSize: Bytes; 0 takes the system's default.

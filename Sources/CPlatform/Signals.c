@@ -1,0 +1,393 @@
+//===- Signals.c - signals that are watched ---------------------*- C -*-===//
+//
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+//
+// A watched signal has `deliver` as its handler. The disposition that the
+// program has, or believes it has, is kept beside it: `deliver` calls it, and
+// the installed action takes its mask and flags from it, so that the kernel
+// does for it what it would do without us.
+//
+// The functions at the end are the C library's, defined here: a program that
+// ignores or handles a watched signal changes the record, not the kernel's
+// table. Sanitizers have their own, and go without ours.
+//
+// Everything but the handler runs under one lock, with all signals blocked:
+// handlers may call `sigaction`, and would wait for their own thread.
+//
+//===----------------------------------------------------------------------===//
+#define _GNU_SOURCE 1
+#include "CPlatformSignals.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#if defined(__GLIBC__)
+#define GC_INTERPOSES 1
+#endif
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
+#undef GC_INTERPOSES
+#endif
+#endif
+
+#ifdef GC_INTERPOSES
+extern int __sigaction(int number, const struct sigaction *new, struct sigaction *old);
+#define system_sigaction __sigaction
+#else
+#define system_sigaction sigaction
+#endif
+
+enum { last = 64 };
+
+typedef struct {
+  /// What `deliver` calls: the action's handler, or SIG_DFL once a one-shot handler has been called.
+  _Atomic(uintptr_t) function;
+  _Atomic(bool) once;
+  /// The program's disposition, under the lock.
+  struct sigaction action;
+} disposition;
+
+static disposition program[last + 1];
+static _Atomic(uint32_t) counts[last + 1];
+static _Atomic(uint64_t) watched;
+static _Atomic(bool) notified;
+static _Atomic(int) descriptor = -1;
+static _Atomic(pid_t) owner;
+
+static uint64_t bit(int number) { return (uint64_t)1 << (number - 1); }
+static const uint64_t reserved = (uint64_t)3 << 31;  // 32 and 33: the C library's.
+static bool is_number(int number) { return number >= 1 && number <= last; }
+static bool is_watched(int number) { return is_number(number) && (atomic_load(&watched) & bit(number)) != 0; }
+static uintptr_t word(sighandler_t function) { return (uintptr_t)function; }
+static bool is_function(uintptr_t function) { return function != word(SIG_DFL) && function != word(SIG_IGN); }
+
+// MARK: Masks
+
+static uint64_t change_mask(int how, uint64_t mask) {
+  uint64_t former = 0;
+  syscall(SYS_rt_sigprocmask, how, &mask, &former, sizeof mask);
+  return former;
+}
+
+uint64_t gc_signals_set_mask(uint64_t mask) { return change_mask(SIG_SETMASK, mask); }
+
+/// What the process's first thread blocks; everything when the kernel does not say.
+static uint64_t mask_of_first_thread(void) {
+  char text[4096];
+  int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return UINT64_MAX;
+  ssize_t count = read(fd, text, sizeof text - 1);
+  close(fd);
+  text[count > 0 ? count : 0] = 0;
+  const char *line = strstr(text, "\nSigBlk:");
+  return line != NULL ? strtoull(line + 8, NULL, 16) : UINT64_MAX;
+}
+
+uint64_t gc_signals_pool_mask(void) {
+  static _Atomic(uint64_t) known;  // 0 before; the C library's own signals' bits tell that it is known.
+  uint64_t mask = atomic_load(&known);
+  if (mask == 0) {
+    // What one thread blocks for itself, as those of other libraries' pools do, the program does not block.
+    uint64_t own = change_mask(SIG_BLOCK, 0);
+    if ((pid_t)syscall(SYS_gettid) != getpid()) own &= mask_of_first_thread();
+    own |= reserved;
+    mask = atomic_compare_exchange_strong(&known, &mask, own) ? own : mask;
+  }
+  return mask & ~reserved;
+}
+
+bool gc_signals_wait_mask(uint64_t *mask) {
+  uint64_t open = atomic_load_explicit(&watched, memory_order_relaxed);
+  if (__builtin_expect(open == 0, 1)) return false;
+  *mask = gc_signals_pool_mask() & ~open;
+  return true;
+}
+
+// MARK: The lock
+
+static atomic_flag held = ATOMIC_FLAG_INIT;
+
+static uint64_t lock(void) {
+  uint64_t mask = gc_signals_set_mask(~reserved);
+  while (atomic_flag_test_and_set(&held)) sched_yield();
+  return mask;
+}
+
+static void unlock(uint64_t mask) {
+  atomic_flag_clear(&held);
+  gc_signals_set_mask(mask);
+}
+
+// MARK: The handler
+
+/// What the system does with a signal that nobody handles, for a handler that should not have been called.
+static void act_by_default(int number) {
+  struct sigaction action = {.sa_handler = SIG_DFL};
+  system_sigaction(number, &action, NULL);
+  syscall(SYS_tgkill, getpid(), (pid_t)syscall(SYS_gettid), number);
+}
+
+static void deliver(int number, siginfo_t *info, void *context) {
+  int error = errno;
+  // A child that shares our memory, or has a copy of it without having gone through `fork`, is not watched.
+  bool counts_here = is_watched(number) && atomic_load(&owner) == getpid();
+  if (counts_here) {
+    atomic_fetch_add(&counts[number], 1);
+    if (!atomic_exchange(&notified, true)) {
+      uint64_t one = 1;
+      ssize_t written = write(atomic_load(&descriptor), &one, sizeof one);
+      (void)written;
+    }
+  }
+  disposition *record = &program[number];
+  uintptr_t function = atomic_load(&record->function);
+  if (is_function(function)) {
+    uintptr_t expected = function;
+    bool is_ours = !atomic_load(&record->once) ||
+                   atomic_compare_exchange_strong(&record->function, &expected, word(SIG_DFL));
+    errno = error;
+    // The kernel passes all three to every handler.
+    if (is_ours) ((void (*)(int, siginfo_t *, void *))function)(number, info, context);
+  } else if (function == word(SIG_DFL) && !counts_here) {
+    act_by_default(number);
+  }
+  errno = error;
+}
+
+// MARK: Under the lock
+
+static bool is_deliver(const struct sigaction *action) { return word(action->sa_handler) == (uintptr_t)deliver; }
+
+static void record(int number, const struct sigaction *action) {
+  disposition *record = &program[number];
+  record->action = *action;
+  atomic_store(&record->once, (action->sa_flags & SA_RESETHAND) != 0);
+  atomic_store(&record->function, word(action->sa_handler));
+}
+
+static struct sigaction recorded(int number) {
+  struct sigaction action = program[number].action;
+  if (atomic_load(&program[number].function) == word(SIG_DFL)) action.sa_handler = SIG_DFL;
+  return action;
+}
+
+/// Installs `deliver`, with what the program asks of its handler.
+static int install(int number) {
+  struct sigaction theirs = recorded(number), action = {.sa_sigaction = deliver};
+  bool handles = is_function(word(theirs.sa_handler));
+  int kept = SA_NOCLDSTOP | SA_NOCLDWAIT;
+  if (handles) {
+    kept |= SA_RESTART | SA_NODEFER;
+    action.sa_mask = theirs.sa_mask;
+  }
+  action.sa_flags = (theirs.sa_flags & kept) | SA_SIGINFO | SA_ONSTACK | (handles ? 0 : SA_RESTART);
+  // A program that ignores the ends of its children does not wait for them.
+  if (number == SIGCHLD && theirs.sa_handler == SIG_IGN) action.sa_flags |= SA_NOCLDWAIT;
+  return system_sigaction(number, &action, NULL) == 0 ? 0 : -errno;
+}
+
+static void restore(int number) {
+  struct sigaction installed, theirs = recorded(number);
+  if (system_sigaction(number, NULL, &installed) == 0 && is_deliver(&installed)) {
+    system_sigaction(number, &theirs, NULL);
+  }
+}
+
+/// The program may have replaced the handler.
+static void reassert(int number) {
+  struct sigaction installed;
+  if (system_sigaction(number, NULL, &installed) != 0 || is_deliver(&installed)) return;
+  record(number, &installed);
+  install(number);
+}
+
+// MARK: Watching
+
+bool gc_signal_can_be_watched(int number) {
+  switch (number) {
+    case SIGKILL: case SIGSTOP: case SIGSEGV: case SIGBUS: case SIGFPE: case SIGILL: case SIGTRAP: case SIGSYS:
+      return false;
+    default:
+      return is_number(number) && (reserved & bit(number)) == 0;
+  }
+}
+
+int gc_signal_watch(int number) {
+  uint64_t mask = lock();
+  struct sigaction installed;
+  int error = system_sigaction(number, NULL, &installed) == 0 ? 0 : -errno;
+  if (error == 0) {
+    if (!is_deliver(&installed)) record(number, &installed);
+    atomic_store(&counts[number], 0);
+    atomic_store(&owner, getpid());
+    atomic_fetch_or(&watched, bit(number));
+    error = install(number);
+    if (error != 0) atomic_fetch_and(&watched, ~bit(number));
+  }
+  unlock(mask);
+  return error;
+}
+
+void gc_signal_unwatch(int number) {
+  uint64_t mask = lock();
+  restore(number);
+  atomic_fetch_and(&watched, ~bit(number));
+  unlock(mask);
+}
+
+uint32_t gc_signal_take(int number) { return atomic_exchange(&counts[number], 0); }
+
+void gc_signals_set_descriptor(int fd) {
+  atomic_store(&descriptor, fd);
+  atomic_store(&notified, false);
+}
+
+void gc_signals_acknowledge(void) { atomic_exchange(&notified, false); }
+
+void gc_signals_reassert(void) {
+  if (atomic_load_explicit(&watched, memory_order_relaxed) == 0 || gc_signals_are_interposed()) return;
+  uint64_t mask = lock();
+  for (int number = 1; number <= last; number++) {
+    if (is_watched(number)) reassert(number);
+  }
+  unlock(mask);
+}
+
+// MARK: Fork. The lock's holder is the forking thread, which gets no signal meanwhile.
+
+static uint64_t mask_before_fork;
+
+void gc_signals_lock_for_fork(void) {
+  uint64_t mask = lock();
+  mask_before_fork = mask;
+}
+
+void gc_signals_unlock_after_fork(bool in_child) {
+  if (in_child) {
+    for (int number = 1; number <= last; number++) {
+      if (is_watched(number)) restore(number);
+    }
+    atomic_store(&watched, 0);
+    gc_signals_set_descriptor(-1);
+  }
+  unlock(mask_before_fork);
+}
+
+// MARK: The C library's functions
+
+#ifndef GC_INTERPOSES
+
+bool gc_signals_are_interposed(void) { return false; }
+
+#else
+
+#define EXPORTED __attribute__((visibility("default"), noinline))
+
+static int change(int number, const struct sigaction *new, struct sigaction *old) {
+  if (!is_watched(number)) {
+    int result = system_sigaction(number, new, old);
+    // Somebody may have begun to watch it just now.
+    if (new == NULL || !is_watched(number)) return result;
+    uint64_t mask = lock();
+    if (is_watched(number)) reassert(number);
+    unlock(mask);
+    return result;
+  }
+  int error = 0;
+  uint64_t mask = lock();
+  if (!is_watched(number)) {
+    error = system_sigaction(number, new, old) == 0 ? 0 : errno;
+  } else {
+    struct sigaction former = recorded(number);
+    // An action of ours that somebody has got hold of and puts back changes nothing.
+    if (new != NULL && !is_deliver(new)) {
+      record(number, new);
+      error = -install(number);
+    }
+    if (old != NULL) *old = former;
+  }
+  unlock(mask);
+  if (error == 0) return 0;
+  errno = error;
+  return -1;
+}
+
+EXPORTED int sigaction(int number, const struct sigaction *new, struct sigaction *old) {
+  return change(number, new, old);
+}
+
+bool gc_signals_are_interposed(void) {
+  static _Atomic(int) answer;  // 0 not asked yet, 1 yes, 2 no
+  int known = atomic_load_explicit(&answer, memory_order_relaxed);
+  if (known == 0) {
+    // The first definition in the process is the one that everybody calls.
+    known = dlsym(RTLD_DEFAULT, "sigaction") == (void *)sigaction ? 1 : 2;
+    atomic_store_explicit(&answer, known, memory_order_relaxed);
+  }
+  return known == 1;
+}
+
+/// Signals that interrupt system calls, by `siginterrupt`.
+static _Atomic(uint64_t) interrupting;
+
+static sighandler_t set_handler(int number, sighandler_t handler, int flags, bool blocks_itself) {
+  struct sigaction new = {.sa_handler = handler, .sa_flags = flags}, old;
+  if (handler == SIG_ERR || !is_number(number)) {
+    errno = EINVAL;
+    return SIG_ERR;
+  }
+  if (blocks_itself) sigaddset(&new.sa_mask, number);
+  return change(number, &new, &old) == 0 ? old.sa_handler : SIG_ERR;
+}
+
+EXPORTED sighandler_t signal(int number, sighandler_t handler) {
+  bool interrupts = is_number(number) && (atomic_load(&interrupting) & bit(number)) != 0;
+  return set_handler(number, handler, interrupts ? 0 : SA_RESTART, true);
+}
+
+EXPORTED sighandler_t bsd_signal(int number, sighandler_t handler) { return signal(number, handler); }
+
+EXPORTED sighandler_t __sysv_signal(int number, sighandler_t handler) {
+  return set_handler(number, handler, SA_RESETHAND | SA_NODEFER, false);
+}
+
+EXPORTED sighandler_t sysv_signal(int number, sighandler_t handler) { return __sysv_signal(number, handler); }
+
+EXPORTED int siginterrupt(int number, int interrupts) {
+  struct sigaction action;
+  if (change(number, NULL, &action) != 0) return -1;
+  if (interrupts) {
+    atomic_fetch_or(&interrupting, bit(number));
+    action.sa_flags &= ~SA_RESTART;
+  } else {
+    atomic_fetch_and(&interrupting, ~bit(number));
+    action.sa_flags |= SA_RESTART;
+  }
+  return change(number, &action, NULL);
+}
+
+EXPORTED int sigignore(int number) { return set_handler(number, SIG_IGN, 0, false) == SIG_ERR ? -1 : 0; }
+
+EXPORTED sighandler_t sigset(int number, sighandler_t handler) {
+  if (!is_number(number)) {
+    errno = EINVAL;
+    return SIG_ERR;
+  }
+  bool holds = handler == SIG_HOLD;
+  struct sigaction former;
+  if (holds && change(number, NULL, &former) != 0) return SIG_ERR;
+  sighandler_t old = holds ? former.sa_handler : set_handler(number, handler, 0, false);
+  if (old == SIG_ERR) return SIG_ERR;
+  uint64_t mask = change_mask(holds ? SIG_BLOCK : SIG_UNBLOCK, bit(number));
+  return (mask & bit(number)) != 0 ? SIG_HOLD : old;
+}
+
+#endif

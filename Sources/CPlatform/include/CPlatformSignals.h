@@ -1,0 +1,51 @@
+//===- CPlatformSignals.h - signals that are watched ------------*- C -*-===//
+//
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+//
+// One handler counts the deliveries of every watched signal, then calls the
+// handler that the program has for it. Masks have bit n - 1 for signal n.
+//
+//===----------------------------------------------------------------------===//
+#ifndef GC_CPLATFORM_SIGNALS_H
+#define GC_CPLATFORM_SIGNALS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// Whether `number` is a signal that a program may handle without having caused it.
+bool gc_signal_can_be_watched(int number);
+/// Begins to count. 0 or -errno.
+int gc_signal_watch(int number);
+/// Ends it: the program's disposition is installed again, unless something else than the counter is.
+void gc_signal_unwatch(int number);
+/// Deliveries since the last call.
+uint32_t gc_signal_take(int number);
+
+/// The event descriptor to write to when something was counted; one write until `gc_signals_acknowledge`.
+void gc_signals_set_descriptor(int fd);
+/// The counts are about to be taken: later deliveries write again.
+void gc_signals_acknowledge(void);
+/// Whether changes of a watched signal's disposition go through this library. If not, `gc_signals_reassert` helps.
+bool gc_signals_are_interposed(void);
+/// Finds the signals whose handler the program has replaced behind our back, and puts the counter before it again.
+void gc_signals_reassert(void);
+
+/// The mask for a wait that is to let watched signals in; false when none is watched.
+bool gc_signals_wait_mask(uint64_t *mask);
+/// What pool threads block: what the program's threads blocked when the first one was started.
+uint64_t gc_signals_pool_mask(void);
+/// Replaces the calling thread's mask; returns the former one.
+uint64_t gc_signals_set_mask(uint64_t mask);
+
+/// Around a fork. The child watches nothing: the program's dispositions are in place again.
+void gc_signals_lock_for_fork(void);
+void gc_signals_unlock_after_fork(bool in_child);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

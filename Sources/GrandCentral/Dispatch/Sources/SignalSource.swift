@@ -1,0 +1,62 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import CPlatform
+import Synchronization
+
+/// A source that counts a signal's deliveries.
+///
+/// The count is merged first, and the event is made known afterwards, as a user data source does it.
+final class SignalSource: DispatchSource, DispatchSourceSignal, @unchecked Sendable {  // the watch is the table's
+  /// A
+  private let merged = Atomic<UInt>(0)
+  /// I
+  private let watch: SignalWatch.Pointer
+
+  init(signal: Int32, queue: DispatchQueue?) {
+    guard Signals.canBeWatched(signal) else { Self.refuse(signal) }
+    // unsafe: a watch is no larger than a node.
+    watch = Magazine.take().bindMemory(to: SignalWatch.self, capacity: 1)
+    super.init(handle: UInt(signal), mask: 0, queue: queue)
+    watch.initialize(
+      to: SignalWatch(signal, context: Unmanaged.passUnretained(self).toOpaque(), report: SignalSource.report))
+  }
+
+  deinit {
+    watch.deinitialize(count: 1)
+    Magazine.give(UnsafeMutableRawPointer(watch))
+  }
+
+  @inline(never)
+  private static func refuse(_ signal: Int32) -> Never {
+    Fault.misuse(
+      .signalCannotBeWatched,
+      "makeSignalSource(signal: " + String(signal) + "): this signal cannot be watched. It is SIGKILL or SIGSTOP, one "
+        + "that a thread causes by a fault of its own (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS), or none at all. "
+        + "Watch another one, or handle faults with sigaction.")
+  }
+
+  override var kindName: String { "signal source" }
+  override var watched: String { "signal " + String(watch.pointee.signal) }
+
+  override func register() -> Errno? { Engine.shared.pointee.signals.add(watch, in: Engine.shared.pointee) }
+
+  override func unregister() -> Bool {
+    Engine.shared.pointee.signals.remove(watch, in: Engine.shared.pointee)
+    return true
+  }
+
+  private static let report: SignalWatch.Report = { context, deliveries in
+    // unsafe: the active source keeps itself alive until the watch is off the table.
+    Unmanaged<SignalSource>.fromOpaque(context)._withUnsafeGuaranteedRef { source in
+      // pairs with: takeEvent – publishes nothing but the count
+      source.merged.wrappingAdd(deliveries, ordering: .releasing)
+      source.fire()
+    }
+  }
+
+  override func takeEvent(isDoubtful: Bool) -> UInt? {
+    // pairs with: report – publishes nothing but the count
+    let deliveries = merged.exchange(0, ordering: .acquiring)
+    return deliveries == 0 ? nil : deliveries
+  }
+}

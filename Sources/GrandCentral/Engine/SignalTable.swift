@@ -1,0 +1,193 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import CPlatform
+import Synchronization
+
+/// One party's interest in a signal, in memory that the party provides and keeps in place while it is watched.
+struct SignalWatch: ~Copyable {
+  typealias Pointer = UnsafeMutablePointer<SignalWatch>
+
+  /// Tells the party how many deliveries there were, with the tables' locks held: it must not call them.
+  typealias Report = @convention(c) (_ context: UnsafeMutableRawPointer, _ deliveries: UInt) -> Void
+
+  /// M(list)
+  var next: Pointer?
+  /// I
+  let signal: Int32
+  let context: UnsafeMutableRawPointer
+  let report: Report
+
+  init(_ signal: Int32, context: UnsafeMutableRawPointer, report: @escaping Report) {
+    self.signal = signal
+    self.context = context
+    self.report = report
+  }
+}
+
+// Which signals are watched, and by whom.
+//
+//   signal ─► handler: counts[n] += 1 ─► event descriptor ─► poller ─► report: takes counts[n] ─► watch ─► watch
+//
+// G1  A signal is counted while it has watches: the first one's `add` begins it, the last one's `remove` ends it, and
+//     has put the program's disposition back when it returns.
+// G2  Watches are reported to under `list`, and taken off under it: when `remove` has returned, no report runs, and none
+//     will.
+// G3  The event descriptor is on the poller while there is any watch. It is made once and never closed: a handler may be
+//     about to write to it.
+//
+// Order of locks: `life`, the descriptor table's, `list`. Reports come with the last two held.
+struct SignalTable: ~Copyable, @unchecked Sendable {  // all of it is guarded by the locks
+  private struct State: ~Copyable {
+    /// M(life)
+    var watches = 0
+    /// M(life), and read while the descriptor is on the poller: its number.
+    var event: Int32 = -1
+    /// M(life): the event descriptor's place in the descriptor table.
+    var descriptor: DescriptorWatch.Pointer?
+  }
+
+  private let life = Lock()
+  private let list = Lock()
+  private let state: UnsafeMutablePointer<State>
+  /// A: the event descriptor was closed behind our back.
+  private let isLost = Atomic<Bool>(true)
+  /// M(list): the watches, by signal.
+  private let first: UnsafeMutablePointer<SignalWatch.Pointer?>
+
+  init() {
+    // unsafe: both live as long as the engine.
+    state = .allocate(capacity: 1)
+    state.initialize(to: State())
+    first = .allocate(capacity: Signals.last + 1)
+    first.initialize(repeating: nil, count: Signals.last + 1)
+  }
+
+  func lockForFork() { life.lock() }
+  func unlockAfterFork() { life.unlock() }
+  /// After the descriptor table's.
+  func lockListForFork() { list.lock() }
+  func unlockListAfterFork() { list.unlock() }
+
+  /// Starts watching.
+  func add(_ watch: SignalWatch.Pointer, in engine: borrowing Engine) -> Errno? {
+    life.lock()
+    defer { life.unlock() }
+    if let error = prepare(in: engine) { return error }
+    let signal = watch.pointee.signal
+    let isFirst = list.withLock { first[Int(signal)] == nil }
+    if isFirst, let error = Signals.watch(signal) {
+      retire(in: engine)
+      return error
+    }
+    list.lock()
+    // What has been counted so far is the others'.
+    deliver(signal)
+    watch.pointee.next = first[Int(signal)]
+    first[Int(signal)] = watch
+    list.unlock()
+    state.pointee.watches += 1
+    // A thread that waits already does not let the signal in if all threads block it.
+    if isFirst { engine.poller.interrupt() }
+    return nil
+  }
+
+  /// Ends watching (G1, G2).
+  func remove(_ watch: SignalWatch.Pointer, in engine: borrowing Engine) {
+    life.lock()
+    defer { life.unlock() }
+    let signal = Int(watch.pointee.signal)
+    list.lock()
+    if first[signal] == watch {
+      first[signal] = watch.pointee.next
+    } else {
+      var place = first[signal]
+      while let candidate = place, candidate.pointee.next != watch { place = candidate.pointee.next }
+      guard let place else {
+        // A forked child's table does not know the parent's watches.
+        list.unlock()
+        return
+      }
+      place.pointee.next = watch.pointee.next
+    }
+    let isLast = first[signal] == nil
+    list.unlock()
+    if isLast { Signals.unwatch(watch.pointee.signal) }
+    state.pointee.watches -= 1
+    retire(in: engine)
+  }
+
+  // MARK: With `life` held
+
+  /// Sees to it that deliveries reach the poller (G3).
+  private func prepare(in engine: borrowing Engine) -> Errno? {
+    // relaxed: set with the descriptor table's lock held, and seen late costs one failure of `watch`.
+    if isLost.load(ordering: .relaxed) {
+      guard let event = EventFD() else { return .descriptorsExhausted }
+      state.pointee.event = event.release()
+      // unsafe: lives as long as the engine.
+      let descriptor = DescriptorWatch.Pointer.allocate(capacity: 1)
+      descriptor.initialize(
+        to: DescriptorWatch(
+          state.pointee.event, .readable, context: UnsafeMutableRawPointer(first), report: SignalTable.report))
+      state.pointee.descriptor = descriptor
+      Signals.notify(state.pointee.event)
+      // relaxed: `life` is held.
+      isLost.store(false, ordering: .relaxed)
+    } else if state.pointee.watches > 0 {
+      return nil
+    }
+    switch engine.poller.watch(state.pointee.descriptor!, in: engine) {
+    case .watched: return nil
+    case .alwaysReady: return .badDescriptor
+    case .failed(let error): return error
+    }
+  }
+
+  /// The event descriptor leaves the poller with the last watch.
+  private func retire(in engine: borrowing Engine) {
+    guard state.pointee.watches == 0, let descriptor = state.pointee.descriptor else { return }
+    if engine.poller.unwatch(descriptor) == .gone { lose() }
+  }
+
+  /// The next `add` makes another descriptor.
+  private func lose() {
+    Signals.notify(-1)
+    // relaxed: see `prepare`.
+    isLost.store(true, ordering: .relaxed)
+  }
+
+  // MARK: Reporting
+
+  /// With the descriptor table's lock held.
+  private static let report: DescriptorWatch.Report = { _, happened in
+    guard let engine = Engine.existing else { return true }
+    if happened == DescriptorWatch.gone {
+      Fault.report(
+        "the program closed a descriptor that is not its own: signal sources report nothing until another one is made. "
+          + "Close only descriptors that you have opened.")
+      engine.pointee.signals.lose()
+      return false
+    }
+    engine.pointee.signals.collect()
+    return true
+  }
+
+  private func collect() {
+    list.lock()
+    defer { list.unlock() }
+    Signals.acknowledge(state.pointee.event)
+    for signal in 1...Signals.last where first[signal] != nil { deliver(Int32(signal)) }
+  }
+
+  /// With `list` held.
+  private func deliver(_ signal: Int32) {
+    guard first[Int(signal)] != nil else { return }
+    let deliveries = Signals.take(signal)
+    if deliveries == 0 { return }
+    var next = first[Int(signal)]
+    while let watch = next {
+      next = watch.pointee.next
+      watch.pointee.report(watch.pointee.context, deliveries)
+    }
+  }
+}
