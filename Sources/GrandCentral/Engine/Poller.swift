@@ -8,7 +8,9 @@ import Synchronization
 ///
 /// P1  Only the holder touches the backend, fires timers, and dispatches events.
 /// P2  The holder announces in `until` how long it will sleep, then looks at the timers once more; who adds a timer
-///     writes the timers' `earliest` first and looks at `until` afterwards. So a nearer deadline is never slept over.
+///     writes the timers' `earliest` first and looks at `until` afterwards. So a nearer deadline is never slept over. It
+///     never sleeps longer than announced, though the timer that it wakes up for is cancelled meanwhile: who adds one
+///     that is due between the two relies on the announcement. Verification/poller.pml has the proof.
 /// P3  While nobody holds the role, whoever ceases to search, and the monitor, look after the timers (`isMissed`).
 struct Poller: ~Copyable, @unchecked Sendable {  // the backend is the holder's alone (P1)
   /// A: whether somebody holds the role.
@@ -65,9 +67,10 @@ struct Poller: ~Copyable, @unchecked Sendable {  // the backend is the holder's 
   /// Holder: waits for the next deadline, an event, or an interruption.
   func wait(_ timers: borrowing Timers) {
     let backend = readyBackend()
+    let announced = max(1, backend.pointee.prepare(timers))
     // seq-cst: P2.
-    until.store(max(1, backend.pointee.prepare(timers)), ordering: .sequentiallyConsistent)
-    let deadline = backend.pointee.prepare(timers)
+    until.store(announced, ordering: .sequentiallyConsistent)
+    let deadline = min(announced, backend.pointee.prepare(timers))
     // relaxed: the holder's own note.
     let soonest = lastFiring.load(ordering: .relaxed) &+ Self.firingDistance
     backend.pointee.wait(for: max(deadline, soonest).nanoseconds(from: Clock.uptime.now()))

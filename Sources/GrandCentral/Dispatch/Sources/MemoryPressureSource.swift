@@ -14,7 +14,7 @@ import Synchronization
 ///                                     ├─► fire ──► delivery: look, handler, arm what fell silent, set the timer
 ///   timer ────────────────────────────┘
 ///
-/// The timer's entry is the wheel's while `isIn`, as in TimerSource (T1, T2); here nobody but the delivery starts it anew.
+/// The timer's entry is the wheel's while `isIn`, as in TimerSource (T1–T3); here nobody but the delivery starts it anew.
 final class MemoryPressureSource: DispatchSource, DispatchSourceMemoryPressure,
   @unchecked Sendable  // guarded by the source's lock, or as said below
 {
@@ -181,8 +181,11 @@ final class MemoryPressureSource: DispatchSource, DispatchSourceMemoryPressure,
     lock.lock()
     isIn = false
     let unregisters = unregistersWhenFired
+    // As in TimerSource (T3).
+    let isJobOurs = !unregisters && state.update { $0.fire() }.enqueue
     lock.unlock()
-    if unregisters { didUnregister() } else { fire() }
+    if isJobOurs { submit() }
+    if unregisters { didUnregister() }
   }
 
   // MARK: Delivery

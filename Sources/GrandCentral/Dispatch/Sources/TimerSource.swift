@@ -14,6 +14,8 @@ import Synchronization
 ///
 /// T1  The entry is the wheel's while `isIn`; who takes it out by cancelling, or `fired`, makes it false, under the lock.
 /// T2  A cancellation that comes while the entry is on its way leaves a note for `fired` (`after`): it cannot stop it.
+/// T3  `fired` makes `isIn` false and the event pending in one critical section. Afterwards it touches the source only if
+///     it has taken the job, or the note, either of which keeps the source alive.
 final class TimerSource: DispatchSource, DispatchSourceTimer, @unchecked Sendable {  // guarded by the source's lock
   private struct Schedule {
     var clock = Clock.uptime
@@ -151,12 +153,11 @@ final class TimerSource: DispatchSource, DispatchSourceTimer, @unchecked Sendabl
     let note = after
     after = .none
     if note == .restart { putIn() }
+    // With the lock held (T3): once it is released, who cancels the source may bring it to its end, unless the job is ours.
+    let isJobOurs = note == .none && state.update { $0.fire() }.enqueue
     lock.unlock()
-    switch note {
-    case .none: fire()
-    case .restart: return
-    case .unregister: didUnregister()
-    }
+    if isJobOurs { submit() }
+    if note == .unregister { didUnregister() }
   }
 
   /// The fires that are due by now.
