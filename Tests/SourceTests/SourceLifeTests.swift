@@ -1,8 +1,9 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
 import ContractSupport
-import GrandCentral
 import Testing
+
+@testable import GrandCentral
 
 @Suite("A source's life")
 struct SourceLifeTests {
@@ -298,4 +299,43 @@ struct SourceLifeTests {
     #expect(seen.values == [5, 15, 9])
     for source in [add, or, replace] as [any DispatchSourceProtocol] { source.cancel() }
   }
+
+  @Test("O2: the finalizer gets the context once, on the target, after the last reference has gone")
+  func finalizer() {
+    let noted = Finalized()
+    let target = DispatchQueue(label: "finalizers")
+    target.setSpecific(key: Finalized.onTarget, value: true)
+    func make(_ object: DispatchObject, context: Bool) {
+      #expect(object.context == nil)
+      if context { object.context = Unmanaged.passRetained(noted).toOpaque() }
+      object.setFinalizer { raw in
+        let noted = Unmanaged<Finalized>.fromOpaque(raw!).takeRetainedValue()
+        noted.calls.note(DispatchQueue.getSpecific(key: Finalized.onTarget) ?? false)
+      }
+      #expect((object.context != nil) == context)
+    }
+    let source = { DispatchSource.makeUserDataAddSource(queue: target) as! DispatchSource }
+    make(DispatchQueue(label: "queue", target: target), context: true)
+    make(DispatchQueue(label: "no context", target: target), context: false)
+    do {
+      let source = source()
+      make(source, context: true)
+      source.activate()
+      #expect(noted.calls.count <= 1)
+      source.cancel()
+    }
+    make(source(), context: false)
+    waitFor { noted.calls.count == 2 }
+    #expect(noted.calls.values == [true, true])
+    make(DispatchGroup(), context: true)
+    make(DispatchSemaphore(value: 0), context: true)
+    waitFor { noted.calls.count == 4 }
+    target.sync {}
+    #expect(noted.calls.values == [true, true, false, false])
+  }
+}
+
+private final class Finalized: Sendable {
+  static let onTarget = DispatchSpecificKey<Bool>()
+  let calls = Recorder<Bool>()
 }

@@ -54,6 +54,7 @@ public final class DispatchGroup: DispatchObject, @unchecked Sendable {  // an a
         "a DispatchGroup was released while it is entered " + String(count) + " times: whoever waits for it would wait "
           + "for ever. Balance every enter with a leave before letting the group go.")
     }
+    lastContext?.finalize(on: GlobalQueues.default)
   }
 
   /// One more thing is under way. Balance it with `leave()`.

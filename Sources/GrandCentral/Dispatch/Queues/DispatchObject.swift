@@ -60,4 +60,6 @@ final class Extras: @unchecked Sendable {  // all fields are guarded by `lock`
   let specifics = Specifics()
   /// M(lock): the target that a lane was created with, kept once it has another; see TargetHierarchy.swift.
   var firstTarget: DispatchQueue?
+  /// M(lock)
+  var context = ObjectContext()
 }

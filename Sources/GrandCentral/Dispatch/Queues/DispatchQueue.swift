@@ -75,7 +75,11 @@ public class DispatchQueue: DispatchObject, @unchecked Sendable {  // fields are
     let last = state.load(ordering: .relaxed)
     if last.has(LaneState.suspended) { faultReleasedWhileSuspended() }
     if last.has(LaneState.inactive), !items.tailIsNil { faultReleasedWhileInactive() }
-    if let raw = target.load(ordering: .relaxed) { Unmanaged<DispatchQueue>.fromOpaque(raw).release() }
+    if let raw = target.load(ordering: .relaxed) {
+      let target = Unmanaged<DispatchQueue>.fromOpaque(raw)
+      if let lastContext { target._withUnsafeGuaranteedRef { lastContext.finalize(on: $0) } }
+      target.release()
+    }
     shelves?.deinitialize(count: 1)
     shelves?.deallocate()
   }

@@ -55,6 +55,7 @@ public class DispatchSource: DispatchObject, DispatchSourceProtocol, @unchecked 
         "the last reference to a " + kindName + " went away before it was activated; its handlers could never run. "
           + "Call activate or cancel first.")
     }
+    lastContext?.finalize(on: target)
   }
 
   // MARK: What a kind provides
