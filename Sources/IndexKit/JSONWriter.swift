@@ -18,6 +18,16 @@ package enum JSONValue {
     return output
   }
 
+  /// The value as text without a line feed in it.
+  package var line: String {
+    switch self {
+    case .array(let values): return "[" + values.map { $0.line }.joined(separator: ",") + "]"
+    case .object(let members):
+      return "{" + members.map { JSONValue.string($0.0).text + ":" + $0.1.line }.joined(separator: ",") + "}"
+    default: return text
+    }
+  }
+
   private func write(to output: inout String, indent: String) {
     switch self {
     case .integer(let value): output += String(value)

@@ -22,9 +22,8 @@ enum Interrupt {
   /// chose to ignore stays ignored.
   static func install() {
     for signal in [SIGINT, SIGTERM] {
+      if isIgnored(signal) { continue }
       var action = sigaction()
-      guard sigaction(signal, nil, &action) == 0, !isIgnored(action) else { continue }
-      action = sigaction()
       // The handler does nothing but store to an atomic, the one thing that is safe at any instant.
       action.__sigaction_handler.sa_handler = { signal in
         // relaxed: as in `received`.
@@ -35,7 +34,10 @@ enum Interrupt {
     }
   }
 
-  private static func isIgnored(_ action: sigaction) -> Bool {
-    unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
+  /// Whether the caller chose to ignore it; so does the tool then.
+  static func isIgnored(_ signal: Int32) -> Bool {
+    var action = sigaction()
+    guard sigaction(signal, nil, &action) == 0 else { return true }
+    return unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
   }
 }

@@ -7,6 +7,9 @@ final class ToolProcess {
   let identifier: pid_t
   private let output: Int32
   private let error: Int32
+  /// What has been read so far, and what is not at its end.
+  private var texts: [Int32: [UInt8]] = [:]
+  private var open: [Int32] = []
 
   struct Result {
     let output: String
@@ -35,6 +38,8 @@ final class ToolProcess {
     close(errorWrite)
     output = outputRead
     error = errorRead
+    // The two ends of a terminal are the same.
+    open = onTerminal ? [output] : [output, error]
   }
 
   deinit {
@@ -44,28 +49,39 @@ final class ToolProcess {
 
   /// Reads all the tool writes, until it ends; calls `watch` with what it has written to its output so far.
   func wait(_ watch: (String) -> Void = { _ in }) -> Result {
-    var texts: [Int32: [UInt8]] = [output: [], error: []]
-    // The two ends of a terminal are the same.
-    var open = isatty(output) == 1 ? [output] : [output, error]
-    while !open.isEmpty {
-      var polled = open.map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
-      guard poll(&polled, nfds_t(polled.count), 120_000) > 0 else {
-        kill(identifier, SIGKILL)
-        break
-      }
-      for entry in polled where entry.revents != 0 {
-        var buffer = [UInt8](repeating: 0, count: 65536)
-        let count = read(entry.fd, &buffer, buffer.count)
-        if count > 0 { texts[entry.fd]! += buffer[..<count] } else { open.removeAll { $0 == entry.fd } }
-      }
-      watch(String(decoding: texts[output]!, as: UTF8.self))
-    }
+    while readSome() { watch(text(output)) }
     var status: Int32 = 0
     waitpid(identifier, &status, 0)
     let signal = status & 0x7f
-    return Result(
-      output: String(decoding: texts[output]!, as: UTF8.self), error: String(decoding: texts[error]!, as: UTF8.self),
-      code: signal != 0 ? -signal : (status >> 8) & 0xff)
+    return Result(output: text(output), error: text(error), code: signal != 0 ? -signal : (status >> 8) & 0xff)
+  }
+
+  /// Reads until what the tool has written to its output and as errors is what `isAwaited` waits for. False if the tool
+  /// ends, or is silent for two minutes, before.
+  func read(until isAwaited: (_ output: String, _ error: String) -> Bool) -> Bool {
+    while !isAwaited(text(output), text(error)) {
+      if !readSome() { return isAwaited(text(output), text(error)) }
+    }
+    return true
+  }
+
+  private func text(_ descriptor: Int32) -> String { String(decoding: texts[descriptor] ?? [], as: UTF8.self) }
+
+  /// False if there is nothing more to read. Kills a tool that is silent for two minutes.
+  private func readSome() -> Bool {
+    guard !open.isEmpty else { return false }
+    var polled = open.map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
+    guard poll(&polled, nfds_t(polled.count), 120_000) > 0 else {
+      kill(identifier, SIGKILL)
+      open = []
+      return false
+    }
+    for entry in polled where entry.revents != 0 {
+      var buffer = [UInt8](repeating: 0, count: 65536)
+      let count = Glibc.read(entry.fd, &buffer, buffer.count)
+      if count > 0 { texts[entry.fd, default: []] += buffer[..<count] } else { open.removeAll { $0 == entry.fd } }
+    }
+    return true
   }
 
   /// Waits until the tool has a file of this name open. False if that does not happen, which is a failure.
@@ -110,13 +126,13 @@ final class ToolProcess {
   private static func terminal() -> (read: Int32, write: Int32) {
     // TIOCSPTLCK and TIOCGPTN, which Swift does not import.
     let (unlock, getNumber): (UInt, UInt) = (0x4004_5431, 0x8004_5430)
-    let main = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
+    let main = Glibc.open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
     var unlocked: Int32 = 0
     var number: UInt32 = 0
     guard main >= 0, ioctl(main, unlock, &unlocked) == 0, ioctl(main, getNumber, &number) == 0 else {
       fatalError("no terminal: \(errno)")
     }
-    return (main, open("/dev/pts/\(number)", O_RDWR | O_NOCTTY | O_CLOEXEC))
+    return (main, Glibc.open("/dev/pts/\(number)", O_RDWR | O_NOCTTY | O_CLOEXEC))
   }
 
   private static func spawn(

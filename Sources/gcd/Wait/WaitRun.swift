@@ -1,0 +1,62 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import GrandCentral
+import IndexKit
+
+/// One run of `gcd wait`, from the options to the exit code.
+final class WaitRun: @unchecked Sendable {  // why: touched on `queue` only, once it has begun
+  private static let unknownProcess: Int32 = 2
+
+  private let options: WaitOptions
+  private let queue = DispatchQueue(label: "gcd.wait")
+  private let printer: OutcomePrinter
+  /// Entered for each process, left when it has been printed.
+  private let processes = DispatchGroup()
+  private var waiting: [AwaitedProcess] = []
+  private var code = EXIT_SUCCESS
+
+  /// Waits, and ends the process.
+  static func start(_ options: WaitOptions) -> Never {
+    let run = WaitRun(options)
+    run.queue.async { run.begin() }
+    dispatchMain()
+  }
+
+  private init(_ options: WaitOptions) {
+    self.options = options
+    var seen: Set<Int32> = []
+    waiting = options.processes.filter { seen.insert($0).inserted }.map { AwaitedProcess($0) }
+    printer = OutcomePrinter(waiting, printsJSON: options.printsJSON)
+  }
+
+  private func begin() {
+    for process in waiting {
+      processes.enter()
+      process.wait(on: queue) { outcome in self.finished(process, outcome) }
+    }
+    processes.notify(queue: queue) { self.end() }
+    if let seconds = options.seconds {
+      queue.asyncAfter(deadline: .now() + seconds) { self.timeIsOver() }
+    }
+  }
+
+  private func finished(_ process: AwaitedProcess, _ outcome: Outcome) {
+    waiting.removeAll { $0 === process }
+    if outcome == .unknown { code = Self.unknownProcess }
+    printer.write(process, outcome)
+    processes.leave()
+  }
+
+  private func timeIsOver() {
+    if waiting.isEmpty { return }
+    for process in waiting { printer.write(process, .running) }
+    code = EXIT_FAILURE
+    end()
+  }
+
+  private func end() {
+    let code = code
+    DispatchQueue.main.async { exit(code) }
+  }
+}
