@@ -99,4 +99,7 @@ extension FaultID {
   /// A signal source for a signal that cannot be watched: one that cannot be handled, that a thread causes by a fault of
   /// its own, or that does not exist. Choose another signal.
   static let signalCannotBeWatched = FaultID(rawValue: 26)
+
+  /// A range or an index outside a `DispatchData`, or a buffer too small for the bytes to be copied. Stay within 0..<count.
+  static let dataOutOfRange = FaultID(rawValue: 27)
 }

@@ -20,4 +20,7 @@ enum Memory {
 
   /// Has the kernel provide pages now, in one call, that would otherwise each cost a fault.
   static func populate(_ memory: UnsafeMutableRawPointer, _ size: Int) { gc_populate(memory, size) }
+
+  /// Takes away the pages that hold `size` bytes at `memory`, whoever mapped them.
+  static func unmapPages(_ memory: UnsafeRawPointer, _ size: Int) { _ = gc_unmap_pages(memory, size) }
 }

@@ -1,0 +1,141 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+
+/// A node of a rope, seen through its header; whoever uses it has the object retained. See DataRope.swift.
+@usableFromInline
+struct DataNode {
+  /// Entries of a full node, and the fewest of one that is not the root.
+  static let most = 32
+  static let least = 8
+
+  let head: DataObject.Header
+
+  @inline(__always)
+  init(_ head: DataObject.Header) { self.head = head }
+
+  /// See `DataObject.head`.
+  @inline(__always)
+  init(_ object: DataObject) { head = object.head }
+
+  @inline(__always) var entries: Int { Int(head.pointee.entries) }
+  @inline(__always) var room: Int { Int(head.pointee.room) }
+  @inline(__always) var height: Int { Int(head.pointee.height) }
+  @inline(__always) var count: Int { head.pointee.count }
+
+  // unsafe: the three arrays lie one after the other behind the header, each with room for `room` words.
+
+  /// Where each entry ends.
+  @inline(__always)
+  var ends: UnsafeMutablePointer<Int> { head.tail.assumingMemoryBound(to: Int.self) }
+
+  /// The address that the node's first byte would have if each slice reached back to it: an offset added to it is the
+  /// byte's address. In higher nodes the header of each child.
+  @inline(__always)
+  var places: UnsafeMutablePointer<Int> { ends + room }
+
+  /// The region of each slice, or the child; retained.
+  @inline(__always)
+  var objects: UnsafeMutablePointer<Unmanaged<DataObject>> {
+    UnsafeMutableRawPointer(ends + 2 * room).assumingMemoryBound(to: Unmanaged<DataObject>.self)
+  }
+
+  @inline(__always)
+  func start(_ entry: Int) -> Int { entry == 0 ? 0 : ends[entry - 1] }
+
+  /// The entry that has the byte at `offset`, which is below the count.
+  @inline(__always)
+  func entry(at offset: Int) -> Int {
+    let ends = ends
+    var low = 0
+    var length = entries
+    // Without a branch that depends on what is found: which half comes next cannot be foreseen.
+    while length > 1 {
+      let half = length &>> 1
+      let middle = low &+ half
+      low = ends[middle &- 1] <= offset ? middle : low
+      length &-= half
+    }
+    return low
+  }
+
+  /// The child that a higher node's entry is.
+  @inline(__always)
+  func child(_ entry: Int) -> DataNode {
+    // unsafe: the entry retains the child that this is the header of.
+    DataNode(DataObject.Header(bitPattern: places[entry]).unsafelyUnwrapped)
+  }
+
+  /// An entry as data.
+  func piece(_ entry: Int) -> DispatchData {
+    DispatchData(
+      object: objects[entry].takeUnretainedValue(),
+      position: height == 0 ? places[entry] + start(entry) : DispatchData.wholeNode,
+      length: ends[entry] - start(entry))
+  }
+
+  // MARK: Making and unmaking
+
+  /// An empty node, which nobody else has.
+  static func make(height: Int, room: Int) -> DataObject {
+    DataObject.make(
+      DataHeader(
+        shared: 0, base: 0, count: 0, capacity: 0, entries: 0, room: Int16(room), kind: .node, height: Int8(height),
+        isForeign: false),
+      words: 3 * room)
+  }
+
+  /// Adds an entry that has room, to a node that nobody else has.
+  func append(_ piece: borrowing DispatchData) {
+    guard let object = piece.object else { return }
+    let index = entries
+    let start = count
+    let end = start + piece.length
+    ends[index] = end
+    places[index] = height == 0 ? piece.position - start : Int(bitPattern: object.head)
+    objects[index] = .passRetained(object)
+    head.pointee.entries += 1
+    head.pointee.count = end
+    if object.head.pointee.isForeign { head.pointee.isForeign = true }
+  }
+
+  /// Makes the last entry longer.
+  func extend(by length: Int) {
+    ends[entries - 1] += length
+    head.pointee.count += length
+  }
+
+  /// Lets everything go that the node has retained.
+  func release() {
+    for entry in 0..<entries { objects[entry].release() }
+    dropFlat()
+  }
+
+  // MARK: The bytes as one region
+
+  /// The region that holds the node's bytes in one piece, if that has been asked for.
+  @inline(__always)
+  var flat: Unmanaged<DataObject>? {
+    // pairs with: setFlat – publishes the region's bytes
+    UnsafeRawPointer(bitPattern: head.shared.pointee.load(ordering: .acquiring)).map(Unmanaged.fromOpaque)
+  }
+
+  /// Keeps `region` as the flat one, unless another thread was first; returns the one that is kept.
+  func setFlat(_ region: DataObject) -> DataObject {
+    let reference = Unmanaged.passRetained(region)
+    // pairs with: flat – publishes the region's bytes
+    let (exchanged, other) = head.shared.pointee.compareExchange(
+      expected: 0, desired: UInt(bitPattern: reference.toOpaque()), ordering: .acquiringAndReleasing)
+    if exchanged { return region }
+    reference.release()
+    // unsafe: what is there stays until the node changes or is destroyed, and the caller has the node.
+    return Unmanaged<DataObject>.fromOpaque(UnsafeRawPointer(bitPattern: other).unsafelyUnwrapped).takeUnretainedValue()
+  }
+
+  /// Forgets the flat region: the node changes, or ends.
+  func dropFlat() {
+    guard head.pointee.shared != 0 else { return }
+    flat?.release()
+    head.pointee.shared = 0
+  }
+}

@@ -1,0 +1,83 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+
+/// What a data object begins with: memory that bytes lie in, or a node of a rope; see DataRegion.swift, DataRope.swift.
+@usableFromInline
+struct DataHeader {
+  /// A: in a region how many of its bytes are taken, in a node its bytes as one region, retained, or 0.
+  var shared: UInt
+  /// I: a region's first byte.
+  let base: Int
+  /// A region's bytes at its creation (I), a node's bytes (W: who holds the only reference).
+  var count: Int
+  /// I: bytes that a region has room for.
+  let capacity: Int
+  /// W: entries of a node.
+  var entries: Int32
+  /// I: entries that a node has room for.
+  let room: Int16
+  let kind: Kind
+  /// I: of a node; 0 when its entries are slices of regions.
+  let height: Int8
+  /// W: whether some of the bytes belong to the program, which can see when they are let go.
+  var isForeign: Bool
+
+  enum Kind: UInt8 {
+    /// Bytes behind the header.
+    case region
+    /// Bytes elsewhere, behind the header what frees them.
+    case foreignRegion
+    /// Bytes elsewhere that are the library's own, behind the header who gets them back.
+    case lentRegion
+    /// Entries behind the header.
+    case node
+  }
+}
+
+/// The one class behind data: a header and, in the same allocation, bytes, entries, or what frees the bytes.
+///
+/// Changed by atomics, or by who holds the only reference. The C face hands it out as `dispatch_data_t`.
+@usableFromInline
+final class DataObject: ManagedBuffer<DataHeader, Int> {
+  @usableFromInline typealias Header = UnsafeMutablePointer<DataHeader>
+
+  /// The header's address. Using it does not keep the object: the caller uses or returns the object afterwards, or takes
+  /// `withNode`. The optimiser moves releases up to the last use that it sees, and one through an address it does not.
+  @inline(__always)
+  var head: Header { withUnsafeMutablePointerToHeader { $0 } }
+
+  /// Calls `body` with the node that the object is, and keeps the object meanwhile.
+  @inline(__always)
+  func withNode<Result>(_ body: (DataNode) -> Result) -> Result {
+    withUnsafeMutablePointerToHeader { body(DataNode($0)) }
+  }
+
+  static func make(_ header: DataHeader, words: Int) -> DataObject {
+    // unsafe: `create` makes an object of the class that it is called on.
+    unsafeDowncast(create(minimumCapacity: words) { _ in header }, to: DataObject.self)
+  }
+
+  deinit {
+    let head = head
+    switch head.pointee.kind {
+    case .region: break
+    case .foreignRegion: DataRegion.release(head)
+    case .lentRegion: DataRegion.giveBack(head)
+    case .node: DataNode(head).release()
+    }
+  }
+}
+
+extension UnsafeMutablePointer<DataHeader> {
+  /// The memory behind the header.
+  @inline(__always)
+  var tail: UnsafeMutableRawPointer { UnsafeMutableRawPointer(self + 1) }
+
+  /// The header's first word as an atomic one.
+  @inline(__always)
+  var shared: UnsafeMutablePointer<Atomic<UInt>> {
+    // unsafe: an `Atomic` is laid out as what it holds, and the word is only used as one once others know the object.
+    UnsafeMutableRawPointer(self).assumingMemoryBound(to: Atomic<UInt>.self)
+  }
+}
