@@ -38,6 +38,8 @@ let package = Package(
     .testTarget(name: "EngineTests", dependencies: contract + ["contract-probe"]),
     .testTarget(name: "DispatchTests", dependencies: contract + ["contract-probe"]),
     .testTarget(name: "SourceTests", dependencies: contract + ["contract-probe"]),
+    .testTarget(name: "DataTests", dependencies: contract),
+    .testTarget(name: "IOTests", dependencies: contract + ["contract-probe"]),
     .testTarget(name: "FaultTests", dependencies: contract),
     .testTarget(name: "StressTests", dependencies: contract),
     .testTarget(name: "ToolTests", dependencies: ["IndexKit", "gcd"]),

@@ -157,7 +157,7 @@ struct PeerSourceTests {
         return Ends(reading: ends.writing, writing: ends.reading)
       case .datagrams:
         var ends: [Int32] = [0, 0]
-        precondition(socketpair(AF_UNIX, Int32(SOCK_SEQPACKET.rawValue), 0, &ends) == 0)
+        precondition(socketpair(AF_UNIX, Int32(SOCK_SEQPACKET.rawValue | SOCK_CLOEXEC.rawValue), 0, &ends) == 0)
         return Ends(reading: ends[0], writing: ends[1])
       }
     }

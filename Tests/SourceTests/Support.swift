@@ -16,15 +16,15 @@ struct Ends {
   let writing: Int32
 
   static func pipe() -> Ends {
-    var ends: [Int32] = [0, 0]
-    precondition(Glibc.pipe(&ends) == 0)
-    for end in ends { makeNonBlocking(end) }
-    return Ends(reading: ends[0], writing: ends[1])
+    guard let ends = Kernel.closeOnExecPipe() else { preconditionFailure("no pipe: \(errno)") }
+    makeNonBlocking(ends.readEnd)
+    makeNonBlocking(ends.writeEnd)
+    return Ends(reading: ends.readEnd, writing: ends.writeEnd)
   }
 
   static func socketPair() -> Ends {
     var ends: [Int32] = [0, 0]
-    precondition(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) == 0)
+    precondition(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &ends) == 0)
     for end in ends { makeNonBlocking(end) }
     return Ends(reading: ends[0], writing: ends[1])
   }

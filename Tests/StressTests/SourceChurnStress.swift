@@ -18,11 +18,11 @@ struct SourceChurnStress {
     let ended = Latch()
 
     init(token: UInt64, isSocket: Bool) {
-      var ends: [Int32] = [0, 0]
-      let made = isSocket ? socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) : pipe(&ends)
-      precondition(made == 0, "descriptors: \(errno)")
-      for end in ends { _ = fcntl(end, F_SETFL, fcntl(end, F_GETFL) | O_NONBLOCK) }
-      (reading, writing) = (ends[0], ends[1])
+      guard let ends = isSocket ? Kernel.closeOnExecSockets() : Kernel.closeOnExecPipe() else {
+        preconditionFailure("descriptors: \(errno)")
+      }
+      (reading, writing) = ends
+      for end in [reading, writing] { _ = fcntl(end, F_SETFL, fcntl(end, F_GETFL) | O_NONBLOCK) }
       self.token = token
     }
 

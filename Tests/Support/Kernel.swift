@@ -69,9 +69,16 @@ public enum Kernel {
   }
 
   /// Both ends close in a spawned program; nil when descriptors have run out.
-  static func closeOnExecPipe() -> (readEnd: Int32, writeEnd: Int32)? {
+  public static func closeOnExecPipe() -> (readEnd: Int32, writeEnd: Int32)? {
     var ends: [Int32] = [-1, -1]
     return pipe2(&ends, O_CLOEXEC) == 0 ? (ends[0], ends[1]) : nil
+  }
+
+  /// The same of two connected stream sockets.
+  public static func closeOnExecSockets() -> (readEnd: Int32, writeEnd: Int32)? {
+    var ends: [Int32] = [-1, -1]
+    let kind = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
+    return socketpair(AF_UNIX, kind, 0, &ends) == 0 ? (ends[0], ends[1]) : nil
   }
 
   // Looked up once, before any system call is forbidden.

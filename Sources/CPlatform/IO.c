@@ -1,0 +1,129 @@
+//===- IO.c - reading and writing descriptors -------------------*- C -*-===//
+//
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+//
+//===----------------------------------------------------------------------===//
+#define _GNU_SOURCE 1
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "CPlatformIO.h"
+
+_Static_assert(sizeof(gc_span) == sizeof(struct iovec) && offsetof(gc_span, start) == offsetof(struct iovec, iov_base) &&
+                   offsetof(gc_span, count) == offsetof(struct iovec, iov_len),
+               "spans are handed to the kernel as they are");
+_Static_assert(GC_IO_NOWAIT == RWF_NOWAIT, "the header repeats the kernel's number");
+
+#ifndef RWF_NOSIGNAL
+#define RWF_NOSIGNAL 0x100
+#endif
+
+ssize_t gc_readv(int fd, const gc_span *spans, int count, int64_t offset, int manner) {
+  for (;;) {
+    ssize_t r = preadv2(fd, (const struct iovec *)spans, count, offset, manner);
+    if (r >= 0) return r;
+    if (errno != EINTR) return -errno;
+  }
+}
+
+static ssize_t write_once(int fd, const gc_span *spans, int count, int64_t offset, int manner) {
+  for (;;) {
+    ssize_t r = pwritev2(fd, (const struct iovec *)spans, count, offset, manner);
+    if (r >= 0) return r;
+    if (errno != EINTR) return -errno;
+  }
+}
+
+// The signal is for this thread: blocked, it waits, and is taken before the mask is put back.
+static ssize_t write_masked(int fd, const gc_span *spans, int count, int64_t offset, int manner) {
+  sigset_t pipe_signal, before, pending;
+  sigemptyset(&pipe_signal);
+  sigaddset(&pipe_signal, SIGPIPE);
+  sigpending(&pending);
+  bool was_pending = sigismember(&pending, SIGPIPE) == 1;
+  pthread_sigmask(SIG_BLOCK, &pipe_signal, &before);
+  ssize_t r = write_once(fd, spans, count, offset, manner);
+  if (r == -EPIPE && !was_pending) {
+    struct timespec none = {0, 0};
+    while (sigtimedwait(&pipe_signal, NULL, &none) < 0 && errno == EINTR) {}
+  }
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  return r;
+}
+
+ssize_t gc_writev(int fd, const gc_span *spans, int count, int64_t offset, int manner, bool may_break) {
+  if (!may_break) return write_once(fd, spans, count, offset, manner);
+  // Kernels from 6.18 on can be told for the one call. Who does not know the flag refuses it before it writes.
+  static int refused;
+  if (!__atomic_load_n(&refused, __ATOMIC_RELAXED)) {
+    ssize_t r = write_once(fd, spans, count, offset, manner | RWF_NOSIGNAL);
+    if (r != -EOPNOTSUPP && r != -EINVAL) return r;
+    r = write_masked(fd, spans, count, offset, manner);
+    if (r >= 0) __atomic_store_n(&refused, 1, __ATOMIC_RELAXED);
+    return r;
+  }
+  return write_masked(fd, spans, count, offset, manner);
+}
+
+ssize_t gc_receive(int fd, void *start, size_t count) {
+  for (;;) {
+    ssize_t r = recv(fd, start, count, MSG_DONTWAIT);
+    if (r >= 0) return r;
+    if (errno != EINTR) return -errno;
+  }
+}
+
+ssize_t gc_send(int fd, const gc_span *spans, int count) {
+  struct msghdr message = {.msg_iov = (struct iovec *)spans, .msg_iovlen = (size_t)count};
+  for (;;) {
+    ssize_t r = sendmsg(fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (r >= 0) return r;
+    if (errno != EINTR) return -errno;
+  }
+}
+
+int64_t gc_move_position(int fd, int64_t distance) {
+  off_t position = lseek(fd, distance, SEEK_CUR);
+  return position >= 0 ? position : -errno;
+}
+
+int gc_descriptor_describe(int fd, gc_descriptor_kind *kind) {
+  struct stat status;
+  if (fstat(fd, &status) != 0) return -errno;
+  int flags = fcntl(fd, F_GETFL);
+  if (flags < 0) return -errno;
+  off_t position = lseek(fd, 0, SEEK_CUR);
+  *kind = (gc_descriptor_kind){
+      .is_socket = S_ISSOCK(status.st_mode),
+      .is_pipe = S_ISFIFO(status.st_mode),
+      .is_file = S_ISREG(status.st_mode) || S_ISDIR(status.st_mode) || S_ISBLK(status.st_mode),
+      .is_nonblocking = (flags & O_NONBLOCK) != 0,
+      .appends = (flags & O_APPEND) != 0,
+      .position = position >= 0 ? position : -errno,
+  };
+  return 0;
+}
+
+int gc_descriptor_set_nonblocking(int fd, bool on) {
+  int flags = fcntl(fd, F_GETFL);
+  if (flags < 0) return -errno;
+  int wanted = on ? flags | O_NONBLOCK : flags & ~O_NONBLOCK;
+  return wanted == flags || fcntl(fd, F_SETFL, wanted) == 0 ? 0 : -errno;
+}
+
+int gc_channel_open(const char *path, int flags, unsigned mode) {
+  struct stat status;
+  if (stat(path, &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode) && !S_ISBLK(status.st_mode))
+    flags |= O_NONBLOCK;
+  for (;;) {
+    int fd = open(path, flags | O_CLOEXEC, (mode_t)mode);
+    if (fd >= 0) return fd;
+    if (errno != EINTR) return -errno;
+  }
+}

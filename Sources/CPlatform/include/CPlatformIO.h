@@ -1,0 +1,64 @@
+//===- CPlatformIO.h - reading and writing descriptors ----------*- C -*-===//
+//
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+//
+// Vectored reads and writes in the manners that a descriptor allows. Every function returns -errno on failure, repeats
+// interrupted calls, and lets no SIGPIPE through.
+//
+//===----------------------------------------------------------------------===//
+#ifndef GC_CPLATFORM_IO_H
+#define GC_CPLATFORM_IO_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// The layout of struct iovec.
+typedef struct gc_span {
+  void *start;
+  size_t count;
+} gc_span;
+
+/// The manners of one call. The first is the kernel's RWF_NOWAIT.
+enum {
+  GC_IO_NOWAIT = 0x8,
+};
+
+/// An offset of -1 stands for the file's position, and moves it.
+ssize_t gc_readv(int fd, const gc_span *spans, int count, int64_t offset, int manner);
+/// For what may raise SIGPIPE, set `may_break`.
+ssize_t gc_writev(int fd, const gc_span *spans, int count, int64_t offset, int manner, bool may_break);
+ssize_t gc_receive(int fd, void *start, size_t count);
+ssize_t gc_send(int fd, const gc_span *spans, int count);
+
+typedef struct gc_descriptor_kind {
+  bool is_socket;
+  /// A pipe, with or without a name.
+  bool is_pipe;
+  /// A regular file, a folder, a block device: always ready, as far as the kernel tells.
+  bool is_file;
+  bool is_nonblocking;
+  /// Every write goes to the end.
+  bool appends;
+  /// -ESPIPE if it has none.
+  int64_t position;
+} gc_descriptor_kind;
+
+/// Moves the position, and returns where it is then.
+int64_t gc_move_position(int fd, int64_t distance);
+
+int gc_descriptor_describe(int fd, gc_descriptor_kind *kind);
+int gc_descriptor_set_nonblocking(int fd, bool on);
+/// Opens for a channel. What is neither file nor folder is opened with O_NONBLOCK: a pipe without a writer would keep
+/// the thread.
+int gc_channel_open(const char *path, int flags, unsigned mode);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,233 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import CPlatform
+
+/// Reads and writes a descriptor without blocking a thread, in pieces of a size that you choose.
+///
+/// ```swift
+/// let channel = DispatchIO(type: .stream, fileDescriptor: socket, queue: queue) { _ in close(socket) }
+/// channel.read(offset: 0, length: .max, queue: queue) { done, data, error in
+///   if let data { parse(data) }
+///   if done { channel.close() }
+/// }
+/// ```
+///
+/// The channel has the descriptor until its cleanup handler runs: do not touch it meanwhile. A *stream* channel reads and
+/// writes at the descriptor's position, reads one after the other, writes beside them one after the other. A *random*
+/// channel has several operations at work at once, each at its offset from the position at the channel's creation.
+///
+/// Handlers of one operation are called one after the other, whatever their queue; the one with `done` is the last.
+///
+/// Pipes, sockets, terminals and all else that can keep one waiting is waited for in the kernel's poll. Files are read
+/// from the page cache directly; what is not there is fetched by io_uring, or by at most eight helping threads where the
+/// kernel has none for us or `GRANDCENTRAL_IO=threads` is set.
+///
+/// Differences from libdispatch: high water is 1 MiB unless set, and an operation that gets no further because its handler
+/// is slow pauses, so that the memory in flight stays within twice that; a pipe that nobody has opened for writing yet is
+/// waited for, not taken as ended.
+public class DispatchIO: DispatchObject, @unchecked Sendable {  // immutable; the channel guards itself
+  /// How a channel goes through its descriptor.
+  public enum StreamType: UInt, Sendable {
+    /// From the descriptor's position on, in order.
+    case stream = 0
+    /// At offsets of your own.
+    case random = 1
+  }
+
+  /// How a channel is closed.
+  public struct CloseFlags: OptionSet, Sendable {
+    public let rawValue: UInt
+    public init(rawValue: UInt) { self.rawValue = rawValue }
+
+    /// Interrupts what is under way: handlers hear of it with ECANCELED.
+    public static let stop = CloseFlags(rawValue: 1)
+  }
+
+  /// How an interval is meant.
+  public struct IntervalFlags: OptionSet, Sendable, ExpressibleByNilLiteral {
+    public let rawValue: UInt
+    public init(rawValue: UInt) { self.rawValue = rawValue }
+    public init(nilLiteral: ()) { rawValue = 0 }
+
+    /// Calls the handler at each interval, however little there is, even if there is nothing.
+    public static let strictInterval = IntervalFlags(rawValue: 1)
+  }
+
+  /// I
+  let channel: IOChannel
+
+  init(channel: IOChannel) {
+    self.channel = channel
+    super.init()
+  }
+
+  deinit {
+    if channel.isSuspended {
+      Fault.misuse(
+        .releasedWhileSuspended,
+        "the last reference to a DispatchIO went away while it was suspended; its handlers could never run. "
+          + "Call resume first.")
+    }
+    channel.close(stop: false)
+  }
+
+  /// A channel for an open descriptor.
+  ///
+  /// - Parameters:
+  ///   - type: `.random` needs a descriptor that can be positioned, else every operation fails with ESPIPE.
+  ///   - fileDescriptor: The channel's until `cleanupHandler` is called.
+  ///   - queue: Where `cleanupHandler` is called.
+  ///   - cleanupHandler: Called once, when the channel is closed and all of its operations, and those of other channels
+  ///     of the same descriptor, are done: with 0, or why the channel could not be made: EBADF, ESPIPE.
+  ///
+  /// Complexity: some system calls. Blocking: never.
+  public convenience init(
+    type: StreamType, fileDescriptor: Int32, queue: DispatchQueue,
+    cleanupHandler: @escaping @Sendable (_ error: Int32) -> Void
+  ) {
+    self.init(
+      channel: .make(
+        isRandom: type == .random, descriptor: fileDescriptor,
+        cleanup: IOCleanup(queue: queue, handler: cleanupHandler)))
+  }
+
+  /// A channel for a file that it opens itself, when the first operation needs it, and closes at its end.
+  ///
+  /// Nil if `path` is not absolute. If the file cannot be opened, operations and `cleanupHandler` get the error number.
+  /// What is neither file nor folder is opened with O_NONBLOCK added: a pipe without a reader cannot be opened for writing
+  /// (ENXIO); one without a writer can be opened for reading, and is read when there is one.
+  ///
+  /// - Parameters:
+  ///   - path: Absolute.
+  ///   - oflag: As for `open`; O_CLOEXEC is added.
+  ///   - mode: As for `open`.
+  ///   - queue: Where `cleanupHandler` is called.
+  ///   - cleanupHandler: Called once, after all operations.
+  ///
+  /// Blocking: never.
+  public convenience init?(
+    type: StreamType, path: UnsafePointer<Int8>, oflag: Int32, mode: UInt32, queue: DispatchQueue,
+    cleanupHandler: @escaping @Sendable (_ error: Int32) -> Void
+  ) {
+    // 0x2F is a slash.
+    guard path[0] == 0x2F else { return nil }
+    self.init(
+      channel: IOChannel(
+        isRandom: type == .random, file: .success(IOFile(path: path, flags: oflag, mode: mode)), base: 0,
+        cleanup: IOCleanup(queue: queue, handler: cleanupHandler)))
+  }
+
+  /// A channel for the descriptor, or path, of another one.
+  ///
+  /// Both have it until both are closed; then both cleanup handlers are called. If `io` is closed already, operations get
+  /// ECANCELED.
+  public convenience init(
+    type: StreamType, io: DispatchIO, queue: DispatchQueue, cleanupHandler: @escaping @Sendable (_ error: Int32) -> Void
+  ) {
+    self.init(
+      channel: io.channel.share(
+        isRandom: type == .random, cleanup: IOCleanup(queue: queue, handler: cleanupHandler)))
+  }
+
+  // MARK: Operations
+
+  /// Reads, and calls `ioHandler` on `queue` with what comes, piece by piece.
+  ///
+  /// - Parameters:
+  ///   - offset: Where to begin, in bytes, for a random channel; a stream goes on where it is.
+  ///   - length: How many bytes to read at most; `Int.max` reads to the end.
+  ///   - queue: Where `ioHandler` is called.
+  ///   - done: Whether this is the last call. At the end of the file it comes with empty data and no error.
+  ///   - data: What was read since the last call; nil if there is nothing but an error.
+  ///   - error: 0, or an error number; ECANCELED if the channel is closed.
+  ///
+  /// Blocking: never.
+  public func read(
+    offset: Int, length: Int, queue: DispatchQueue,
+    ioHandler: @escaping @Sendable (_ done: Bool, _ data: DispatchData?, _ error: Int32) -> Void
+  ) {
+    channel.submit(
+      .read, at: Int64(offset), length: max(0, length), data: nil, queue: queue, handler: ioHandler)
+  }
+
+  /// Writes all of `data`, and calls `ioHandler` on `queue` with what is left, at last with nil.
+  ///
+  /// - Parameters:
+  ///   - offset: Where to begin, in bytes, for a random channel; a stream goes on where it is.
+  ///   - data: Kept until it is written.
+  ///   - queue: Where `ioHandler` is called.
+  ///   - done: Whether this is the last call.
+  ///   - data: What is not written yet; nil if nothing is.
+  ///   - error: 0, or an error number: EPIPE, ENOSPC, ECANCELED; SIGPIPE is never raised.
+  ///
+  /// Blocking: never.
+  public func write(
+    offset: Int, data: DispatchData, queue: DispatchQueue,
+    ioHandler: @escaping @Sendable (_ done: Bool, _ data: DispatchData?, _ error: Int32) -> Void
+  ) {
+    channel.submit(.write, at: Int64(offset), length: data.count, data: data, queue: queue, handler: ioHandler)
+  }
+
+  /// Runs `work` when everything submitted before has ended, handlers included, and before anything later starts.
+  ///
+  /// It runs on the channel's target queue, and may use the descriptor: `fsync(channel.fileDescriptor)`.
+  ///
+  /// Blocking: never.
+  public func barrier(execute work: @escaping @Sendable () -> Void) { channel.barrier(work) }
+
+  /// Closes the channel: it takes no more operations. Does nothing the second time, except to stop.
+  ///
+  /// What is under way is finished, unless `flags` says `.stop`. Then the cleanup handler is called.
+  ///
+  /// Blocking: never.
+  public func close(flags: CloseFlags = []) { channel.close(stop: flags.contains(.stop)) }
+
+  // MARK: Properties
+
+  /// The descriptor; -1 once the channel is closed, and before a path is opened.
+  public var fileDescriptor: Int32 { channel.descriptor }
+
+  /// The most bytes that one call of a handler brings, 1 MiB at first; for operations submitted from now on.
+  public func setLimit(highWater: Int) {
+    channel.setLimits {
+      $0.highWater = max(1, highWater)
+      $0.lowWater = min($0.lowWater, $0.highWater)
+    }
+  }
+
+  /// The least bytes that a handler is called for, but for the last call; for operations submitted from now on.
+  ///
+  /// At first a handler is called for whatever there is. `Int.max` gives all in one call.
+  public func setLimit(lowWater: Int) {
+    channel.setLimits {
+      $0.lowWater = max(0, lowWater)
+      $0.highWater = max($0.lowWater, $0.highWater)
+    }
+  }
+
+  /// Calls handlers in this rhythm, if there is as much as low water asks for; with `.strictInterval` in any case. For
+  /// operations submitted from now on.
+  public func setInterval(interval: DispatchTimeInterval, flags: IntervalFlags = []) {
+    let nanoseconds = interval.clampedNanoseconds
+    channel.setLimits {
+      $0.interval = nanoseconds == .max ? 0 : UInt64(max(0, nanoseconds))
+      $0.isStrict = flags.contains(.strictInterval)
+    }
+  }
+
+  // MARK: DispatchObject
+
+  /// Holds back handlers, barriers included, until `resume()`. Reading pauses once the high water mark is full.
+  public override func suspend() { channel.suspend() }
+
+  /// Takes back one `suspend()`. Traps (GC0001) if there was none.
+  public override func resume() {
+    if channel.resume() { return }
+    Fault.misuse(
+      .resumeWithoutSuspend,
+      "resume on a DispatchIO that is not suspended. Call resume exactly once for each suspend.")
+  }
+
+  /// Sets where barriers run; nil stands for the default global queue.
+  public override func setTarget(queue: DispatchQueue?) { channel.setTarget(queue) }
+}

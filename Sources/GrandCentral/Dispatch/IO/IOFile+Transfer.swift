@@ -1,0 +1,97 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import CPlatform
+import Synchronization
+
+// Reading and writing what goes at once.
+extension IOFile {
+  enum Transfer {
+    case moved(Int)
+    /// Nothing more comes.
+    case end
+    /// Wait until the descriptor is ready.
+    case later
+    /// It may take long: a request does it.
+    case slow
+    case failed(Errno)
+  }
+
+  /// Whether waiting makes sense, so that a read that brings less than there was room for has emptied the descriptor.
+  var mayWait: Bool {
+    // relaxed: only ever changes in this way.
+    manner.load(ordering: .relaxed) != Manner.file && !isAlwaysReady.load(ordering: .relaxed)
+  }
+
+  func read(_ span: IOSpan, at offset: Int64) -> Transfer {
+    let descriptor = rawDescriptor
+    // relaxed: it changes from `asked` to `nonBlocking`, and who finds that out does so by himself.
+    switch manner.load(ordering: .relaxed) {
+    case Manner.socket:
+      return outcome(FileReading.receive(descriptor, span), reads: true)
+    case Manner.nonBlocking:
+      return outcome(FileReading.readPlainly(descriptor, span, at: offset), reads: true)
+    case Manner.asked:
+      let result = FileReading.readNow(descriptor, span, at: offset)
+      if Errno(result: result) != .notSupported { return outcome(result, reads: true) }
+      if let error = switchToNonBlocking() { return .failed(error) }
+      return outcome(FileReading.readPlainly(descriptor, span, at: offset), reads: true)
+    default:
+      // relaxed: only ever set.
+      if refusesAsking.load(ordering: .relaxed) { return .slow }
+      let result = FileReading.readNow(descriptor, span, at: offset)
+      return asked(result, reads: true)
+    }
+  }
+
+  func write(_ spans: UnsafePointer<IOSpan>, _ count: Int, at offset: Int64) -> Transfer {
+    let descriptor = rawDescriptor
+    // relaxed: as for reading.
+    switch manner.load(ordering: .relaxed) {
+    case Manner.socket:
+      return outcome(FileReading.send(descriptor, spans, count), reads: false)
+    case Manner.nonBlocking:
+      return outcome(FileReading.write(descriptor, spans, count, at: offset, mayBreak: mayBreak), reads: false)
+    case Manner.asked:
+      let result = FileReading.writeNow(descriptor, spans, count, at: offset, mayBreak: mayBreak)
+      if Errno(result: result) != .notSupported { return outcome(result, reads: false) }
+      if let error = switchToNonBlocking() { return .failed(error) }
+      return outcome(FileReading.write(descriptor, spans, count, at: offset, mayBreak: mayBreak), reads: false)
+    default:
+      // relaxed: only ever set.
+      if refusesAsking.load(ordering: .relaxed) { return .slow }
+      return asked(FileReading.writeNow(descriptor, spans, count, at: offset, mayBreak: false), reads: false)
+    }
+  }
+
+  private func asked(_ result: Int, reads: Bool) -> Transfer {
+    switch Errno(result: result) {
+    case nil: return result == 0 && reads ? .end : .moved(result)
+    case .again: return .slow
+    case .notSupported:
+      // relaxed: a note.
+      refusesAsking.store(true, ordering: .relaxed)
+      return .slow
+    case .some(let error): return .failed(error)
+    }
+  }
+
+  private func outcome(_ result: Int, reads: Bool) -> Transfer {
+    if result > 0 { return .moved(result) }
+    guard let error = Errno(result: result) else {
+      if !reads { return .later }
+      // A pipe that nobody has opened for writing yet has not ended: then it has not been hung up either.
+      return isPipe && !Descriptor.isReady(rawDescriptor, .hangUp) ? .later : .end
+    }
+    if error != .again { return .failed(error) }
+    // relaxed: only ever set.
+    return isAlwaysReady.load(ordering: .relaxed) ? .slow : .later
+  }
+
+  private func switchToNonBlocking() -> Errno? {
+    if let error = FileReading.setNonBlocking(rawDescriptor, true) { return error }
+    // relaxed: read by the last user.
+    isSwitched.store(true, ordering: .relaxed)
+    manner.store(Manner.nonBlocking, ordering: .relaxed)
+    return nil
+  }
+}

@@ -1,0 +1,136 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import CPlatform
+import Synchronization
+
+// One direction of a file that may keep an operation waiting.
+//
+//   | word    | means                                                                         |
+//   |---------|-------------------------------------------------------------------------------|
+//   | listed  | the descriptor table has the watch                                            |
+//   | silent  | the watch was reported to while nobody waited, and is disarmed                |
+//   | the rest| the operation that waits, retained, or none                                   |
+//
+// W1  Only the operation that has the turn waits; random ones do not.
+// W2  Who takes the operation out of the word kicks it: the report, under the table's lock, or the step itself.
+// W3  The watch is level-triggered: what came before the operation waits is reported after. A watch that is reported to
+//     while nobody waits falls silent, and the next one who waits arms it again; so a descriptor that is ready and not
+//     wanted costs two calls, and one that is read as data come none.
+final class IOWait: @unchecked Sendable {  // why: `word` is atomic, the watch is the table's while listed
+  private enum Bit {
+    static let listed: UInt = 1
+    static let silent: UInt = 2
+    static let operation = ~(listed | silent)
+  }
+
+  /// A
+  private let word = Atomic<UInt>(0)
+  /// M(the turn): made when first needed.
+  @exclusivity(unchecked) private var watch: DescriptorWatch.Pointer?
+
+  deinit {
+    watch?.deinitialize(count: 1)
+    watch.map { Magazine.give(UnsafeMutableRawPointer($0)) }
+  }
+
+  enum Result {
+    /// The operation is kicked when the descriptor is ready.
+    case waits
+    case alwaysReady
+    case failed(Errno)
+  }
+
+  /// The step: has the operation kicked when `descriptor` is ready.
+  func wait(_ operation: IOOperation, _ descriptor: Int32, _ direction: IOFile.Direction) -> Result {
+    let watch = readyWatch(descriptor, direction)
+    let bits = UInt(bitPattern: Unmanaged.passRetained(operation).toOpaque())
+    // relaxed: verified by the exchange.
+    var seen = word.load(ordering: .relaxed)
+    while true {
+      // pairs with: report – publishes the operation, takes over the table's notes
+      let (exchanged, found) = word.weakCompareExchange(
+        expected: seen, desired: bits | Bit.listed, ordering: .acquiringAndReleasing)
+      if exchanged { break }
+      seen = found
+    }
+    let engine = Engine.shared
+    if seen & Bit.listed != 0 {
+      if seen & Bit.silent != 0 { engine.pointee.poller.rearm(watch) }
+      return .waits
+    }
+    let result = engine.pointee.poller.watch(watch, in: engine.pointee)
+    if result == .watched { return .waits }
+    // relaxed: the watch is not listed, so nobody else looks.
+    word.store(0, ordering: .relaxed)
+    Unmanaged.passUnretained(operation).release()
+    if case .failed(let error) = result { return .failed(error) }
+    return .alwaysReady
+  }
+
+  /// The step: whether the operation still waits.
+  func isWaiting(_ operation: IOOperation) -> Bool {
+    // pairs with: report – publishes that the descriptor was ready
+    word.load(ordering: .acquiring) & Bit.operation == UInt(bitPattern: Unmanaged.passUnretained(operation).toOpaque())
+  }
+
+  /// The step: the operation waits no more.
+  func stopWaiting(_ operation: IOOperation) {
+    let bits = UInt(bitPattern: Unmanaged.passUnretained(operation).toOpaque())
+    // relaxed: verified by the exchange.
+    var seen = word.load(ordering: .relaxed)
+    while seen & Bit.operation == bits {
+      // pairs with: report – publishes nothing; whoever takes the operation out releases it
+      let (exchanged, found) = word.weakCompareExchange(
+        expected: seen, desired: seen & ~Bit.operation, ordering: .acquiringAndReleasing)
+      if exchanged { return Unmanaged.passUnretained(operation).release() }
+      seen = found
+    }
+  }
+
+  /// The last user: nothing is reported any more.
+  func end() {
+    // relaxed: nobody waits any more.
+    if word.load(ordering: .relaxed) & Bit.listed != 0, let watch {
+      _ = Engine.shared.pointee.poller.unwatch(watch)
+      word.store(0, ordering: .relaxed)
+    }
+  }
+
+  private func readyWatch(_ descriptor: Int32, _ direction: IOFile.Direction) -> DescriptorWatch.Pointer {
+    if let watch { return watch }
+    // unsafe: a watch is no larger than a node.
+    let made = Magazine.take().bindMemory(to: DescriptorWatch.self, capacity: 1)
+    made.initialize(
+      to: DescriptorWatch(
+        descriptor, direction == .read ? [.readable, .peerClosed] : .writable,
+        context: Unmanaged.passUnretained(self).toOpaque(), report: IOWait.report))
+    watch = made
+    return made
+  }
+
+  /// With the descriptor table's lock held.
+  private static let report: DescriptorWatch.Report = { context, happened in
+    // unsafe: the file ends the watch before it goes.
+    Unmanaged<IOWait>.fromOpaque(context)._withUnsafeGuaranteedRef { wait in
+      let gone = happened == DescriptorWatch.gone
+      // relaxed: verified by the exchange.
+      var seen = wait.word.load(ordering: .relaxed)
+      while true {
+        let next = gone ? 0 : seen & Bit.operation != 0 ? Bit.listed : Bit.listed | Bit.silent
+        // pairs with: wait – publishes the operation
+        let (exchanged, found) = wait.word.weakCompareExchange(
+          expected: seen, desired: next, ordering: .acquiringAndReleasing)
+        if exchanged { break }
+        seen = found
+      }
+      guard let raw = UnsafeRawPointer(bitPattern: seen & Bit.operation) else { return false }
+      // unsafe: retained by the one who put it there.
+      IOOperation.kickRetained(Unmanaged<IOOperation>.fromOpaque(raw))
+      return true
+    }
+  }
+}
+
+extension IOFile {
+  func wait(_ direction: Direction) -> IOWait { direction == .read ? waits.0 : waits.1 }
+}

@@ -1,0 +1,292 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import CPlatform
+import Synchronization
+
+/// A descriptor while channels have it, and whose turn it is to use it.
+///
+///   unopened ──first operation──► opening ──helper──► open ──last user leaves──► given back
+///                                    └────────────► failed
+///
+/// A file made from a descriptor is open from the start. One made from a path opens it when the first operation needs it,
+/// and closes it when the last user leaves. Users are channels, single reads and writes, and abandoned requests; they are
+/// counted by `IOFiles`.
+///
+/// **Turns.** Stream operations have the file one after the other, those that read beside those that write; random ones
+/// have it up to `mostRandom` at a time. An operation keeps its turn until its last delivery is on its way: so deliveries
+/// come in the order of the operations.
+///
+/// **Manners.** Nothing here waits in the kernel, but the file's own flags are left alone where that is possible: sockets
+/// are asked call by call, files and pipes by RWF_NOWAIT. What knows neither, a terminal for one, is switched to
+/// O_NONBLOCK, for everybody who has it open, and switched back when the last user leaves.
+final class IOFile: @unchecked Sendable {  // immutable, atomic, or guarded as said at the fields
+  enum Direction: Int {
+    case read, write
+  }
+
+  enum Manner {
+    static let file: UInt8 = 0
+    static let socket: UInt8 = 1
+    /// Asked by RWF_NOWAIT.
+    static let asked: UInt8 = 2
+    /// O_NONBLOCK is set.
+    static let nonBlocking: UInt8 = 3
+  }
+
+  private enum Opening {
+    static let unopened: Int32 = 0
+    static let opening: Int32 = 1
+    static let open: Int32 = 2
+  }
+
+  private static let mostRandom = 32
+
+  /// I: null-terminated, for a file that is the channels' own.
+  let path: UnsafeMutablePointer<CChar>?
+  private let flags: Int32
+  private let mode: UInt32
+  /// A: -1 before it is open, and once it was given back.
+  private let descriptor: Atomic<Int32>
+  /// A: `Opening`, or the negated error number.
+  private let opening: Atomic<Int32>
+  /// A: `Manner`.
+  let manner: Atomic<UInt8>
+  /// A: RWF_NOWAIT is refused; the kernel does not watch it. Only ever set.
+  let refusesAsking = Atomic<Bool>(false)
+  let isAlwaysReady = Atomic<Bool>(false)
+  /// A: pipes; set before it is open.
+  private let pipe = Atomic<Bool>(false)
+  private let appends = Atomic<Bool>(false)
+  /// A: O_NONBLOCK is ours.
+  let isSwitched = Atomic<Bool>(false)
+  /// By direction; see IOFile+Waiting.swift.
+  let waits: (IOWait, IOWait) = (IOWait(), IOWait())
+
+  let lock = Lock()
+  /// M(lock)
+  @exclusivity(unchecked) private var waitingForOpen: [IOOperation] = []
+  @exclusivity(unchecked) private var turns = (IOTurns(width: 1), IOTurns(width: 1), IOTurns(width: mostRandom))
+  /// M(`IOFiles`)
+  @exclusivity(unchecked) var users = 1
+  @exclusivity(unchecked) var cleanups: [IOCleanup] = []
+
+  /// For an open descriptor.
+  init(_ descriptor: Int32, _ kind: DescriptorKind) {
+    path = nil
+    flags = 0
+    mode = 0
+    self.descriptor = Atomic(descriptor)
+    opening = Atomic(Opening.open)
+    manner = Atomic(Self.manner(kind))
+    note(kind)
+  }
+
+  private func note(_ kind: DescriptorKind) {
+    // relaxed: before the file is open.
+    pipe.store(kind.isPipe, ordering: .relaxed)
+    appends.store(kind.appends, ordering: .relaxed)
+    manner.store(Self.manner(kind), ordering: .relaxed)
+  }
+
+  /// For a path.
+  init(path: UnsafePointer<CChar>, flags: Int32, mode: UInt32) {
+    var length = 0
+    while path[length] != 0 { length += 1 }
+    // unsafe: freed in deinit.
+    let copy = UnsafeMutablePointer<CChar>.allocate(capacity: length + 1)
+    copy.initialize(from: path, count: length + 1)
+    self.path = copy
+    self.flags = flags
+    self.mode = mode
+    descriptor = Atomic(-1)
+    opening = Atomic(Opening.unopened)
+    manner = Atomic(Manner.file)
+  }
+
+  deinit { path?.deallocate() }
+
+  private static func manner(_ kind: DescriptorKind) -> UInt8 {
+    if kind.isSocket { return Manner.socket }
+    if kind.isFile { return Manner.file }
+    return kind.isNonBlocking ? Manner.nonBlocking : Manner.asked
+  }
+
+  var rawDescriptor: Int32 {
+    // relaxed: who uses it has seen `opening` before.
+    descriptor.load(ordering: .relaxed)
+  }
+
+  /// Whether writing may meet a pipe that nobody reads.
+  var mayBreak: Bool {
+    // relaxed: written before `opening`.
+    pipe.load(ordering: .relaxed)
+  }
+
+  var isPipe: Bool { mayBreak }
+
+  /// Whether the kernel's ring serves it: what has O_NONBLOCK is refused there, and where appending has led to we would
+  /// not know.
+  var takesRing: Bool {
+    // relaxed: a hint, and set before it is open.
+    manner.load(ordering: .relaxed) == Manner.file && !appends.load(ordering: .relaxed)
+  }
+
+  // MARK: Opening
+
+  enum Readiness: Equatable {
+    case open
+    /// The operation is kicked when that has changed.
+    case later
+    case failed(Int32)
+  }
+
+  /// The step: whether the file can be used.
+  @inline(__always)
+  func readiness(for operation: IOOperation) -> Readiness {
+    // pairs with: open – publishes the descriptor and what is known of it
+    opening.load(ordering: .acquiring) == Opening.open ? .open : readinessSlow(for: operation)
+  }
+
+  /// Why it could not be opened; 0 if it was not tried, or could.
+  var openError: Int32 {
+    // relaxed: a number by itself.
+    -min(0, opening.load(ordering: .relaxed))
+  }
+
+  @inline(never)
+  private func readinessSlow(for operation: IOOperation) -> Readiness {
+    lock.lock()
+    // relaxed: written under the lock.
+    let now = opening.load(ordering: .relaxed)
+    if now == Opening.open || now < 0 {
+      lock.unlock()
+      return now < 0 ? .failed(-now) : .open
+    }
+    waitingForOpen.append(operation)
+    // relaxed: under the lock.
+    if now == Opening.unopened { opening.store(Opening.opening, ordering: .relaxed) }
+    lock.unlock()
+    if now == Opening.unopened {
+      let scheduler = IOScheduler.shared
+      // The operations may be stopped, and the channels gone, before it is open.
+      scheduler.files.enter(self)
+      scheduler.start(IORequest(opening: self))
+    }
+    return .later
+  }
+
+  /// A helper: opens the path.
+  func open() {
+    var result = path.map { FileReading.open($0, flags, mode) } ?? -Errno.badDescriptor.code
+    if result >= 0 {
+      switch DescriptorKind.of(result) {
+      case .success(let kind):
+        note(kind)
+        // relaxed: published by `opening`.
+        descriptor.store(result, ordering: .relaxed)
+        result = Opening.open
+      case .failure(let error):
+        FileReading.close(result)
+        result = -error.code
+      }
+    }
+    lock.lock()
+    // pairs with: readiness – publishes the descriptor and what is known of it
+    opening.store(result, ordering: .releasing)
+    let waiting = waitingForOpen
+    waitingForOpen = []
+    lock.unlock()
+    for operation in waiting { operation.kick() }
+    IOScheduler.shared.files.leave(self)
+  }
+
+  // MARK: Turns
+
+  /// The operation joins; it is kicked when it has its turn.
+  func join(_ operation: IOOperation) {
+    lock.lock()
+    let hasTurn = withTurns(operation) { $0.join(operation) }
+    lock.unlock()
+    if hasTurn { operation.kick(IOState.turn) }
+  }
+
+  /// The operation is done, whether it had its turn or not.
+  func leave(_ operation: IOOperation) {
+    lock.lock()
+    let next = withTurns(operation) { $0.leave(operation) }
+    lock.unlock()
+    next?.kick(IOState.turn)
+  }
+
+  private func withTurns<R>(_ operation: IOOperation, _ body: (inout IOTurns) -> R) -> R {
+    if operation.isRandom { return body(&turns.2) }
+    return operation.direction == .read ? body(&turns.0) : body(&turns.1)
+  }
+
+  // MARK: The end
+
+  /// M(`IOFiles`): nobody uses it any more.
+  func giveBack() {
+    waits.0.end()
+    waits.1.end()
+    // relaxed: the last user.
+    let raw = descriptor.exchange(-1, ordering: .relaxed)
+    if raw < 0 { return }
+    if path != nil {
+      FileReading.close(raw)
+    } else if isSwitched.load(ordering: .relaxed) {
+      FileReading.setNonBlocking(raw, false)
+    }
+  }
+
+  /// Sends the cleanup handlers.
+  func finish() {
+    let error = openError
+    for cleanup in cleanups { cleanup.submit(error) }
+    cleanups = []
+  }
+}
+
+/// Operations that want the same thing of a file, of which so many have it at a time. The file's lock guards it.
+struct IOTurns {
+  private let width: Int
+  private var running = 0
+  private var first: IOOperation?
+  private var last: IOOperation?
+
+  init(width: Int) { self.width = width }
+
+  /// Whether it is the operation's turn at once.
+  mutating func join(_ operation: IOOperation) -> Bool {
+    // It was cancelled on its way here.
+    if operation.place == .left { return false }
+    if running < width {
+      running += 1
+      operation.place = .hasTurn
+      return true
+    }
+    operation.place = .waits
+    if let last { last.next = operation } else { first = operation }
+    last = operation
+    return false
+  }
+
+  /// Who has its turn now.
+  mutating func leave(_ operation: IOOperation) -> IOOperation? {
+    let had = operation.place == .hasTurn
+    operation.place = .left
+    if !had { return nil }
+    while let next = first {
+      first = next.next
+      next.next = nil
+      if first == nil { last = nil }
+      // One that was cancelled meanwhile has left already.
+      if next.place == .waits {
+        next.place = .hasTurn
+        return next
+      }
+    }
+    running -= 1
+    return nil
+  }
+}

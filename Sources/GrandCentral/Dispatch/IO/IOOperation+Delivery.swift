@@ -1,0 +1,185 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import CPlatform
+
+// What a handler is called with, and when.
+extension IOOperation {
+  /// Whether the handler can be called now; it is kicked when that has changed.
+  private var mayDeliver: Bool { !state.load().has(IOState.out) && channel?.isSuspended != true }
+
+  /// Sends what was gathered, or what is left to write; false if the handler is out.
+  func deliver() -> Bool {
+    if !mayDeliver { return false }
+    unreported = 0
+    send(false, direction == .read ? takeGathered() : rest, 0)
+    return true
+  }
+
+  /// Nothing more is there to read: delivers what is worth it.
+  func deliverWhatIsDue() {
+    if gatheredCount > 0, gatheredCount >= limits.lowWater { _ = deliver() }
+  }
+
+  /// Ends the operation, if it has come to that and the handler is back.
+  func finish() {
+    guard let error = outcome, mayDeliver else { return }
+    // The end of a file is told by itself, with empty data.
+    if isAtEnd, gatheredCount > 0, error == 0, !takesWhatIsThere {
+      _ = deliver()
+      return
+    }
+    isFinished = true
+    ticker?.end()
+    ticker = nil
+    let (file, isSingle) = (file, channel == nil)
+    file?.wait(direction).stopWaiting(self)
+    let data = lastData(error)
+    dropBuffer()
+    if let file, isSingle, IOScheduler.shared.files.leaveIfLast(file) { return send(true, data, error) }
+    // Until the delivery is on its way nobody else has the turn. What follows touches nothing that the handler sheds.
+    send(true, data, error)
+    file?.leave(self)
+    if let file, isSingle { IOScheduler.shared.files.leave(file) }
+  }
+
+  private func lastData(_ error: Int32) -> DispatchData? {
+    if direction == .write { return error == 0 ? nil : rest }
+    return error != 0 && gatheredCount == 0 ? nil : takeGathered()
+  }
+
+  private func send(_ done: Bool, _ data: DispatchData?, _ error: Int32) {
+    guard let queue else { return }
+    delivery = (done, data, error)
+    state.update { $0.rawValue |= IOState.out }
+    let qos = qos
+    queue.enqueue(
+      Job(
+        invoke: IOOperation.call, qos: qos.rawValue, band: qos.band,
+        owner: Unmanaged.passRetained(self).toOpaque()))
+  }
+
+  private static let call: Job.Invoke = { raw in
+    let job = Job(raw: raw)
+    // unsafe: the job holds a reference.
+    let operation = Unmanaged<IOOperation>.fromOpaque(job.owner!)
+    Items.adopt(job)
+    job.recycle()
+    operation._withUnsafeGuaranteedRef { $0.call() }
+    operation.release()
+  }
+
+  private func call() {
+    let (done, error) = (delivery.done, delivery.error)
+    // The data are gone before the operation hears that the handler is back, so that their buffers can be used again.
+    handler?(done, takeDelivered(), error)
+    if !done { return kick(0, clearing: IOState.out) }
+    shed()
+  }
+
+  private func takeDelivered() -> DispatchData? {
+    let data = delivery.data
+    delivery.data = nil
+    return data
+  }
+
+  /// The last handler has returned: nobody but the channel knows the operation any more.
+  private func shed() {
+    let channel = channel
+    handler = nil
+    queue = nil
+    file = nil
+    self.channel = nil
+    rest = .empty
+    channel?.didEnd(self)
+  }
+
+  // MARK: Intervals
+
+  func startTicking() {
+    let ticker = IOTicker(self)
+    self.ticker = ticker
+    ticker.start(after: limits.interval)
+  }
+
+  /// Looks again in a while, for want of something that the kernel has not got now.
+  func tickLater() {
+    let ticker = ticker ?? IOTicker(self)
+    self.ticker = ticker
+    ticker.start(after: 20_000_000)
+  }
+
+  /// The interval is over.
+  func tick() {
+    if limits.interval != 0, outcome == nil {
+      if direction == .write {
+        if unreported > 0 || limits.isStrict { _ = deliver() }
+      } else if limits.isStrict, request == nil || used == 0 {
+        _ = deliver()
+      }
+    }
+    ticker?.isIn = false
+    if limits.interval != 0 { ticker?.start(after: limits.interval) }
+  }
+}
+
+/// An operation's timer.
+final class IOTicker: @unchecked Sendable {  // why: the entry is the wheel's while `isIn`, the rest is the step's
+  private let entry: TimerEntry.Pointer
+  /// S
+  var isIn = false
+
+  init(_ operation: IOOperation) {
+    // unsafe: an entry is as large as a node.
+    entry = Magazine.take().bindMemory(to: TimerEntry.self, capacity: 1)
+    entry.initialize(
+      to: TimerEntry(
+        deadline: 0, context: Unmanaged.passUnretained(operation).toOpaque(),
+        word: UInt64(UInt(bitPattern: Unmanaged.passUnretained(self).toOpaque())), fire: IOTicker.fired))
+  }
+
+  deinit {
+    entry.deinitialize(count: 1)
+    Magazine.give(UnsafeMutableRawPointer(entry))
+  }
+
+  /// The step: ticks once, unless it is about to.
+  func start(after interval: UInt64) {
+    if isIn { return }
+    isIn = true
+    let engine = Engine.shared
+    retain()
+    let now = Clock.uptime.now()
+    entry.pointee.schedule(now.addingSaturated(interval), leeway: interval / 10)
+    engine.pointee.timers.add(entry, on: .uptime, in: engine.pointee)
+  }
+
+  /// The step: ticks no more, except for a tick that is on its way.
+  func end() {
+    if isIn, Engine.shared.pointee.timers.cancel(entry, on: .uptime) { release() }
+    isIn = false
+  }
+
+  private var operation: Unmanaged<IOOperation> { Unmanaged.fromOpaque(entry.pointee.context.unsafelyUnwrapped) }
+
+  /// While the entry is in the wheel.
+  private func retain() {
+    _ = operation.retain()
+    _ = Unmanaged.passRetained(self)
+  }
+
+  private func release() {
+    operation.release()
+    Unmanaged.passUnretained(self).release()
+  }
+
+  private static let fired: TimerEntry.Fire = { raw in
+    // unsafe: the wheel has let go of the entry; `start` has retained both.
+    let entry = raw.assumingMemoryBound(to: TimerEntry.self)
+    let ticker = Unmanaged<IOTicker>.fromOpaque(
+      UnsafeRawPointer(bitPattern: UInt(entry.pointee.word)).unsafelyUnwrapped)
+    ticker._withUnsafeGuaranteedRef { ticker in
+      ticker.operation._withUnsafeGuaranteedRef { $0.kick(IOState.ticked) }
+      ticker.release()
+    }
+  }
+}

@@ -1,0 +1,395 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import CPlatform
+import Synchronization
+
+/// What a channel hands to its operations when they begin.
+struct IOLimits {
+  /// The least that is worth a call of the handler; 0 for whatever there is.
+  var lowWater = 0
+  /// The most that one call of the handler brings.
+  var highWater = IOLimits.defaultHighWater
+  /// Nanoseconds; 0 for none.
+  var interval: UInt64 = 0
+  var isStrict = false
+
+  static let defaultHighWater = 1 << 20
+
+  /// What a read gathers before it is delivered without being asked for.
+  var quantum: Int { min(highWater, max(lowWater, IOBuffers.size)) }
+  /// What a write writes before its progress is reported.
+  var progress: Int { lowWater > 0 ? lowWater : highWater }
+  /// What a write hands to the kernel at once.
+  var portion: Int { min(highWater, 1 << 20) }
+}
+
+/// One read or write: it gathers or gives away bytes, step by step, and delivers to its handler. See IOState.swift for who
+/// may do what.
+///
+///     join ─► turn ─► transfer ─┬─ nothing there ─► wait, kicked by readiness
+///                               ├─ may take long ─► a request, kicked by its result
+///                               ├─ handler still out ─► kicked by its return
+///                               └─ end, error, all done ─► last delivery ─► the turn goes on, the channel counts
+///
+/// **Memory.** A read holds at most the high water mark while it gathers, and as much again while the handler has it:
+/// it does not go on while both are full.
+final class IOOperation: @unchecked Sendable {  // see IOState.swift
+  typealias Direction = IOFile.Direction
+  typealias Handler = @Sendable (Bool, DispatchData?, Int32) -> Void
+
+  /// How the operation stands in its file's turns.
+  enum Place { case none, waits, hasTurn, left }
+
+  /// Bytes that one step moves before others have theirs.
+  static let budget = 4 << 20
+  /// Less than this is copied, and the buffer used on.
+  private static let smallest = 16 << 10
+
+  let state = AtomicState<IOState>(IOState(rawValue: 0))
+  /// I
+  let direction: Direction
+  let isRandom: Bool
+  let limits: IOLimits
+  let qos: QoSWord
+  /// I: ends with what is there rather than wait for more.
+  let takesWhatIsThere: Bool
+  /// S, shed when the last handler has returned.
+  @exclusivity(unchecked) var file: IOFile?
+  @exclusivity(unchecked) var channel: IOChannel?
+  @exclusivity(unchecked) var queue: DispatchQueue?
+  @exclusivity(unchecked) var handler: Handler?
+  /// S
+  @exclusivity(unchecked) var offset: Int64
+  @exclusivity(unchecked) var remaining: Int
+  /// S: the error number that the operation ends with, or 0; nil while it goes on.
+  @exclusivity(unchecked) var outcome: Int32?
+  @exclusivity(unchecked) var isFinished = false
+  /// S: the file had no more.
+  @exclusivity(unchecked) var isAtEnd = false
+  /// S, reading: what was read and not delivered: whole buffers, and one that is being filled.
+  @exclusivity(unchecked) var gathered = DispatchData.empty
+  @exclusivity(unchecked) var gatheredCount = 0
+  @exclusivity(unchecked) var buffer: UnsafeMutableRawPointer?
+  @exclusivity(unchecked) var used = 0
+  /// S, writing: what is left; what was written since the last report.
+  @exclusivity(unchecked) var rest = DispatchData.empty
+  @exclusivity(unchecked) var unreported = 0
+  /// S
+  @exclusivity(unchecked) private var yields = false
+  @exclusivity(unchecked) var request: IORequest?
+  @exclusivity(unchecked) var ticker: IOTicker?
+  /// The delivery's: set by the step before `out`, taken by the handler's job.
+  @exclusivity(unchecked) var delivery: (done: Bool, data: DispatchData?, error: Int32) = (false, nil, 0)
+  /// M(the file's lock)
+  @exclusivity(unchecked) var place = Place.none
+  @exclusivity(unchecked) var next: IOOperation?
+  /// M(the channel's lock): its place among the channel's operations; whether it is there, and past the barriers.
+  @exclusivity(unchecked) var older: IOOperation?
+  @exclusivity(unchecked) var newer: Unmanaged<IOOperation>?
+  @exclusivity(unchecked) var isListed = false
+  @exclusivity(unchecked) var hasStarted = false
+
+  init(
+    _ direction: Direction, offset: Int64?, length: Int, limits: IOLimits, file: IOFile?, channel: IOChannel?,
+    queue: DispatchQueue, takesWhatIsThere: Bool = false, handler: @escaping Handler
+  ) {
+    self.direction = direction
+    isRandom = offset != nil
+    self.offset = offset ?? FileReading.Offset.position
+    remaining = length
+    self.limits = limits
+    self.file = file
+    self.channel = channel
+    self.queue = queue
+    self.takesWhatIsThere = takesWhatIsThere
+    self.handler = handler
+    qos = queue.submissionQoS
+  }
+
+  // MARK: Kicks
+
+  /// Something has happened.
+  @inline(__always)
+  func kick(_ bits: UInt64 = 0, clearing cleared: UInt64 = 0) {
+    if state.update({ $0.kick(bits, clearing: cleared) }) { send(.passRetained(self)) }
+  }
+
+  /// As `kick`, and takes over a reference. Nothing else may be done under the descriptor table's lock: an operation that
+  /// has finished has shed whatever would do something when it goes.
+  static func kickRetained(_ reference: Unmanaged<IOOperation>) {
+    let isOurs = reference._withUnsafeGuaranteedRef { operation in
+      let isOurs = operation.state.update { $0.kick(0) }
+      if isOurs { operation.send(reference) }
+      return isOurs
+    }
+    if !isOurs { reference.release() }
+  }
+
+  private func send(_ reference: Unmanaged<IOOperation>) {
+    let job = Job(invoke: IOOperation.step, qos: qos.rawValue, band: qos.band, owner: reference.toOpaque())
+    Engine.shared.pointee.submitUnordered(job)
+  }
+
+  private static let step: Job.Invoke = { raw in
+    let job = Job(raw: raw)
+    // unsafe: the job holds a reference.
+    let operation = Unmanaged<IOOperation>.fromOpaque(job.owner!)
+    Items.adopt(job)
+    job.recycle()
+    operation._withUnsafeGuaranteedRef { operation in
+      repeat {
+        operation.advance(operation.state.update { $0.begin() })
+        if operation.yields { return operation.resend() }
+      } while operation.state.update { $0.end() }
+      Unmanaged.passUnretained(operation).release()
+    }
+  }
+
+  /// It has had its share: behind the others, still as its step.
+  private func resend() {
+    yields = false
+    Engine.shared.pointee.submit(
+      Job(
+        invoke: IOOperation.step, qos: qos.rawValue, band: qos.band, owner: Unmanaged.passUnretained(self).toOpaque()))
+  }
+
+  // MARK: The step
+
+  private func advance(_ seen: IOState) {
+    if isFinished { return }
+    if seen.has(IOState.landed) { land() }
+    if seen.has(IOState.cancelled) { cancel() }
+    if seen.has(IOState.ticked) { tick() }
+    if request != nil { return }
+    guard outcome == nil, let file else { return finish() }
+    if !seen.has(IOState.turn) { return }
+    switch file.readiness(for: self) {
+    case .later: return
+    case .failed(let error):
+      outcome = error
+      return finish()
+    case .open: break
+    }
+    if ticker == nil, limits.interval != 0 { startTicking() }
+    if file.wait(direction).isWaiting(self) {
+      if direction == .read { deliverWhatIsDue() }
+      return
+    }
+    if direction == .read { read(from: file) } else { write(to: file) }
+    finish()
+  }
+
+  /// The channel was stopped.
+  private func cancel() {
+    if let request {
+      // The buffer goes with the request; what it has is kept.
+      let kept = used == 0 ? nil : DispatchData(bytes: UnsafeRawBufferPointer(start: buffer, count: used))
+      if request.abandon(buffer, direction == .write ? rest : nil) {
+        buffer = nil
+        used = 0
+        if let kept { gathered.append(kept) }
+        self.request = nil
+      } else {
+        // It is done already; what it has brought counts.
+        land()
+      }
+    }
+    if outcome == nil { outcome = Errno.canceled.code }
+  }
+
+  // MARK: Reading
+
+  private func read(from file: IOFile) {
+    var budget = Self.budget
+    while outcome == nil {
+      if remaining == 0 {
+        outcome = 0
+        return
+      }
+      if gatheredCount >= limits.quantum, !deliver() { return }
+      let span = room()
+      switch file.read(span, at: offset) {
+      case .moved(let count):
+        account(count)
+        budget -= count
+        if count < span.count, remaining > 0, !isRandom, file.mayWait {
+          if !wait(file) { return }
+        } else if budget <= 0 {
+          yields = true
+          return
+        }
+      case .end: end()
+      case .later where !isRandom: if !wait(file) { return }
+      case .slow, .later: return start(file, span)
+      case .failed(let error): outcome = error.code
+      }
+    }
+  }
+
+  /// Where the next bytes go.
+  private func room() -> IOSpan {
+    if used == IOBuffers.size { closeBuffer() }
+    let buffer = buffer ?? IOScheduler.shared.buffers.take()
+    self.buffer = buffer
+    let wanted = min(remaining, limits.quantum - gatheredCount)
+    return IOSpan(start: buffer + used, count: min(wanted, IOBuffers.size - used))
+  }
+
+  private func account(_ count: Int) {
+    used += count
+    gatheredCount += count
+    if remaining != .max { remaining -= count }
+    if isRandom { offset += Int64(count) }
+  }
+
+  private func end() {
+    isAtEnd = true
+    outcome = 0
+  }
+
+  /// Moves what the buffer has to what was gathered.
+  private func closeBuffer() {
+    guard let full = buffer else { return }
+    if used > Self.smallest {
+      gathered.append(IOBuffers.data(full, used))
+      buffer = nil
+    } else if used > 0 {
+      gathered.append(DispatchData(bytes: UnsafeRawBufferPointer(start: full, count: used)))
+    }
+    used = 0
+  }
+
+  /// What was gathered, which is the caller's now.
+  func takeGathered() -> DispatchData {
+    closeBuffer()
+    let data = gathered
+    gathered = .empty
+    gatheredCount = 0
+    return data
+  }
+
+  func dropBuffer() {
+    guard let buffer, used == 0 else { return }
+    IOScheduler.shared.buffers.give(buffer)
+    self.buffer = nil
+  }
+
+  /// Nothing more to do until the descriptor is ready; false if the operation waits for that.
+  private func wait(_ file: IOFile) -> Bool {
+    if direction == .read {
+      if takesWhatIsThere, gatheredCount > 0 {
+        outcome = 0
+        return true
+      }
+      deliverWhatIsDue()
+      dropBuffer()
+    }
+    switch file.wait(direction).wait(self, file.rawDescriptor, direction) {
+    case .waits: return false
+    case .alwaysReady:
+      // relaxed: a note; the next attempt finds out what that means.
+      file.isAlwaysReady.store(true, ordering: .relaxed)
+      return true
+    case .failed(let error):
+      if error.isDescriptorExhaustion || error == .noMemory || error == .noSpace {
+        // The kernel cannot watch one more now: later, perhaps.
+        tickLater()
+        return false
+      }
+      outcome = error.code
+      return true
+    }
+  }
+
+  // MARK: Writing
+
+  private func write(to file: IOFile) {
+    var budget = Self.budget
+    while outcome == nil {
+      if remaining == 0 {
+        outcome = 0
+        return
+      }
+      let result = withSpans { spans, count -> IOFile.Transfer in
+        let result = file.write(spans, count, at: offset)
+        switch result {
+        case .later where !isRandom: return result
+        case .slow, .later:
+          start(file, spans, count)
+          return .slow
+        default: return result
+        }
+      }
+      switch result {
+      case .moved(let count):
+        accountWritten(count)
+        budget -= count
+        if unreported >= limits.progress, remaining > 0 { _ = deliver() }
+        if budget <= 0, remaining > 0 {
+          yields = true
+          return
+        }
+      case .slow: return
+      case .end: return
+      case .later: if !wait(file) { return }
+      case .failed(let error): outcome = error.code
+      }
+    }
+  }
+
+  private func accountWritten(_ count: Int) {
+    remaining -= count
+    unreported += count
+    if isRandom { offset += Int64(count) }
+    rest = remaining == 0 ? .empty : rest.subdata(in: count..<count + remaining)
+  }
+
+  /// The first regions of what is left.
+  private func withSpans<R>(_ body: (UnsafeMutablePointer<IOSpan>, Int) -> R) -> R {
+    withUnsafeTemporaryAllocation(of: IOSpan.self, capacity: IORequest.mostSpans) { spans in
+      // unsafe: the temporary memory is not empty; spans are trivial; regions stay where they are as long as the data.
+      let start = spans.baseAddress.unsafelyUnwrapped
+      var count = 0
+      var room = limits.portion
+      rest.enumerateBytes { bytes, _, stop in
+        let taken = min(bytes.count, room)
+        start[count] = IOSpan(start: UnsafeMutableRawPointer(mutating: bytes.baseAddress), count: taken)
+        count += 1
+        room -= taken
+        stop = count == IORequest.mostSpans || room == 0
+      }
+      return body(start, count)
+    }
+  }
+
+  // MARK: Requests
+
+  private func start(_ file: IOFile, _ span: IOSpan) {
+    var span = span
+    start(file, &span, 1)
+  }
+
+  private func start(_ file: IOFile, _ spans: UnsafePointer<IOSpan>, _ count: Int) {
+    let request = IORequest(self, file, spans, count, at: offset)
+    self.request = request
+    IOScheduler.shared.start(request)
+  }
+
+  /// Takes the result of the request.
+  private func land() {
+    guard let request else { return }
+    let result = request.result
+    self.request = nil
+    if let error = Errno(result: result) {
+      outcome = error.code
+    } else if direction == .write {
+      accountWritten(result)
+      if unreported >= limits.progress, remaining > 0 { _ = deliver() }
+    } else if result == 0 {
+      end()
+    } else {
+      account(result)
+      if gatheredCount >= limits.quantum { _ = deliver() }
+    }
+  }
+}

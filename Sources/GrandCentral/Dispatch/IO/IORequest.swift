@@ -1,0 +1,116 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+
+/// Something that may take long: a read or write that the page cache does not serve, or the opening of a file. The kernel's
+/// ring carries it out, or a helper.
+///
+/// R1  While it is on its way it owns what its spans cover: the operation may end before it (`abandon`).
+/// R2  The file has one user more from `abandon` on, so that the descriptor stays until the request is done.
+final class IORequest: @unchecked Sendable {  // handed from the step to who carries it out and back, by `fate`
+  static let mostSpans = 16
+
+  enum Fate {
+    static let pending: UInt8 = 0
+    static let landed: UInt8 = 1
+    static let abandoned: UInt8 = 2
+  }
+
+  /// I
+  let file: IOFile
+  /// I: nil for the opening of `file`.
+  let operation: IOOperation?
+  let writes: Bool
+  let offset: Int64
+  let spans: UnsafeMutablePointer<IOSpan>
+  let count: Int
+  /// The ring's: the file's position is to be moved when it is done.
+  var movesPosition = false
+  /// Who carries it out, until `landed`.
+  var result = 0
+  /// A
+  private let fate = Atomic<UInt8>(Fate.pending)
+  /// The step's, until `abandon`: what the spans cover.
+  var buffer: UnsafeMutableRawPointer?
+  var data: DispatchData?
+  /// M(the scheduler's lock)
+  var next: IORequest?
+
+  init(opening file: IOFile) {
+    self.file = file
+    operation = nil
+    writes = false
+    offset = 0
+    spans = .allocate(capacity: 1)
+    count = 0
+  }
+
+  init(_ operation: IOOperation, _ file: IOFile, _ spans: UnsafePointer<IOSpan>, _ count: Int, at offset: Int64) {
+    self.file = file
+    self.operation = operation
+    writes = operation.direction == .write
+    self.offset = offset
+    self.spans = .allocate(capacity: count)
+    self.spans.initialize(from: spans, count: count)
+    self.count = count
+  }
+
+  deinit { spans.deallocate() }
+
+  /// Carries it out on this thread.
+  func perform() {
+    guard operation != nil else { return file.open() }
+    let descriptor = file.rawDescriptor
+    complete(
+      writes
+        ? FileReading.write(descriptor, spans, count, at: offset, mayBreak: file.mayBreak)
+        : FileReading.read(descriptor, spans, count, at: offset))
+  }
+
+  func complete(_ result: Int) {
+    self.result = result
+    // pairs with: abandon, hasLanded – publishes the result, or takes over what was abandoned
+    let landed = fate.compareExchange(
+      expected: Fate.pending, desired: Fate.landed, ordering: .acquiringAndReleasing
+    ).exchanged
+    if landed { return operation?.kick(IOState.landed) ?? () }
+    if let buffer { IOScheduler.shared.buffers.give(buffer) }
+    data = nil
+    IOScheduler.shared.files.leave(file)
+  }
+
+  /// The step: the operation ends without the result. False if there is a result already.
+  func abandon(_ buffer: UnsafeMutableRawPointer?, _ data: DispatchData?) -> Bool {
+    IOScheduler.shared.files.enter(file)
+    self.buffer = buffer
+    self.data = data
+    // pairs with: complete – publishes what is handed over, or takes the result
+    let abandoned = fate.compareExchange(
+      expected: Fate.pending, desired: Fate.abandoned, ordering: .acquiringAndReleasing
+    ).exchanged
+    if abandoned { return true }
+    self.buffer = nil
+    self.data = nil
+    IOScheduler.shared.files.leave(file)
+    return false
+  }
+}
+
+/// Requests that wait; first in, first out. The user's lock guards it.
+struct IORequestList: ~Copyable {
+  private var first: IORequest?
+  private var last: IORequest?
+
+  mutating func append(_ request: IORequest) {
+    if let last { last.next = request } else { first = request }
+    last = request
+  }
+
+  mutating func popFirst() -> IORequest? {
+    guard let request = first else { return nil }
+    first = request.next
+    request.next = nil
+    if first == nil { last = nil }
+    return request
+  }
+}

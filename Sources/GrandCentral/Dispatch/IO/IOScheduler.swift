@@ -1,0 +1,229 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import CPlatform
+import Synchronization
+
+/// Who carries out what may take long, and what all channels share.
+///
+///   ring      up to 64 requests are with the kernel; its completions make the ring's descriptor readable
+///   helpers   up to 8 workers of the pool read and write, and are replaced meanwhile (see Blocking.swift)
+///
+/// Which of them is chosen when the first request comes: the ring where the kernel has one for us, unless
+/// `GRANDCENTRAL_IO` says `threads`. Files are opened by helpers in either case.
+///
+/// There is one scheduler for each engine: a forked child starts with a fresh one, as it does with a fresh engine.
+///
+/// Lock order: a channel's lock, a file's lock; nothing is locked inside the locks of the scheduler, `IOFiles` excepted,
+/// which holds its own around calls of the descriptor table.
+final class IOScheduler: @unchecked Sendable {  // guarded by its locks, as said at the fields
+  private nonisolated(unsafe) static let instance = Atomic<UnsafeMutableRawPointer?>(nil)
+
+  /// I
+  private let engine: Engine.Pointer
+  let buffers = IOBuffers()
+  let files = IOFiles()
+
+  private static let mostHelpers = 8
+  private static let mostInRing = 64
+
+  private let lock = Lock()
+  /// M(lock): requests for helpers, and helpers that run.
+  @exclusivity(unchecked) private var backlog = IORequestList()
+  @exclusivity(unchecked) private var helpers = 0
+  /// M(lock): requests for the ring, and requests in it.
+  @exclusivity(unchecked) private var ringBacklog = IORequestList()
+  @exclusivity(unchecked) private var inRing = 0
+  /// M(lock): whether the choice was made; the ring, which then stays.
+  @exclusivity(unchecked) private var hasChosen = false
+  @exclusivity(unchecked) private var ring: UnsafeMutablePointer<IORing>?
+  @exclusivity(unchecked) private var watch: DescriptorWatch.Pointer?
+
+  private init(_ engine: Engine.Pointer) { self.engine = engine }
+
+  /// A: the engine that somebody makes, or has made, the scheduler for.
+  private static let maker = Atomic<UInt>(0)
+
+  static var shared: IOScheduler { existing ?? makeSlow() }
+
+  /// The scheduler of this process's engine.
+  @inline(__always)
+  private static var existing: IOScheduler? {
+    // pairs with: makeSlow – publishes the scheduler
+    guard let raw = instance.load(ordering: .acquiring) else { return nil }
+    let scheduler = Unmanaged<IOScheduler>.fromOpaque(raw).takeUnretainedValue()
+    return scheduler.engine == Engine.shared ? scheduler : nil
+  }
+
+  /// One thread makes it, the others wait: it is never freed. A lock would do, if no fork could copy it while it is held.
+  @inline(never)
+  private static func makeSlow() -> IOScheduler {
+    let engine = Engine.shared
+    // relaxed: whose turn it is; the scheduler itself is published by `instance`.
+    let seen = maker.load(ordering: .relaxed)
+    if seen != UInt(bitPattern: engine),
+      maker.compareExchange(expected: seen, desired: UInt(bitPattern: engine), ordering: .relaxed).exchanged
+    {
+      let scheduler = IOScheduler(engine)
+      Immortal.grant(scheduler)
+      let raw = Unmanaged.passRetained(scheduler).toOpaque()
+      // pairs with: existing – publishes the scheduler; takes over the parent's
+      let old = instance.exchange(raw, ordering: .acquiringAndReleasing)
+      if let old { Unmanaged<IOScheduler>.fromOpaque(old).takeUnretainedValue().abandonInChild() }
+      return scheduler
+    }
+    var backoff = Backoff()
+    while true {
+      if let existing { return existing }
+      backoff.wait()
+    }
+  }
+
+  /// In a forked child: the ring is the parent's. Nobody else is left who could hold the lock.
+  private func abandonInChild() {
+    if let ring { FileReading.close(ring.pointee.descriptor) }
+  }
+
+  // MARK: Choice
+
+  /// M(lock)
+  private func choose() {
+    if hasChosen { return }
+    hasChosen = true
+    let wanted = Environment.value(of: "GRANDCENTRAL_IO")
+    if wanted == "threads" { return }
+    guard let made = IORing(entries: Self.mostInRing) else {
+      if wanted == "uring" {
+        Fault.report("GRANDCENTRAL_IO asks for io_uring, which the kernel does not give; helpers read.")
+      }
+      return
+    }
+    // unsafe: both live as long as the scheduler: for ever.
+    let ring = UnsafeMutablePointer<IORing>.allocate(capacity: 1)
+    let descriptor = made.descriptor
+    ring.initialize(to: made)
+    let watch = DescriptorWatch.Pointer.allocate(capacity: 1)
+    watch.initialize(
+      to: DescriptorWatch(
+        descriptor, .readable, context: Unmanaged.passUnretained(self).toOpaque(), report: IOScheduler.completed))
+    if engine.pointee.poller.watch(watch, in: engine.pointee) != .watched {
+      // Nobody would hear of completions: helpers do it.
+      FileReading.close(descriptor)
+      return
+    }
+    self.ring = ring
+    self.watch = watch
+  }
+
+  // MARK: Requests
+
+  /// Carries out a request some time, on another thread or none.
+  func start(_ request: IORequest) {
+    lock.lock()
+    choose()
+    if request.operation == nil || ring == nil || !request.file.takesRing {
+      let isNeeded = appendForHelpers(request)
+      lock.unlock()
+      if isNeeded { sendHelper() }
+      return
+    }
+    var isNeeded = false
+    if inRing < Self.mostInRing { isNeeded = submit(request) } else { ringBacklog.append(request) }
+    lock.unlock()
+    if isNeeded { sendHelper() }
+  }
+
+  /// M(lock). True if the kernel does not take it, and one more helper is to be sent for it.
+  private func submit(_ request: IORequest) -> Bool {
+    // The kernel moves the position itself if asked to, but not by what came before an error.
+    let descriptor = request.file.rawDescriptor
+    request.movesPosition = request.offset == FileReading.Offset.position
+    let offset = request.movesPosition ? FileReading.position(descriptor) : request.offset
+    guard let ring, let offset else { return appendForHelpers(request) }
+    let reference = Unmanaged.passRetained(request)
+    let token = UInt64(UInt(bitPattern: reference.toOpaque()))
+    inRing += 1
+    if ring.pointee.submit(
+      writes: request.writes, descriptor, request.spans, request.count, at: offset, token: token)
+    {
+      return false
+    }
+    inRing -= 1
+    reference.release()
+    return appendForHelpers(request)
+  }
+
+  /// With the descriptor table's lock held.
+  private static let completed: DescriptorWatch.Report = { context, happened in
+    if happened == DescriptorWatch.gone { return false }
+    let job = Job(invoke: IOScheduler.reap, band: .normal, owner: context)
+    Engine.shared.pointee.submitUnordered(job)
+    return false
+  }
+
+  private static let reap: Job.Invoke = { raw in
+    let job = Job(raw: raw)
+    // unsafe: the scheduler is never freed.
+    let scheduler = Unmanaged<IOScheduler>.fromOpaque(job.owner!).takeUnretainedValue()
+    Items.adopt(job)
+    job.recycle()
+    scheduler.takeCompletions()
+  }
+
+  /// One job at a time: the watch is silent until it is armed again.
+  private func takeCompletions() {
+    guard let (ring, watch) = lock.withLock({ ring.flatMap { ring in watch.map { (ring, $0) } } }) else { return }
+    while let completion = ring.pointee.take() {
+      // unsafe: `submit` has made the token from a retained request.
+      let request = Unmanaged<IORequest>.fromOpaque(
+        UnsafeRawPointer(bitPattern: UInt(completion.token)).unsafelyUnwrapped
+      ).takeRetainedValue()
+      lock.lock()
+      inRing -= 1
+      var isNeeded = false
+      if let next = ringBacklog.popFirst() { isNeeded = submit(next) }
+      lock.unlock()
+      if isNeeded { sendHelper() }
+      if request.movesPosition, completion.result > 0 {
+        FileReading.advance(request.file.rawDescriptor, by: completion.result)
+      }
+      request.complete(completion.result)
+    }
+    engine.pointee.poller.rearm(watch)
+  }
+
+  // MARK: Helpers
+
+  /// M(lock). Whether one more helper is to be sent.
+  private func appendForHelpers(_ request: IORequest) -> Bool {
+    backlog.append(request)
+    if helpers == Self.mostHelpers { return false }
+    helpers += 1
+    return true
+  }
+
+  private func sendHelper() {
+    let job = Job(invoke: IOScheduler.help, band: .normal, owner: Unmanaged.passUnretained(self).toOpaque())
+    engine.pointee.submit(job)
+  }
+
+  private static let help: Job.Invoke = { raw in
+    let job = Job(raw: raw)
+    // unsafe: the scheduler is never freed.
+    let scheduler = Unmanaged<IOScheduler>.fromOpaque(job.owner!).takeUnretainedValue()
+    Items.adopt(job)
+    job.recycle()
+    while let request = scheduler.nextForHelper() {
+      let wait = Blocking.begin()
+      request.perform()
+      wait.end()
+    }
+  }
+
+  private func nextForHelper() -> IORequest? {
+    lock.withLock {
+      let request = backlog.popFirst()
+      if request == nil { helpers -= 1 }
+      return request
+    }
+  }
+}

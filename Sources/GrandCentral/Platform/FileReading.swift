@@ -1,0 +1,113 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import CPlatform
+
+/// A stretch of memory to read into or to write from, as the kernel takes it.
+typealias IOSpan = gc_span
+
+/// Reads and writes of descriptors that belong to the program.
+///
+/// Results are what the kernel returns: a count, or the negated error number. Interrupted calls are repeated; SIGPIPE is
+/// never raised.
+enum FileReading {
+  /// Where a call reads or writes.
+  enum Offset {
+    /// At the file's position, which moves.
+    static let position: Int64 = -1
+  }
+
+  /// Reads, even if that takes long.
+  static func read(_ descriptor: Int32, _ spans: UnsafePointer<IOSpan>, _ count: Int, at offset: Int64) -> Int {
+    gc_readv(descriptor, spans, Int32(count), offset, 0)
+  }
+
+  /// Reads what is there; `.again` if nothing is, `.notSupported` if the file cannot tell.
+  static func readNow(_ descriptor: Int32, _ span: IOSpan, at offset: Int64) -> Int {
+    var span = span
+    return gc_readv(descriptor, &span, 1, offset, Int32(GC_IO_NOWAIT))
+  }
+
+  /// Reads as the descriptor's own flags say.
+  static func readPlainly(_ descriptor: Int32, _ span: IOSpan, at offset: Int64) -> Int {
+    var span = span
+    return gc_readv(descriptor, &span, 1, offset, 0)
+  }
+
+  /// Writes, even if that takes long.
+  ///
+  /// - Parameter mayBreak: The descriptor may be a pipe.
+  static func write(
+    _ descriptor: Int32, _ spans: UnsafePointer<IOSpan>, _ count: Int, at offset: Int64, mayBreak: Bool
+  ) -> Int {
+    gc_writev(descriptor, spans, Int32(count), offset, 0, mayBreak)
+  }
+
+  /// Writes what goes at once; `.again` if nothing does, `.notSupported` if the file cannot tell.
+  static func writeNow(
+    _ descriptor: Int32, _ spans: UnsafePointer<IOSpan>, _ count: Int, at offset: Int64, mayBreak: Bool
+  ) -> Int {
+    gc_writev(descriptor, spans, Int32(count), offset, Int32(GC_IO_NOWAIT), mayBreak)
+  }
+
+  /// Reads what a socket has received.
+  static func receive(_ socket: Int32, _ span: IOSpan) -> Int { gc_receive(socket, span.start, span.count) }
+
+  /// Gives a socket what it has room for.
+  static func send(_ socket: Int32, _ spans: UnsafePointer<IOSpan>, _ count: Int) -> Int {
+    gc_send(socket, spans, Int32(count))
+  }
+
+  /// Opens a file for a channel. What is neither file nor folder is opened so that nothing waits for a peer.
+  static func open(_ path: UnsafePointer<CChar>, _ flags: Int32, _ mode: UInt32) -> Int32 {
+    gc_channel_open(path, flags, mode)
+  }
+
+  /// Where reading goes on; nil if the file has no such place.
+  static func position(_ descriptor: Int32) -> Int64? {
+    let position = gc_move_position(descriptor, 0)
+    return position < 0 ? nil : position
+  }
+
+  /// So many bytes further.
+  static func advance(_ descriptor: Int32, by count: Int) { _ = gc_move_position(descriptor, Int64(count)) }
+
+  static func close(_ descriptor: Int32) { _ = gc_close(descriptor) }
+
+  /// Changes how the open file behaves, for everybody who has it.
+  @discardableResult
+  static func setNonBlocking(_ descriptor: Int32, _ on: Bool) -> Errno? {
+    Errno(result: Int(gc_descriptor_set_nonblocking(descriptor, on)))
+  }
+}
+
+/// What a descriptor is.
+struct DescriptorKind {
+  let isSocket: Bool
+  /// A pipe, with or without a name.
+  let isPipe: Bool
+  /// A regular file, a folder, a block device.
+  let isFile: Bool
+  let isNonBlocking: Bool
+  /// Every write goes to the end.
+  let appends: Bool
+  /// Where reading goes on; nil if it cannot be chosen.
+  let position: Int64?
+
+  static func of(_ descriptor: Int32) -> Result<DescriptorKind, Errno> {
+    var found = gc_descriptor_kind()
+    if let error = Errno(result: Int(gc_descriptor_describe(descriptor, &found))) { return .failure(error) }
+    return .success(
+      DescriptorKind(
+        isSocket: found.is_socket, isPipe: found.is_pipe, isFile: found.is_file, isNonBlocking: found.is_nonblocking,
+        appends: found.appends, position: found.position < 0 ? nil : found.position))
+  }
+}
+
+extension Errno {
+  /// ENXIO
+  static let noSuchDevice = Errno(code: 6)
+  /// ESPIPE
+  static let illegalSeek = Errno(code: 29)
+  /// EOPNOTSUPP
+  static let notSupported = Errno(code: 95)
+}

@@ -1,0 +1,53 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import ContractSupport
+import Glibc
+import Testing
+
+@Suite("Channels in a process of their own")
+struct ProcessTests {
+  private func run(_ scenario: String, _ environment: [String: String] = [:]) -> ProbeResult? {
+    let result = Probe.run(scenario, environment: environment)
+    #expect(result.ended, "\(result)")
+    if let reason = result.skipped {
+      print("\(scenario) left out: \(reason)")
+      return nil
+    }
+    return result
+  }
+
+  @Test("I8: files by the kernel's ring where it has one, and by helpers", arguments: ["auto", "uring", "threads"])
+  func ways(way: String) {
+    guard let result = run("io-way", ["GRANDCENTRAL_IO": way]) else { return }
+    let isRefused = result.errors.contains("io_uring")
+    #expect(isRefused == false || way == "uring")
+    if way == "threads" || isRefused { #expect(result.number("ring") == 0, "\(result)") }
+    if way == "uring", !isRefused { #expect(result.number("ring") == 1, "\(result)") }
+  }
+
+  @Test("I7, E6: without descriptors a path cannot be opened, and a pipe is read later")
+  func noDescriptors() {
+    guard let result = run("io-no-descriptors") else { return }
+    #expect(result.number("open") == Int(EMFILE), "\(result)")
+    #expect(result.number("early") == 0 && result.number("read") == 0, "\(result)")
+  }
+
+  @Test("E5: channels work in a forked child, and go on in the parent", arguments: ["uring", "threads"])
+  func fork(way: String) {
+    guard let result = run("io-fork", ["GRANDCENTRAL_IO": way]) else { return }
+    #expect(result.number("child") == 0, "\(result)")
+  }
+
+  @Test("I7: EACCES reaches the handler and the cleanup handler")
+  func noAccess() {
+    guard let result = run("io-no-access") else { return }
+    #expect(result.number("error") == Int(EACCES) && result.number("cleanup") == Int(EACCES), "\(result)")
+  }
+
+  @Test("I3, I7: a disk that is full ends the write with ENOSPC and what is left", arguments: ["uring", "threads"])
+  func smallDisk(way: String) {
+    guard let result = run("io-small-disk", ["GRANDCENTRAL_IO": way]) else { return }
+    #expect(result.number("error") == Int(ENOSPC), "\(result)")
+    #expect(result.number("rest") == 100_000 - 65_536, "\(result)")
+  }
+}

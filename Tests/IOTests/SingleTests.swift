@@ -1,0 +1,101 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import ContractSupport
+import Glibc
+import GrandCentral
+import Testing
+
+@Suite("One read, one write")
+struct SingleTests {
+  /// What a read brings.
+  private func read(_ descriptor: Int32, _ length: Int = .max) -> Calls {
+    let calls = Calls()
+    DispatchIO.read(fromFileDescriptor: descriptor, maxLength: length, runningHandlerOn: .global()) { data, error in
+      calls.handler(true, data, error)
+    }
+    return calls
+  }
+
+  private func write(_ descriptor: Int32, _ data: DispatchData) -> Calls {
+    let calls = Calls()
+    DispatchIO.write(toFileDescriptor: descriptor, data: data, runningHandlerOn: .global()) { data, error in
+      calls.handler(true, data, error)
+    }
+    return calls
+  }
+
+  @Test("I6: a read brings what is there, or waits until something is")
+  func readPipe() {
+    let ends = Ends.pipe()
+    let first = read(ends.reading)
+    #expect(first.count == 0)
+    ends.write("abc")
+    #expect(first.end() == Call(true, "abc"))
+    ends.write("def")
+    #expect(read(ends.reading, 2).end() == Call(true, "de"))
+    #expect(read(ends.reading, 2).end() == Call(true, "f"))
+    close(ends.writing)
+    #expect(read(ends.reading).end() == Call(true, ""))
+    close(ends.reading)
+  }
+
+  @Test("I6: a file is read to its end in one piece")
+  func readFile() {
+    let bytes = pattern(1_500_000)
+    let file = temporaryFile(bytes)
+    #expect(read(file, 1000).end()?.bytes == Array(bytes[..<1000]))
+    let rest = read(file)
+    #expect(rest.end()?.error == 0)
+    #expect(rest.count == 1 && rest.bytes == Array(bytes[1000...]))
+    close(file)
+  }
+
+  @Test("I6: reads of one descriptor come in order")
+  func order() {
+    let ends = Ends.pipe()
+    let reads = (0..<10).map { _ in read(ends.reading, 1) }
+    ends.write("0123456789")
+    for (index, read) in reads.enumerated() { #expect(read.end() == Call(true, "\(index)")) }
+    close(ends.reading)
+    close(ends.writing)
+  }
+
+  @Test("I6: a write writes everything")
+  func writePipe() {
+    let ends = Ends.pipe()
+    let bytes = pattern(300_000)
+    let calls = write(ends.writing, data(bytes))
+    #expect(drain(ends.reading, 300_000) == bytes)
+    #expect(calls.end() == Call(true, nil as String?))
+    close(ends.reading)
+    #expect(write(ends.writing, data("text")).end() == Call(true, "text", EPIPE))
+    close(ends.writing)
+  }
+
+  @Test("I6, I7: a bad descriptor gives EBADF")
+  func bad() {
+    #expect(read(-1).end() == Call(true, "", EBADF))
+    #expect(write(-1, data("text")).end() == Call(true, "text", EBADF))
+  }
+
+  @Test("I6: the descriptor is the program's again when the handler runs: it may close it and use the number")
+  func reuse() {
+    let rounds = 200
+    let (ended, wrong) = (Latch(), Counter())
+    @Sendable func round(_ left: Int) {
+      if left == 0 { return ended.open() }
+      let ends = left % 2 == 0 ? Ends.pipe() : Ends.socketPair()
+      DispatchIO.read(fromFileDescriptor: ends.reading, maxLength: 10, runningHandlerOn: .global()) { data, error in
+        if error != 0 || Array(data) != [UInt8(left)] { wrong.add() }
+        close(ends.reading)
+        close(ends.writing)
+        round(left - 1)
+      }
+      var byte = UInt8(left)
+      precondition(Glibc.write(ends.writing, &byte, 1) == 1)
+    }
+    round(rounds)
+    #expect(ended.wait())
+    #expect(wrong.value == 0)
+  }
+}

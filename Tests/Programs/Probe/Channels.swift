@@ -1,0 +1,175 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import CPlatform
+import ContractSupport
+import Glibc
+import GrandCentral
+
+extension Scenario {
+  static let channels: [String: Body] = [
+    "io-way": ioWay, "io-no-descriptors": ioNoDescriptors, "io-fork": ioFork, "io-no-access": ioNoAccess,
+    "io-small-disk": ioSmallDisk,
+  ]
+
+  /// What a read or write ended with.
+  private final class Outcome: Sendable {
+    let (ended, bytes, error) = (Latch(), Counter(), Counter(-1))
+
+    var handler: @Sendable (Bool, DispatchData?, Int32) -> Void {
+      { done, data, error in
+        self.bytes.add(data?.count ?? 0)
+        if done {
+          self.error.add(1 + Int(error))
+          self.ended.open()
+        }
+      }
+    }
+  }
+
+  private static func file(in folder: String, _ count: Int) -> Int32 {
+    var template = Array("\(folder)/gc-probe-XXXXXX".utf8CString)
+    let descriptor = mkstemp(&template)
+    require(descriptor >= 0, "mkstemp in \(folder)")
+    unlink(template)
+    let bytes = [UInt8](repeating: 7, count: count)
+    require(write(descriptor, bytes, count) == count, "write")
+    lseek(descriptor, 0, SEEK_SET)
+    return descriptor
+  }
+
+  private static func channel(_ descriptor: Int32, _ type: DispatchIO.StreamType = .stream) -> DispatchIO {
+    DispatchIO(type: type, fileDescriptor: descriptor, queue: .global()) { _ in }
+  }
+
+  private static func text(_ count: Int) -> DispatchData {
+    [UInt8](repeating: 9, count: count).withUnsafeBytes { DispatchData(bytes: $0) }
+  }
+
+  private static var hasRing: Bool {
+    (0..<100).contains { number in
+      var link = [UInt8](repeating: 0, count: 100)
+      let count = link.withUnsafeMutableBytes { bytes in
+        readlink("/proc/self/fd/\(number)", bytes.baseAddress!.assumingMemoryBound(to: CChar.self), bytes.count)
+      }
+      return String(decoding: link[..<max(0, count)], as: UTF8.self).contains("io_uring")
+    }
+  }
+
+  /// Files that the page cache does not serve: streams, and many random operations at once. Tells whether a ring was used.
+  private static let ioWay: Body = {
+    // A file system in memory refuses to be asked; a fresh file of another is dropped from the cache.
+    for folder in ["/dev/shm", "/tmp"] {
+      let descriptor = file(in: folder, 2_000_000)
+      fsync(descriptor)
+      posix_fadvise(descriptor, 0, 0, Int32(POSIX_FADV_DONTNEED))
+      let whole = Outcome()
+      let stream = channel(descriptor)
+      stream.read(offset: 0, length: .max, queue: .global(), ioHandler: whole.handler)
+      require(whole.ended.wait() && whole.bytes.value == 2_000_000 && whole.error.value == 0, "stream in \(folder)")
+      let random = channel(file(in: folder, 2_000_000), .random)
+      let outcomes = (0..<200).map { index in
+        let outcome = Outcome()
+        if index % 2 == 0 {
+          random.read(offset: index * 9_000, length: 9_000, queue: .global(), ioHandler: outcome.handler)
+        } else {
+          random.write(offset: index * 9_000, data: text(9_000), queue: .global(), ioHandler: outcome.handler)
+        }
+        return outcome
+      }
+      for (index, outcome) in outcomes.enumerated() {
+        require(outcome.ended.wait() && outcome.error.value == 0, "random \(index) in \(folder)")
+        require(outcome.bytes.value == (index % 2 == 0 ? 9_000 : 0), "bytes of \(index) in \(folder)")
+      }
+    }
+    report("ring", hasRing)
+  }
+
+  /// A path cannot be opened; a pipe that cannot be watched is, later.
+  private static let ioNoDescriptors: Body = {
+    var ends: [Int32] = [0, 0]
+    require(pipe(&ends) == 0, "pipe")
+    var limit = rlimit()
+    getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+    var none = limit
+    none.rlim_cur = 0
+    setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &none)
+    let (path, waiting) = (Outcome(), Outcome())
+    let opened = DispatchIO(type: .stream, path: "/etc/passwd", oflag: O_RDONLY, mode: 0, queue: .global()) { _ in }!
+    opened.read(offset: 0, length: .max, queue: .global(), ioHandler: path.handler)
+    require(path.ended.wait(), "the open fails")
+    report("open", path.error.value)
+    let stream = channel(ends[0])
+    stream.read(offset: 0, length: 3, queue: .global(), ioHandler: waiting.handler)
+    report("early", waiting.ended.wait(seconds: 0.1))
+    setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+    require(write(ends[1], "abc", 3) == 3, "write")
+    require(waiting.ended.wait(), "the read ends once there are descriptors again")
+    report("read", waiting.error.value)
+  }
+
+  /// Channels work in a child, beside those of the parent.
+  private static let ioFork: Body = {
+    if Kernel.isThreadSanitized { skip("ThreadSanitizer starts no thread after a fork") }
+    let before = channel(file(in: "/dev/shm", 1_000_000))
+    let (first, last) = (Outcome(), Outcome())
+    before.read(offset: 0, length: 500_000, queue: .global(), ioHandler: first.handler)
+    require(first.ended.wait() && first.error.value == 0, "the parent reads")
+    let child = gc_fork()
+    if child == 0 {
+      for folder in ["/dev/shm", "/tmp"] {
+        let outcome = Outcome()
+        channel(file(in: folder, 1_000_000)).read(
+          offset: 0, length: .max, queue: .global(), ioHandler: outcome.handler)
+        require(outcome.ended.wait() && outcome.bytes.value == 1_000_000, "the child reads in \(folder)")
+      }
+      _exit(0)
+    }
+    var status: Int32 = 0
+    waitpid(child, &status, 0)
+    report("child", Int(status))
+    before.read(offset: 0, length: .max, queue: .global(), ioHandler: last.handler)
+    require(last.ended.wait() && last.bytes.value == 500_000, "the parent reads on")
+  }
+
+  /// Without the right to read a file.
+  private static let ioNoAccess: Body = {
+    var template = Array("/tmp/gc-probe-XXXXXX".utf8CString)
+    close(mkstemp(&template))
+    chmod(template, 0)
+    if geteuid() == 0, setuid(65_534) != 0 { skip("cannot become nobody") }
+    let (outcome, cleaned) = (Outcome(), Counter())
+    let denied = DispatchIO(type: .stream, path: template, oflag: O_RDONLY, mode: 0, queue: .global()) {
+      cleaned.add(Int($0))
+    }!
+    denied.read(offset: 0, length: 1, queue: .global(), ioHandler: outcome.handler)
+    require(outcome.ended.wait(), "the open fails")
+    report("error", outcome.error.value)
+    require(eventually { cleaned.value != 0 }, "the cleanup handler")
+    report("cleanup", cleaned.value)
+    unlink(template)
+  }
+
+  /// A file system of 64 KiB.
+  private static let ioSmallDisk: Body = {
+    typealias Unshare = @convention(c) (Int32) -> Int32
+    typealias Mount =
+      @convention(c) (
+        UnsafePointer<CChar>, UnsafePointer<CChar>, UnsafePointer<CChar>, UInt, UnsafePointer<CChar>
+      ) -> Int32
+    let newMounts: Int32 = 0x0002_0000
+    let newUser: Int32 = 0x1000_0000
+    let unshare = unsafeBitCast(dlsym(nil, "unshare"), to: Unshare.self)
+    let mount = unsafeBitCast(dlsym(nil, "mount"), to: Mount.self)
+    if unshare(geteuid() == 0 ? newMounts : newUser | newMounts) != 0 { skip("unshare: \(errno)") }
+    // The mount is seen here only, and goes with the process.
+    let makePrivate: UInt = 1 << 18 | 1 << 14
+    if mount("none", "/", "none", makePrivate, "") != 0 { skip("private: \(errno)") }
+    if mount("tmpfs", "/mnt", "tmpfs", 0, "size=64k") != 0 { skip("mount: \(errno)") }
+    let outcome = Outcome()
+    channel(open("/mnt/file", O_RDWR | O_CREAT, 0o600)).write(
+      offset: 0, data: text(100_000), queue: .global(), ioHandler: outcome.handler)
+    require(outcome.ended.wait(), "the write ends")
+    report("error", outcome.error.value)
+    report("rest", outcome.bytes.value)
+  }
+}
