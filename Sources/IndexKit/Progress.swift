@@ -77,8 +77,12 @@ package enum ProgressLine {
   package static func render(_ now: Progress.Snapshot, seconds: Double, style: Style) -> String {
     let files = "\(NumberFormat.grouped(now.readFiles)) of \(NumberFormat.grouped(now.foundFiles)) files"
     let speed = "\(NumberFormat.significant(seconds > 0 ? Double(now.readBytes) / seconds / 1e6 : 0)) MB/s"
-    let facts = "\(files), \(NumberFormat.bytes(now.readBytes)), \(speed)"
+    var facts = "\(files), \(NumberFormat.bytes(now.readBytes)), \(speed)"
     let columns = (style.columns ?? 80) - 1
+    // At the beginning it would be a guess.
+    if let fraction = now.fraction, fraction > 0.02, fraction < 1 {
+      facts += ", \(NumberFormat.duration(seconds * (1 - fraction) / fraction)) left"
+    }
     guard let fraction = now.fraction else { return fitted("Looking around  ", facts, columns, style) }
     let percent = TextLayout.right("\(Int(fraction * 100))", 3) + " %  "
     let filled = style.bar(fraction, columns: barColumns)
