@@ -11,6 +11,8 @@
 // check: safety -DWORKERS=3 -DFILLS=1 -DEXTRA=1
 // check: safety -DWORKERS=2 -DFILLS=1 -DEXTRA=0 -DNO_LOOK_BEFORE_SLEEP
 // expect: fail
+// check: safety -DWORKERS=2 -DFILLS=1 -DEXTRA=0 -DASKS_ONLY_THE_IDLE
+// expect: fail
 // check: safety -DWORKERS=3 -DFILLS=2 -DEXTRA=0 -DWATCH_NOT_PASSED_ON
 // expect: fail
 // check: safety -DWORKERS=3 -DFILLS=1 -DEXTRA=1 -DWATCHER_KEEPS_ROLE
@@ -88,14 +90,18 @@ proctype filler() {
     if
     :: watch != OFF -> skip
     :: watch == OFF ->
+#ifdef ASKS_ONLY_THE_IDLE
       if
       :: searching == 0 && sleeping == 0 -> skip
       :: searching > 0 || sleeping > 0 ->
+#endif
         if
         :: atomic { watch == OFF -> watch = WANTED }; wakeIfNeeded(chosen)
         :: watch != OFF -> skip
         fi
+#ifdef ASKS_ONLY_THE_IDLE
       fi
+#endif
     fi
   :: filled == FILLS -> break
   od
@@ -161,21 +167,8 @@ inline stealAgedSlot(me, got, appointed, unchanged) {
 // After joining the idle list: whether slots are in need of a watcher.
 inline slotsNeedWatcher(missed) {
   if
-  :: watch == OFF ->
-    if
-    :: !slot -> skip
-    :: slot ->
-      if
-      :: atomic { watch == OFF -> watch = WANTED }
-      :: watch != OFF -> skip
-      fi;
-      missed = true
-    fi
-  :: watch != OFF ->
-    if
-    :: watcher == NOBODY -> missed = true
-    :: watcher != NOBODY -> skip
-    fi
+  :: watch != OFF && watcher == NOBODY -> missed = true
+  :: else -> skip
   fi
 }
 

@@ -61,4 +61,10 @@ struct BlockingTests {
     #expect(result.number("total") ?? 0 >= 200, "\(result)")
     #expect(result.number("total") ?? .max < 5_000, "\(result)")
   }
+
+  @Test("E2: what an item has made runnable does not wait behind it when it blocks, though all were busy at the time")
+  func slotBehindBlocker() {
+    let result = run("slot-behind-blocker")
+    #expect(result.number("rounds") == 20, "\(result)")
+  }
 }

@@ -103,13 +103,18 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
   private func look(_ engine: Engine.Pointer, elapsed: UInt64, _ burst: inout Int) -> Bool {
     let busy = engine.pointee.poller.isBusy
     engine.pointee.pollIfVacant()
+    engine.pointee.watchSlotsFromMonitor()
     let helped = engine.pointee.soloists.helpLingering()
     // relaxed: looked at again, with the proper order, before the monitor sleeps.
     guard engine.pointee.pending.load(ordering: .relaxed) != 0 else {
       burst = 0
       // relaxed: see below.
       engine.pointee.allowance.store(0, ordering: .relaxed)
-      return helped || engine.pointee.poller.isMissed(engine.pointee.timers)
+      let isMissed = engine.pointee.poller.isMissed(engine.pointee.timers)
+      // Nobody is about to take the poller's role: who went to sleep while it was taken, for a moment, is asked again.
+      // relaxed: a hint; it is looked at again at the next tick.
+      if isMissed, engine.pointee.pool.load(ordering: .relaxed).active == 0 { engine.pointee.wakeIfNeeded() }
+      return helped || isMissed || engine.pointee.slotsNeedWatcher
         || busy && engine.pointee.poller.clearBusy()
     }
     // relaxed: one report per spell; the spell is over when threads could be added again.
@@ -180,13 +185,14 @@ extension Engine {
   /// Whether nothing waits to be run, and somebody waits for the kernel.
   fileprivate var isCalm: Bool {
     // relaxed: decides about the length of the next tick only.
-    pending.load(ordering: .relaxed) == 0 && !poller.isMissed(timers) && soloists.isEmpty
+    pending.load(ordering: .relaxed) == 0 && !slotsNeedWatcher && !poller.isMissed(timers) && soloists.isEmpty
   }
 
   /// Whether the monitor has something to watch.
   var needsMonitor: Bool {
     // seq-cst: see `Monitor.wake`.
-    pending.load(ordering: .sequentiallyConsistent) != 0 || poller.isMissed(timers) || !soloists.isEmpty
+    pending.load(ordering: .sequentiallyConsistent) != 0 || slotsNeedWatcher || poller.isMissed(timers)
+      || !soloists.isEmpty
   }
 
   /// The first worker counts the processors exactly, control groups included, so that the first submission need not.

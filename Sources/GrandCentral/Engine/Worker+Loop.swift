@@ -69,12 +69,14 @@ extension Engine {
       // A worker that comes back from a wait may find its place taken: it leaves the processors to the others.
       let surplus = isCrowded
       if let job = surplus ? findUrgentWork(worker) : search(worker) {
+        giveUpWatch(worker)
         stopSearching()
         return job
       }
       joinIdle(worker)
       // seq-cst: W3 after W2, see Sleep.swift.
-      let missed = pending.load(ordering: .sequentiallyConsistent) != 0
+      let missed =
+        pending.load(ordering: .sequentiallyConsistent) != 0 || !isWatcher(worker) && slotsNeedWatcher
       if missed, !surplus {
         leaveIdle(worker)
         continue

@@ -10,7 +10,7 @@ extension Scenario {
     "rendezvous-latch": { rendezvous(Rendezvous(Latch())) },
     "rendezvous-semaphore": { rendezvous(Rendezvous(DispatchSemaphore(value: 0))) },
     "rendezvous-group": { rendezvous(Rendezvous(DispatchGroup())) },
-    "sync-chain": syncChain,
+    "sync-chain": syncChain, "slot-behind-blocker": slotBehindBlocker,
   ]
 
   @Sendable private static func usleepTen() {
@@ -26,6 +26,29 @@ extension Scenario {
     require(done.wait(), "every job ended")
     report("lastStart", starts.values.max() ?? -1)
     report("total", milliseconds(since: begin))
+  }
+
+  /// While every processor is busy an item makes a queue runnable, and then waits for it where the engine cannot see.
+  @Sendable private static func slotBehindBlocker() {
+    for round in 0..<20 {
+      let (bothRun, mayGoOn, done) = (Latch(2), Latch(), Latch())
+      let queue = DispatchQueue(label: "behind")
+      DispatchQueue.global().async {
+        bothRun.open()
+        while !mayGoOn.isOpen {}
+      }
+      let ended = Latch()
+      DispatchQueue.global().async {
+        bothRun.open()
+        _ = bothRun.wait()
+        queue.async { done.open() }
+        mayGoOn.open()
+        require(done.wait(), "round \(round): the queue ran")
+        ended.open()
+      }
+      require(ended.wait(), "round \(round) ended")
+    }
+    report("rounds", 20)
   }
 
   /// How 63 items wait for the 64th.

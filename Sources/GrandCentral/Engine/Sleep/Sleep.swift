@@ -84,7 +84,7 @@ extension Engine {
   func stopSearching() {
     let last = pool.update { $0.stopSearching() }
     // seq-cst: F2 must not pass F1: a submitter that saw us searching leaves its job to us.
-    if last, hasVisibleWork || poller.isMissed(timers) && !monitor.isAwake { wakeIfNeeded() }
+    if last, hasVisibleWork || slotsNeedWatcher || poller.isMissed(timers) && !monitor.isAwake { wakeIfNeeded() }
   }
 
   /// Whether a run queue or a ring holds a job: the pending bits alone may be out of date.

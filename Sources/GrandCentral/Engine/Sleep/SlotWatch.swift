@@ -8,14 +8,25 @@ import Synchronization
 // `nap` at a time while slots are being filled. A slot that holds the same filling as at the last look has aged: the
 // watcher takes its job. After `patience` naps without a filling nobody watches.
 //
-//   off ──fill, somebody idle──▶ wanted ──a searcher finds nothing else──▶ on ──quiet──▶ off
+//   off ──fill──▶ wanted ──a searcher finds nothing else──▶ on ──quiet──▶ off
 //
-// A filling that goes unnoticed because the watch is being switched off is seen by the watcher's last look: it
-// switches off first and looks afterwards, while the filler fills first and looks at the switch afterwards.
+// S1  A filling that goes unnoticed because the watch is being switched off is seen by the watcher's last look: it
+//     switches off first and looks afterwards, while the filler fills first and looks at the switch afterwards.
+// S2  The filler asks for a watch first and looks for somebody idle afterwards; a sleeper joins the idle list first and
+//     looks afterwards whether a watch is wanted that nobody keeps. So one of them sees the other.
+// S3  A watcher that finds something to run gives the role up; the last one to cease searching passes it on.
+// S4  While all processors are busy the monitor watches: their jobs may be waiting unseen for what lies in a slot. It
+//     moves an aged job to its run queue, where it counts as pending.
+//
+// Verification/slotwatch.pml is the model.
 struct SlotWatch: ~Copyable, @unchecked Sendable {  // every field is atomic
   static let off: UInt32 = 0
   static let wanted: UInt32 = 1
   static let on: UInt32 = 2
+
+  /// What stands for the monitor where a worker would.
+  // unsafe: an address that no record has; nobody looks behind it.
+  static var monitor: UnsafeMutableRawPointer { UnsafeMutableRawPointer(bitPattern: 1).unsafelyUnwrapped }
 
   static let nap: UInt64 = 100_000
   static let patience: UInt32 = 3
@@ -37,41 +48,60 @@ extension Engine {
 
   @inline(never)
   private func watchSlotsSlow() {
-    // seq-cst: a searcher that goes to sleep joins the list and then looks at the slots.
-    let state = pool.load(ordering: .sequentiallyConsistent)
-    // relaxed: a setting.
-    guard state.sleeping > 0 || state.searching > 0 || state.active < target.load(ordering: .relaxed) else { return }
     let (exchanged, _) = slotWatch.state.compareExchange(
-      // relaxed: the state guards nothing but itself.
-      expected: SlotWatch.off, desired: SlotWatch.wanted, ordering: .relaxed)
+      // seq-cst: S2; `wakeIfNeeded` looks at the pool afterwards.
+      expected: SlotWatch.off, desired: SlotWatch.wanted, ordering: .sequentiallyConsistent)
     if exchanged { wakeIfNeeded() }
+  }
+
+  /// Whether a watch is wanted that nobody keeps.
+  var slotsNeedWatcher: Bool {
+    // seq-cst: S2, S3; looked at after joining the idle list, or ceasing to search.
+    slotWatch.state.load(ordering: .sequentiallyConsistent) != SlotWatch.off
+      && slotWatch.watcher.load(ordering: .sequentiallyConsistent) == nil
+  }
+
+  /// S3
+  func giveUpWatch(_ worker: Worker.Pointer) {
+    if isWatcher(worker) { resignAsWatcher(to: SlotWatch.wanted) }
+  }
+
+  /// S4: the monitor's part, at each of its ticks.
+  func watchSlotsFromMonitor() {
+    guard slotsNeedWatcher, becomeWatcher(SlotWatch.monitor) else { return }
+    let (job, active) = lookAtSlots(except: nil)
+    if let job { submit(job) }
+    settleWatch(SlotWatch.monitor, isQuiet: job == nil && !active, staysOn: false)
   }
 
   /// The searcher's last look before sleep: a job whose slot has aged. Appoints the caller watcher where one is wanted.
   func stealAgedSlot(_ worker: Worker.Pointer) -> Job? {
     // relaxed: a switch; a missed one is seen at the next look.
     guard slotWatch.state.load(ordering: .relaxed) != SlotWatch.off else { return nil }
-    guard becomeWatcher(worker) else { return nil }
+    let me = UnsafeMutableRawPointer(worker)
+    guard becomeWatcher(me) else { return nil }
     let (job, active) = lookAtSlots(except: worker)
-    if job != nil {
-      // relaxed: the watcher's own counter.
-      slotWatch.quietNaps.store(0, ordering: .relaxed)
-      resignAsWatcher(to: SlotWatch.wanted)
-      return job
-    }
+    settleWatch(me, isQuiet: job == nil && !active, staysOn: job == nil)
+    return job
+  }
+
+  /// After a look: watches on, hands over, or switches off when it has been quiet for long enough.
+  private func settleWatch(_ me: UnsafeMutableRawPointer, isQuiet: Bool, staysOn: Bool) {
     // relaxed: the watcher's own counter.
-    let quiet = active ? 0 : slotWatch.quietNaps.load(ordering: .relaxed) + 1
-    slotWatch.quietNaps.store(quiet, ordering: .relaxed)
-    guard quiet > SlotWatch.patience else { return nil }
-    slotWatch.quietNaps.store(0, ordering: .relaxed)
-    resignAsWatcher(to: SlotWatch.off)
-    // The last look: a slot filled before the switch went off is watched on.
-    if anySlotIsFull(except: worker) {
-      // relaxed: the state guards nothing but itself.
-      _ = slotWatch.state.compareExchange(expected: SlotWatch.off, desired: SlotWatch.wanted, ordering: .relaxed)
-      _ = becomeWatcher(worker)
+    let quiet = isQuiet ? slotWatch.quietNaps.load(ordering: .relaxed) + 1 : 0
+    let isOver = quiet > SlotWatch.patience
+    slotWatch.quietNaps.store(isOver ? 0 : quiet, ordering: .relaxed)
+    if !isOver {
+      if !staysOn { resignAsWatcher(to: SlotWatch.wanted) }
+      return
     }
-    return nil
+    resignAsWatcher(to: SlotWatch.off)
+    // S1: a slot filled before the switch went off is watched on.
+    guard anySlotIsFull(except: me) else { return }
+    // seq-cst: S2, as by the filler.
+    _ = slotWatch.state.compareExchange(
+      expected: SlotWatch.off, desired: SlotWatch.wanted, ordering: .sequentiallyConsistent)
+    if staysOn { _ = becomeWatcher(me) }
   }
 
   /// Whether `worker`, about to sleep, is the watcher.
@@ -80,8 +110,7 @@ extension Engine {
     slotWatch.watcher.load(ordering: .relaxed) == UnsafeMutableRawPointer(worker)
   }
 
-  private func becomeWatcher(_ worker: Worker.Pointer) -> Bool {
-    let me = UnsafeMutableRawPointer(worker)
+  private func becomeWatcher(_ me: UnsafeMutableRawPointer) -> Bool {
     let (exchanged, current) = slotWatch.watcher.compareExchange(
       // pairs with: resignAsWatcher – publishes the last watcher's notes
       expected: nil, desired: me, ordering: .acquiring)
@@ -95,12 +124,12 @@ extension Engine {
   private func resignAsWatcher(to state: UInt32) {
     // seq-cst: switched off before the last look, see the head of this file.
     slotWatch.state.store(state, ordering: .sequentiallyConsistent)
-    // pairs with: becomeWatcher – publishes this watcher's notes
-    slotWatch.watcher.store(nil, ordering: .releasing)
+    // seq-cst: as above, and publishes this watcher's notes to the next one.
+    slotWatch.watcher.store(nil, ordering: .sequentiallyConsistent)
   }
 
   /// - Returns: a job from an aged slot, and whether any slot was filled since the last look.
-  private func lookAtSlots(except worker: Worker.Pointer) -> (Job?, Bool) {
+  private func lookAtSlots(except worker: Worker.Pointer?) -> (Job?, Bool) {
     var active = false
     for index in 0..<workers.count {
       let other = workers[index]
@@ -114,8 +143,8 @@ extension Engine {
     return (nil, active)
   }
 
-  private func anySlotIsFull(except worker: Worker.Pointer) -> Bool {
-    for index in 0..<workers.count where workers[index] != worker {
+  private func anySlotIsFull(except me: UnsafeMutableRawPointer) -> Bool {
+    for index in 0..<workers.count where UnsafeMutableRawPointer(workers[index]) != me {
       // seq-cst: after the switch went off, see the head of this file.
       if workers[index].pointee.slot.load(ordering: .sequentiallyConsistent) != nil { return true }
     }
