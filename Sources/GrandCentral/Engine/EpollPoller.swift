@@ -42,7 +42,7 @@ struct EpollPoller: ~Copyable, @unchecked Sendable {  // the holder's own, but f
   private let seenFallback: UnsafeMutablePointer<UInt32>
 
   init() {
-    // unsafe: all of it lives as long as the engine.
+    // unsafe: all of it lives as long as the poller.
     wall = .allocate(capacity: 1)
     wall.initialize(to: nil)
     continuous = .allocate(capacity: 1)
@@ -53,6 +53,15 @@ struct EpollPoller: ~Copyable, @unchecked Sendable {  // the holder's own, but f
     eventCount.initialize(to: 0)
     seenFallback = .allocate(capacity: 1)
     seenFallback.initialize(to: 0)
+  }
+
+  /// One that was made at the same time as another, and not used.
+  deinit {
+    wall.deallocate()
+    continuous.deallocate()
+    events.deallocate()
+    eventCount.deallocate()
+    seenFallback.deallocate()
   }
 
   /// What to register with, once there is something.

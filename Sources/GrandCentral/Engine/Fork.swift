@@ -10,6 +10,10 @@ import Synchronization
 /// stays with a thread that the child does not have: the layer above's first, then the engine's, then those of memory.
 /// Lock-free structures are simply left behind with the old engine; the magazines' depot is emptied, because a batch on
 /// its way between two threads may be known to neither.
+///
+/// The Swift runtime has locks too, which it takes when a type is first used, and nobody holds them across a fork: a
+/// child copied at that moment waits for ever when it needs the same type. Against what a program's own jobs use for
+/// the first time during a fork there is no remedy; the engine's own threads do such things in `undisturbed`.
 enum Fork {
   /// Takes the locks of the layer above, or lets go of them.
   typealias Guards = @convention(c) (_ hold: Bool) -> Void
@@ -30,12 +34,24 @@ enum Fork {
     if word != 0 { unsafeBitCast(word, to: Guards.self)(hold) }
   }
 
+  /// M: held while a thread of ours does what the runtime's locks may be needed for.
+  private static let upkeep = Lock()
+
+  /// Runs `body` with no fork in the middle of it. It takes no lock of the layers above and calls no code of the
+  /// program.
+  static func undisturbed(_ body: () -> Void) {
+    upkeep.lock()
+    body()
+    upkeep.unlock()
+  }
+
   static func install() {
     Thread.atFork(prepare: { Fork.prepare() }, parent: { Fork.parent() }, child: { Fork.child() })
   }
 
   private static func prepare() {
     holdAbove(true)
+    upkeep.lock()
     Hooks.lockForFork()
     Engine.lockForFork()
     if let engine = Engine.existing {
@@ -61,6 +77,7 @@ enum Fork {
     }
     Engine.unlockAfterFork()
     Hooks.unlockAfterFork()
+    upkeep.unlock()
     holdAbove(false)
   }
 
@@ -71,6 +88,7 @@ enum Fork {
     gc_thread_self().pointee.worker = nil
     Engine.replaceInChild()
     Hooks.unlockAfterFork()
+    upkeep.unlock()
     holdAbove(false)
     Signals.unlockAfterFork(inChild: true)
   }

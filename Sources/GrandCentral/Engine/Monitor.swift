@@ -201,7 +201,7 @@ extension Engine {
     if targetTicks.load(ordering: .relaxed) == 0,
       targetTicks.compareExchange(expected: 0, desired: 1, ordering: .relaxed).exchanged
     {
-      target.store(Topology.activeProcessors(), ordering: .relaxed)
+      countProcessors()
     }
   }
 
@@ -209,6 +209,11 @@ extension Engine {
   func refreshTarget() {
     // relaxed: the monitor's own counter; a setting.
     let ticks = targetTicks.wrappingAdd(1, ordering: .relaxed).newValue
-    if ticks % 1024 == 0 { target.store(Topology.activeProcessors(), ordering: .relaxed) }
+    if ticks % 1024 == 0 { countProcessors() }
+  }
+
+  private func countProcessors() {
+    // relaxed: a setting.
+    Fork.undisturbed { target.store(Topology.activeProcessors(), ordering: .relaxed) }
   }
 }

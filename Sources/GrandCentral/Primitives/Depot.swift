@@ -132,7 +132,9 @@ enum Depot {
   static var filledCount: Int {
     // pairs with: makeShardsSlow – publishes the shards' initial state
     guard let shards = UnsafeMutablePointer<Shard>(bitPattern: table.load(ordering: .acquiring)) else { return 0 }
-    return (0..<shardCount).reduce(0) { $0 + shards[$1].filledCount }
+    var count = 0
+    for index in 0..<shardCount { count += shards[index].filledCount }
+    return count
   }
 
   /// Takes out all that is at hand: the clips with nodes and those without, linked.
