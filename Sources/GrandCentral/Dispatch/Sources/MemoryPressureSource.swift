@@ -14,8 +14,8 @@ import Synchronization
 ///                                     ├─► fire ──► delivery: look, handler, arm what fell silent, set the timer
 ///   timer ────────────────────────────┘
 ///
-/// The timer's entry is the wheel's while `isIn`, as in TimerSource (T1–T3); here nobody but the delivery starts it anew.
-final class MemoryPressureSource: DispatchSource, DispatchSourceMemoryPressure,
+/// Nobody but the delivery starts the timer (`TimedSource`) anew.
+final class MemoryPressureSource: TimedSource, DispatchSourceMemoryPressure,
   @unchecked Sendable  // guarded by the source's lock, or as said below
 {
   /// What a test replaces.
@@ -50,30 +50,14 @@ final class MemoryPressureSource: DispatchSource, DispatchSourceMemoryPressure,
   /// A: notes since the last delivery.
   private let noted = Atomic<UInt>(0)
 
-  /// I
-  private let entry: TimerEntry.Pointer
-  /// M(lock)
-  @exclusivity(unchecked) private var isIn = false
-  /// M(lock): registered, and not unregistered.
-  @exclusivity(unchecked) private var isLive = false
-  /// M(lock): the entry was on its way when the source was unregistered.
-  @exclusivity(unchecked) private var unregistersWhenFired = false
-
   init(_ setup: Setup, mask: UInt, queue: DispatchQueue?) {
     self.setup = setup
     gauge = PressureGauge(setup.thresholds)
-    // unsafe: an entry is as large as a node.
-    entry = Magazine.take().bindMemory(to: TimerEntry.self, capacity: 1)
     super.init(handle: 0, mask: mask, queue: queue)
-    entry.initialize(
-      to: TimerEntry(
-        deadline: 0, context: Unmanaged.passUnretained(self).toOpaque(), fire: MemoryPressureSource.fired))
   }
 
   deinit {
     for (watch, _) in watches { Self.destroy(watch) }
-    entry.deinitialize(count: 1)
-    Magazine.give(UnsafeMutableRawPointer(entry))
   }
 
   override var kindName: String { "memory pressure source" }
@@ -100,7 +84,7 @@ final class MemoryPressureSource: DispatchSource, DispatchSourceMemoryPressure,
     let isCalm = gauge.update(reading, at: Clock.uptime.now()) == .normal
     lock.lock()
     isLive = true
-    putIn()
+    restartTimer(isReturning: true)
     lock.unlock()
     // The program takes it that all is well until it hears otherwise.
     if !isCalm { fire() }
@@ -138,16 +122,7 @@ final class MemoryPressureSource: DispatchSource, DispatchSourceMemoryPressure,
     for (watch, _) in watches where Engine.shared.pointee.poller.unwatch(watch) == .removed {
       _ = FileDescriptor(owning: watch.pointee.descriptor)
     }
-    lock.lock()
-    defer { lock.unlock() }
-    isLive = false
-    if !isIn { return true }
-    if Engine.shared.pointee.timers.cancel(entry, on: .uptime) {
-      isIn = false
-      return true
-    }
-    unregistersWhenFired = true
-    return false
+    return super.unregister()
   }
 
   // MARK: Being told
@@ -168,24 +143,6 @@ final class MemoryPressureSource: DispatchSource, DispatchSourceMemoryPressure,
       let goesOn = source.fire()
       return goesOn && !isLost
     }
-  }
-
-  private static let fired: TimerEntry.Fire = { raw in
-    // unsafe: the wheel has let go of the entry; the source is alive until it is unregistered.
-    let entry = raw.assumingMemoryBound(to: TimerEntry.self)
-    let source = Unmanaged<MemoryPressureSource>.fromOpaque(entry.pointee.context!)
-    source._withUnsafeGuaranteedRef { $0.didFire() }
-  }
-
-  private func didFire() {
-    lock.lock()
-    isIn = false
-    let unregisters = unregistersWhenFired
-    // As in TimerSource (T3).
-    let isJobOurs = !unregisters && state.update { $0.fire() }.enqueue
-    lock.unlock()
-    if isJobOurs { submit() }
-    if unregisters { didUnregister() }
   }
 
   // MARK: Delivery
@@ -221,19 +178,18 @@ final class MemoryPressureSource: DispatchSource, DispatchSourceMemoryPressure,
       for (watch, note) in watches where lost & note == 0 { Engine.shared.pointee.poller.rearm(watch) }
     }
     lock.lock()
-    putIn()
+    restartTimer(isReturning: true)
     lock.unlock()
   }
 
-  /// With the lock held: when to look next without being told, if at all.
-  private func putIn() {
+  /// When to look next without being told, if at all.
+  override func restartTimer(isReturning: Bool) {
     if isIn || !isLive { return }
     let thresholds = setup.thresholds
     let isTold = watches.contains { $0.note == Note.some && lost & Note.some == 0 }
     if level == .normal, isTold { return }
     let period = level == .normal ? thresholds.calmPeriod : thresholds.period
-    isIn = true
-    entry.pointee.schedule(Clock.uptime.now().addingSaturated(period), leeway: period / 8)
-    Engine.shared.pointee.timers.add(entry, on: .uptime, isReturning: true, in: Engine.shared.pointee)
+    putIn(
+      on: .uptime, at: Clock.uptime.now().addingSaturated(period), leeway: period / 8, isReturning: isReturning)
   }
 }

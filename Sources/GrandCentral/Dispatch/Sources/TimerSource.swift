@@ -10,13 +10,8 @@ import Synchronization
 /// timer goes back for the next one, at `start + k · interval`. So a source whose handler is slow, or that is suspended,
 /// wakes nobody.
 ///
-///   out ──register, schedule, deliver──► in the wheel ──fires──► on its way (`fired`) ──► out, an event is pending
-///
-/// T1  The entry is the wheel's while `isIn`; who takes it out by cancelling, or `fired`, makes it false, under the lock.
-/// T2  A cancellation that comes while the entry is on its way leaves a note for `fired` (`after`): it cannot stop it.
-/// T3  `fired` makes `isIn` false and the event pending in one critical section. Afterwards it touches the source only if
-///     it has taken the job, or the note, either of which keeps the source alive.
-final class TimerSource: DispatchSource, DispatchSourceTimer, @unchecked Sendable {  // guarded by the source's lock
+/// `TimedSource` has the entry; here is what it is given.
+final class TimerSource: TimedSource, DispatchSourceTimer, @unchecked Sendable {  // guarded by the source's lock
   private struct Schedule {
     var clock = Clock.uptime
     /// When the next fire is due; `max` for never.
@@ -26,30 +21,10 @@ final class TimerSource: DispatchSource, DispatchSourceTimer, @unchecked Sendabl
     var leeway: UInt64 = 0
   }
 
-  private enum Note { case none, restart, unregister }
-
   /// M(lock)
   @exclusivity(unchecked) private var schedule = Schedule()
-  @exclusivity(unchecked) private var isIn = false
-  @exclusivity(unchecked) private var after = Note.none
-  /// M(lock): registered, and not unregistered.
-  @exclusivity(unchecked) private var isLive = false
-  /// I
-  private let entry: TimerEntry.Pointer
 
-  init(flags: TimerFlags, queue: DispatchQueue?) {
-    // unsafe: an entry is as large as a node.
-    entry = Magazine.take().bindMemory(to: TimerEntry.self, capacity: 1)
-    super.init(handle: 0, mask: flags.rawValue, queue: queue)
-    entry.initialize(
-      to: TimerEntry(
-        deadline: 0, context: Unmanaged.passUnretained(self).toOpaque(), fire: TimerSource.fired))
-  }
-
-  deinit {
-    entry.deinitialize(count: 1)
-    Magazine.give(UnsafeMutableRawPointer(entry))
-  }
+  init(flags: TimerFlags, queue: DispatchQueue?) { super.init(handle: 0, mask: flags.rawValue, queue: queue) }
 
   override var kindName: String { "timer source" }
 
@@ -88,7 +63,7 @@ final class TimerSource: DispatchSource, DispatchSourceTimer, @unchecked Sendabl
     if moveIn() { return lock.unlock() }
     let isOut = takeOut()
     state.update { $0.forget() }
-    if isOut { putIn() } else if after == .none { after = .restart }
+    if isOut { restartTimer(isReturning: false) } else if after == .none { after = .restart }
     lock.unlock()
   }
 
@@ -101,24 +76,9 @@ final class TimerSource: DispatchSource, DispatchSourceTimer, @unchecked Sendabl
       entry, on: schedule.clock, to: schedule.due, leeway: schedule.leeway, in: Engine.shared.pointee)
   }
 
-  /// Takes the entry out of the wheel; false while it is on its way (T2).
-  private func takeOut() -> Bool {
-    if !isIn { return true }
-    guard Engine.shared.pointee.timers.cancel(entry, on: entryClock) else { return false }
-    isIn = false
-    return true
-  }
-
-  /// The clock that the entry is in the wheel of; `schedule` may name another one by now.
-  private var entryClock: Clock { Clock(rawValue: UInt8(truncatingIfNeeded: entry.pointee.word)) ?? .uptime }
-
-  private func putIn(isReturning: Bool = false) {
+  override func restartTimer(isReturning: Bool) {
     if !isLive || schedule.due == .max { return }
-    isIn = true
-    entry.pointee.word = UInt64(schedule.clock.rawValue)
-    entry.pointee.schedule(schedule.due, leeway: schedule.leeway)
-    Engine.shared.pointee.timers.add(
-      entry, on: schedule.clock, isReturning: isReturning, in: Engine.shared.pointee)
+    putIn(on: schedule.clock, at: schedule.due, leeway: schedule.leeway, isReturning: isReturning)
   }
 
   // MARK: The kind
@@ -126,38 +86,9 @@ final class TimerSource: DispatchSource, DispatchSourceTimer, @unchecked Sendabl
   override func register() -> Errno? {
     lock.lock()
     isLive = true
-    if takeOut() { putIn() }
+    if takeOut() { restartTimer(isReturning: false) }
     lock.unlock()
     return nil
-  }
-
-  override func unregister() -> Bool {
-    lock.lock()
-    defer { lock.unlock() }
-    isLive = false
-    if takeOut() { return true }
-    after = .unregister
-    return false
-  }
-
-  private static let fired: TimerEntry.Fire = { raw in
-    // unsafe: the wheel has let go of the entry; the source is alive until it is unregistered (T2).
-    let entry = raw.assumingMemoryBound(to: TimerEntry.self)
-    let source = Unmanaged<TimerSource>.fromOpaque(entry.pointee.context!)
-    source._withUnsafeGuaranteedRef { $0.didFire() }
-  }
-
-  private func didFire() {
-    lock.lock()
-    isIn = false
-    let note = after
-    after = .none
-    if note == .restart { putIn() }
-    // With the lock held (T3): once it is released, who cancels the source may bring it to its end, unless the job is ours.
-    let isJobOurs = note == .none && state.update { $0.fire() }.enqueue
-    lock.unlock()
-    if isJobOurs { submit() }
-    if note == .unregister { didUnregister() }
   }
 
   /// The fires that are due by now.
@@ -179,7 +110,7 @@ final class TimerSource: DispatchSource, DispatchSourceTimer, @unchecked Sendabl
   /// Back into the wheel for the next fire, unless the handler has scheduled one itself.
   override func finishEvent(wasSilenced: Bool) {
     lock.lock()
-    if !isIn { putIn(isReturning: true) }
+    if !isIn { restartTimer(isReturning: true) }
     lock.unlock()
   }
 }

@@ -1,0 +1,75 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import CPlatform
+import Synchronization
+
+/// A source that watches one descriptor of the program's.
+///
+/// The watch is level-triggered. It is switched off while an event waits to be delivered, if the kernel reports it again
+/// meanwhile; the delivery switches it on again.
+class WatchedDescriptorSource: DispatchSource, @unchecked Sendable {  // the watch is the table's while it is listed
+  /// I
+  final let watch: DescriptorWatch.Pointer
+  /// A: the table has let go of the watch by itself.
+  private let isGone = Atomic<Bool>(false)
+
+  init(descriptor: Int32, interest: Epoll.Interest, mask: UInt, queue: DispatchQueue?) {
+    // unsafe: a watch is no larger than a node.
+    watch = Magazine.take().bindMemory(to: DescriptorWatch.self, capacity: 1)
+    super.init(handle: UInt(UInt32(bitPattern: descriptor)), mask: mask, queue: queue)
+    watch.initialize(
+      to: DescriptorWatch(
+        descriptor, interest, context: Unmanaged.passUnretained(self).toOpaque(),
+        report: WatchedDescriptorSource.report))
+  }
+
+  deinit {
+    watch.deinitialize(count: 1)
+    Magazine.give(UnsafeMutableRawPointer(watch))
+  }
+
+  final var descriptor: Int32 { watch.pointee.descriptor }
+
+  final override var watched: String { "descriptor " + String(descriptor) }
+
+  /// Registration of a file that is always ready: most kinds have nothing to wait for there.
+  func registerAlwaysReady() -> Errno? { .notPermitted }
+
+  /// An event was reported; whether to go on reporting.
+  func didReport() -> Bool { fire() }
+
+  override func register() -> Errno? {
+    if descriptor < 0 { return .badDescriptor }
+    switch Engine.shared.pointee.poller.watch(watch, in: Engine.shared.pointee) {
+    case .watched: return nil
+    case .failed(let error): return error
+    case .alwaysReady: return registerAlwaysReady()
+    }
+  }
+
+  override func unregister() -> Bool {
+    // relaxed: written before the cancellation that led here, or by a report that the table's lock has ordered.
+    if isGone.load(ordering: .relaxed) { return true }
+    if Engine.shared.pointee.poller.unwatch(watch) == .gone { reportGone() }
+    return true
+  }
+
+  /// With the descriptor table's lock held: calls nothing but the state machine.
+  private static let report: DescriptorWatch.Report = { context, happened in
+    // unsafe: the active source keeps itself alive until the watch is off the table.
+    Unmanaged<WatchedDescriptorSource>.fromOpaque(context)._withUnsafeGuaranteedRef { source in
+      if happened != DescriptorWatch.gone { return source.didReport() }
+      source.reportGone()
+      // relaxed: this thread, or one that finds the watch off the table, looks at it.
+      source.isGone.store(true, ordering: .relaxed)
+      source.cancel()
+      return false
+    }
+  }
+
+  private func reportGone() {
+    Fault.report(
+      "descriptor " + String(descriptor) + " was closed while a " + kindName + " watched it; the source is cancelled. "
+        + "Close a descriptor in the source's cancel handler.")
+  }
+}
