@@ -102,4 +102,10 @@ extension FaultID {
 
   /// A range or an index outside a `DispatchData`, or a buffer too small for the bytes to be copied. Stay within 0..<count.
   static let dataOutOfRange = FaultID(rawValue: 27)
+
+  /// NULL where the C interface needs an object, a function or a block. Pass one.
+  static let nullArgument = FaultID(rawValue: 28)
+
+  /// A block that `dispatch_block_create` has not made, where only one that it has made can be cancelled or waited for.
+  static let notAWorkItem = FaultID(rawValue: 29)
 }

@@ -124,7 +124,7 @@ public final class DispatchGroup: DispatchObject, @unchecked Sendable {  // an a
     wait(until: timeout.deadline) ? .success : .timedOut
   }
 
-  private func wait(until deadline: Deadline) -> Bool {
+  func wait(until deadline: Deadline) -> Bool {
     // pairs with: leave – publishes what the leavers wrote before
     if state.load(ordering: .acquiring) & Self.countMask == 0 { return true }
     return waitSlow(deadline)
@@ -191,7 +191,7 @@ public final class DispatchGroup: DispatchObject, @unchecked Sendable {  // an a
     notify(work.makeJob(for: queue), on: queue)
   }
 
-  private func notify(_ job: Job, on queue: DispatchQueue) {
+  func notify(_ job: Job, on queue: DispatchQueue) {
     lock.lock()
     guard watch() else {
       lock.unlock()

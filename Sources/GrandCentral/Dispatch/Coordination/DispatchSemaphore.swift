@@ -99,7 +99,7 @@ public final class DispatchSemaphore: DispatchObject, @unchecked Sendable {  // 
   /// Takes one signal; waits for it until `wallTimeout`, which follows steps of the clock.
   public func wait(wallTimeout: DispatchWallTime) -> DispatchTimeoutResult { wait(until: wallTimeout.deadline) }
 
-  private func wait(until deadline: Deadline) -> DispatchTimeoutResult {
+  func wait(until deadline: Deadline) -> DispatchTimeoutResult {
     // pairs with: signal – publishes what the signaller wrote before
     if value.wrappingSubtract(1, ordering: .acquiring).oldValue > 0 { return .success }
     return waitSlow(deadline) ? .success : .timedOut

@@ -39,7 +39,7 @@ extension DispatchQueue {
     after(wallDeadline.deadline, execute)
   }
 
-  private final func after(_ deadline: Deadline, _ makeJob: () -> Job) {
+  final func after(_ deadline: Deadline, _ makeJob: () -> Job) {
     if deadline.isNever { return }
     let job = makeJob()
     let remaining = deadline.remaining()
@@ -47,7 +47,7 @@ extension DispatchQueue {
     DelayedJob.start(job, on: self, at: deadline, leeway: Delay.leeway(for: remaining))
   }
 
-  private final func after(_ deadline: Deadline, _ item: DispatchWorkItem) {
+  final func after(_ deadline: Deadline, _ item: DispatchWorkItem) {
     if deadline.isNever { return }
     let remaining = deadline.remaining()
     if remaining == 0 { return async(execute: item) }

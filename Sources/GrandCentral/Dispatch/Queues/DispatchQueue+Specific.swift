@@ -17,15 +17,13 @@ extension DispatchQueue {
   /// Attaches `value` to this queue under `key`; nil removes what was there. The old value is released.
   public final func setSpecific<T>(key: DispatchSpecificKey<T>, value: T?) {
     let box = value.map { SpecificValue(key: key, value: $0) }
-    // Released outside of the list's section: its deinit may come back here.
-    let old = readyExtras.specifics.replace(key, with: box)
-    withExtendedLifetime(old) {}
+    replaceSpecific(Unmanaged.passUnretained(key).toOpaque(), with: box)
   }
 
   /// The value that this queue carries under `key`.
   @inlinable
   public final func getSpecific<T>(key: DispatchSpecificKey<T>) -> T? {
-    guard let found = lookUp(key) else { return nil }
+    guard let found = lookUp(Unmanaged.passUnretained(key).toOpaque()) else { return nil }
     defer { found.leave() }
     return found.value(of: T.self)
   }
@@ -33,20 +31,20 @@ extension DispatchQueue {
   /// The value under `key` of the current queue, or of the nearest queue along its targets that carries one.
   @inlinable
   public final class func getSpecific<T>(key: DispatchSpecificKey<T>) -> T? {
-    guard let found = lookUpCurrent(key) else { return nil }
+    guard let found = lookUpCurrent(Unmanaged.passUnretained(key).toOpaque()) else { return nil }
     defer { found.leave() }
     return found.value(of: T.self)
   }
 
   // The search knows nothing of types, so that it is compiled once, here; only the value's own copy is the client's.
   @usableFromInline
-  final func lookUp(_ key: AnyObject) -> SpecificLookup? {
+  final func lookUp(_ key: UnsafeRawPointer) -> SpecificLookup? {
     // unsafe: the extras live as long as the queue.
     extrasReference?._withUnsafeGuaranteedRef { $0.specifics.lookUp(key) }
   }
 
   @usableFromInline
-  final class func lookUpCurrent(_ key: AnyObject) -> SpecificLookup? {
+  final class func lookUpCurrent(_ key: UnsafeRawPointer) -> SpecificLookup? {
     guard let frame = Frame.innermost else { return current.lookUp(key) }
     var link = frame.pointee.queue
     while let raw = link {
@@ -56,5 +54,12 @@ extension DispatchQueue {
       link = queue._withUnsafeGuaranteedRef { $0.targetPointer }
     }
     return nil
+  }
+
+  /// Puts `box` in the place of the one with the same key.
+  final func replaceSpecific(_ key: UnsafeRawPointer, with box: SpecificBox?) {
+    // Released outside of the list's section: its deinit may come back here.
+    let old = readyExtras.specifics.replace(key, with: box)
+    withExtendedLifetime(old) {}
   }
 }

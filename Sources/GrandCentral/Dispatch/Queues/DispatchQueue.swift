@@ -41,6 +41,8 @@ public class DispatchQueue: DispatchObject, @unchecked Sendable {  // fields are
   let autoreleaseFrequency: AutoreleaseFrequency
   /// A: the QoS of items for which none is given: the own one, else the target's; 0 = the submitter's.
   let baseQoS: Atomic<UInt16>
+  /// I: what tools of the C interface look for: 1 says that one item runs at a time. See `dispatch_queue_offsets`.
+  let width: UInt16
   /// I: a workloop's items by urgency; the owner's alone (L1).
   let shelves: UnsafeMutablePointer<WorkloopShelves>?
   /// A, L1
@@ -58,6 +60,7 @@ public class DispatchQueue: DispatchObject, @unchecked Sendable {  // fields are
     if inactive { initial.rawValue |= LaneState.inactive }
     state = AtomicState(initial)
     baseQoS = Atomic(Self.base(qos, target).rawValue)
+    width = kind == .concurrent || kind == .global ? .max : 1
     if kind == .workloop {
       // unsafe: freed in deinit.
       let shelves = UnsafeMutablePointer<WorkloopShelves>.allocate(capacity: 1)

@@ -219,7 +219,7 @@ public class DispatchWorkItem: @unchecked Sendable {  // an atomic word; the res
     wait(until: wallTimeout.deadline) ? .success : .timedOut
   }
 
-  private final func wait(until deadline: Deadline) -> Bool {
+  final func wait(until deadline: Deadline) -> Bool {
     if state.load().has(State.finished) { return true }
     // relaxed: a thread sees its own id.
     if runner.load(ordering: .relaxed) == Thread.id {
@@ -279,7 +279,7 @@ public class DispatchWorkItem: @unchecked Sendable {  // an atomic word; the res
     notify(execute.makeJob(for: queue), on: queue)
   }
 
-  private final func notify(_ job: Job, on queue: DispatchQueue) {
+  final func notify(_ job: Job, on queue: DispatchQueue) {
     if !register({ notes.append(job, for: queue) }) { queue.enqueue(job) }
   }
 }

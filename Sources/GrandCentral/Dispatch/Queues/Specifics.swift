@@ -5,21 +5,24 @@ import Synchronization
 /// One value that a queue carries.
 @usableFromInline
 class SpecificBox {
-  /// I
-  fileprivate let key: AnyObject
+  /// I: the address that names the value: of the key object, or, in C, of anything.
+  fileprivate let key: UnsafeRawPointer
   /// M(busy)
   fileprivate var next: Unmanaged<SpecificBox>?
 
-  fileprivate init(key: AnyObject) { self.key = key }
+  init(key: UnsafeRawPointer) { self.key = key }
 }
 
 @usableFromInline
 final class SpecificValue<T>: SpecificBox {
   @usableFromInline let value: T
+  /// I: as long as there is a value the address is this key's.
+  private let owner: DispatchSpecificKey<T>
 
   init(key: DispatchSpecificKey<T>, value: T) {
     self.value = value
-    super.init(key: key)
+    owner = key
+    super.init(key: Unmanaged.passUnretained(key).toOpaque())
   }
 }
 
@@ -88,13 +91,13 @@ struct Specifics: ~Copyable, @unchecked Sendable {  // the list is guarded by `b
 
   /// Enters the section and stays in it if there is a box for the key: its finder leaves.
   @inline(__always)
-  func lookUp(_ key: AnyObject) -> SpecificLookup? {
+  func lookUp(_ key: UnsafeRawPointer) -> SpecificLookup? {
     enter()
     // relaxed: guarded by the word.
     var link = first.load(ordering: .relaxed).map { Unmanaged<SpecificBox>.fromOpaque($0) }
     while let box = link {
       // unsafe: a box in the list is retained by it; the word lies in an object, the queue's extras.
-      if box._withUnsafeGuaranteedRef({ $0.key === key }) {
+      if box._withUnsafeGuaranteedRef({ $0.key == key }) {
         return withUnsafePointer(to: busy) { SpecificLookup(box: box, busy: $0) }
       }
       link = box._withUnsafeGuaranteedRef { $0.next }
@@ -104,7 +107,7 @@ struct Specifics: ~Copyable, @unchecked Sendable {  // the list is guarded by `b
   }
 
   /// Puts `new` in the place of the box with the same key, which is returned.
-  func replace(_ key: AnyObject, with new: SpecificBox?) -> SpecificBox? {
+  func replace(_ key: UnsafeRawPointer, with new: SpecificBox?) -> SpecificBox? {
     enter()
     defer { exit() }
     let old = remove(key)
@@ -116,13 +119,13 @@ struct Specifics: ~Copyable, @unchecked Sendable {  // the list is guarded by `b
     return old
   }
 
-  private func remove(_ key: AnyObject) -> SpecificBox? {
+  private func remove(_ key: UnsafeRawPointer) -> SpecificBox? {
     var previous: Unmanaged<SpecificBox>?
     // relaxed: guarded by the word.
     var link = first.load(ordering: .relaxed).map { Unmanaged<SpecificBox>.fromOpaque($0) }
     while let box = link {
       let next = box._withUnsafeGuaranteedRef { $0.next }
-      if box._withUnsafeGuaranteedRef({ $0.key === key }) {
+      if box._withUnsafeGuaranteedRef({ $0.key == key }) {
         if let previous {
           previous._withUnsafeGuaranteedRef { $0.next = next }
         } else {

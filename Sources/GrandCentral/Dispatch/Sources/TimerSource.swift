@@ -51,7 +51,7 @@ final class TimerSource: TimedSource, DispatchSourceTimer, @unchecked Sendable {
     Int64(exactly: (seconds * 1e9).rounded(.toNearestOrAwayFromZero)) ?? (seconds < 0 ? 1 : .max)
   }
 
-  private func schedule(_ deadline: Deadline, _ interval: Int64, _ leeway: DispatchTimeInterval) {
+  func schedule(_ deadline: Deadline, _ interval: Int64, _ leeway: DispatchTimeInterval) {
     // An interval of nothing would fire without end; never, or beyond the horizon, is once.
     let interval = interval == .max ? 0 : UInt64(max(1, interval))
     var leeway = UInt64(max(0, leeway.clampedNanoseconds))

@@ -6,7 +6,7 @@ import Synchronization
 ///
 /// The data are merged first, and the event is made known afterwards: whoever takes the event finds the data, or finds
 /// none because an earlier delivery has taken them along, and calls nobody.
-final class UserDataSource: DispatchSource, DispatchSourceUserDataAdd, DispatchSourceUserDataOr,
+class UserDataSource: DispatchSource, DispatchSourceUserDataAdd, DispatchSourceUserDataOr,
   DispatchSourceUserDataReplace, @unchecked Sendable  // the word is atomic
 {
   /// A

@@ -1,0 +1,126 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import CDispatchGlue
+
+/// Data behind a handle: a value needs an object to be counted. No bytes are the static object.
+final class DataHandle: DispatchObject, @unchecked Sendable {  // immutable
+  let data: DispatchData
+
+  private init(_ data: DispatchData) {
+    self.data = data
+    super.init()
+  }
+
+  deinit { lastContext?.finalize(on: GlobalQueues.default) }
+
+  /// A handle whose reference is the caller's.
+  static func make(_ data: DispatchData) -> OpaquePointer {
+    data.count == 0 ? OpaquePointer(gcd_empty_data()) : Handle.made(DataHandle(data))
+  }
+
+  @inline(__always)
+  static func data(_ handle: OpaquePointer?, _ call: StaticString = #function) -> DispatchData {
+    if handle == OpaquePointer(gcd_empty_data()) { return .empty }
+    return (Handle.take(handle, call) as Unmanaged<DataHandle>)._withUnsafeGuaranteedRef { $0.data }
+  }
+}
+
+private func create(
+  _ buffer: UnsafeRawPointer?, _ size: Int, _ deallocator: DispatchData.Deallocator
+) -> OpaquePointer {
+  DataHandle.make(
+    DispatchData(bytesNoCopy: UnsafeRawBufferPointer(start: buffer, count: size), deallocator: deallocator))
+}
+
+@c @implementation
+public func dispatch_data_create(
+  _ buffer: UnsafeRawPointer?, _ size: Int, _ queue: dispatch_queue_t?, _ destructor: Raw?
+) -> dispatch_data_t? {
+  guard let destructor else {
+    return DataHandle.make(DispatchData(bytes: UnsafeRawBufferPointer(start: buffer, count: size)))
+  }
+  if destructor == gcd_destructor_free() { return create(buffer, size, .free) }
+  if destructor == gcd_destructor_munmap() { return create(buffer, size, .unmap) }
+  let body = Block(destructor)
+  return create(buffer, size, .custom(Handle.optionalQueue(queue)) { body() })
+}
+
+@c(dispatch_data_create_f)
+public func dataCreate(
+  _ buffer: UnsafeRawPointer?, _ size: Int, _ queue: OpaquePointer?, _ destructor: dispatch_function_t?
+) -> OpaquePointer? {
+  guard let destructor else {
+    return DataHandle.make(DispatchData(bytes: UnsafeRawBufferPointer(start: buffer, count: size)))
+  }
+  let start = UnsafeMutableRawPointer(mutating: buffer)
+  return create(buffer, size, .custom(Handle.optionalQueue(queue)) { destructor(start) })
+}
+
+@c @implementation
+public func dispatch_data_get_size(_ data: dispatch_data_t?) -> Int { DataHandle.data(data).count }
+
+@c @implementation
+public func dispatch_data_create_concat(_ first: dispatch_data_t?, _ second: dispatch_data_t?) -> dispatch_data_t? {
+  var joined = DataHandle.data(first)
+  joined.append(DataHandle.data(second))
+  return DataHandle.make(joined)
+}
+
+@c @implementation
+public func dispatch_data_create_subrange(
+  _ data: dispatch_data_t?, _ offset: Int, _ length: Int
+) -> dispatch_data_t? {
+  let data = DataHandle.data(data)
+  // Sizes are unsigned in C: what is negative here is beyond the end.
+  let lower = offset < 0 ? data.count : min(offset, data.count)
+  let upper = length < 0 ? data.count : lower + min(length, data.count - lower)
+  return DataHandle.make(data.subdata(in: lower..<upper))
+}
+
+@c @implementation
+public func dispatch_data_create_map(
+  _ data: dispatch_data_t?, _ buffer: UnsafeMutablePointer<UnsafeRawPointer?>?, _ size: UnsafeMutablePointer<Int>?
+) -> dispatch_data_t? {
+  let whole = DataHandle.data(data).contiguous()
+  // unsafe: the bytes live as long as the returned handle.
+  buffer?.pointee = whole.count == 0 ? nil : UnsafeRawPointer(whole.span(at: 0).start)
+  size?.pointee = whole.count
+  return DataHandle.make(whole)
+}
+
+@c @implementation
+public func dispatch_data_copy_region(
+  _ data: dispatch_data_t?, _ location: Int, _ offset: UnsafeMutablePointer<Int>?
+) -> dispatch_data_t? {
+  let (region, start) = DataHandle.data(data).region(location: location)
+  offset?.pointee = start
+  return DataHandle.make(region)
+}
+
+/// Calls `call` for the regions in order, each with a handle that lasts for the call.
+private func walk(_ data: DispatchData, _ call: (OpaquePointer, Int, UnsafeRawPointer, Int) -> Bool) -> Bool {
+  var index = 0
+  var regions = data.regions
+  while let region = regions.next() {
+    let handle = DataHandle.make(region)
+    defer { dispatch_release(UnsafeMutableRawPointer(handle)) }
+    if !call(handle, index, UnsafeRawPointer(region.span(at: 0).start), region.count) { return false }
+    index += region.count
+  }
+  return true
+}
+
+@c @implementation
+public func dispatch_data_apply(_ data: dispatch_data_t?, _ applier: Raw?) -> Bool {
+  let applier = Handle.need(applier)
+  return walk(DataHandle.data(data)) { gcd_block_call_region(applier, UnsafeMutableRawPointer($0), $1, $2, $3) }
+}
+
+@c @implementation
+public func dispatch_data_apply_f(
+  _ data: dispatch_data_t?, _ context: Raw?,
+  _ applier: (@convention(c) (Raw?, dispatch_data_t?, Int, UnsafeRawPointer?, Int) -> Bool)?
+) -> Bool {
+  let applier = Handle.need(applier)
+  return walk(DataHandle.data(data)) { applier(context, $0, $1, $2, $3) }
+}

@@ -1,0 +1,153 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import CDispatchGlue
+
+/// A source that the program reports to, of whichever of the three kinds.
+private final class ReportedSource: UserDataSource, @unchecked Sendable {  // adds what is immutable
+  let kind: Int
+
+  init(_ kind: Int, handle: UInt, mask: UInt, queue: DispatchQueue?) {
+    self.kind = kind
+    super.init(handle: handle, mask: mask, queue: queue)
+  }
+
+  func merge(_ value: UInt) {
+    switch kind {
+    case GCD_SOURCE_DATA_ADD: add(data: value)
+    case GCD_SOURCE_DATA_OR: or(data: value)
+    default: replace(data: value)
+    }
+  }
+}
+
+private func make(_ kind: Int, _ handle: UInt, _ mask: UInt, _ queue: DispatchQueue?) -> DispatchSource? {
+  switch kind {
+  case GCD_SOURCE_DATA_ADD, GCD_SOURCE_DATA_OR, GCD_SOURCE_DATA_REPLACE:
+    return ReportedSource(kind, handle: handle, mask: mask, queue: queue)
+  case GCD_SOURCE_TIMER:
+    if mask & ~1 != 0 { return nil }
+    return TimerSource(flags: DispatchSource.TimerFlags(rawValue: mask), queue: queue)
+  case GCD_SOURCE_MEMORYPRESSURE:
+    return mask & ~7 != 0 ? nil : MemoryPressureSource(MemoryPressureSource.Setup(), mask: mask, queue: queue)
+  default: break
+  }
+  // The handle is a descriptor, a signal or a process.
+  guard let number = Int32(exactly: handle) else { return nil }
+  switch kind {
+  case GCD_SOURCE_READ: return DescriptorSource(.read, descriptor: number, queue: queue)
+  case GCD_SOURCE_WRITE: return DescriptorSource(.write, descriptor: number, queue: queue)
+  case GCD_SOURCE_SIGNAL: return Signals.canBeWatched(number) ? SignalSource(signal: number, queue: queue) : nil
+  case GCD_SOURCE_PROC:
+    return ProcessSource(identifier: number, mask: DispatchSource.ProcessEvent(rawValue: mask), queue: queue)
+  case GCD_SOURCE_VNODE:
+    return FileSystemSource(descriptor: number, mask: DispatchSource.FileSystemEvent(rawValue: mask), queue: queue)
+  case GCD_SOURCE_MACH_SEND: return PeerSource(.peerGone, port: mach_port_t(number), mask: mask, queue: queue)
+  case GCD_SOURCE_MACH_RECV: return PeerSource(.message, port: mach_port_t(number), mask: mask, queue: queue)
+  default: return nil
+  }
+}
+
+@c @implementation
+public func dispatch_source_create(
+  _ type: dispatch_source_type_t?, _ handle: UInt, _ mask: UInt, _ queue: dispatch_queue_t?
+) -> dispatch_source_t? {
+  guard let type else { return nil }
+  let kind = Int(gcd_first_word(UnsafeRawPointer(type)))
+  return make(kind, handle, mask, Handle.optionalQueue(queue)).map { Handle.made($0) }
+}
+
+/// What calls a function with the source's context. The source is alive while it calls.
+private func handler(_ source: Unmanaged<DispatchSource>, _ function: dispatch_function_t?) -> DispatchSourceHandler? {
+  guard let function else { return nil }
+  return { function(source._withUnsafeGuaranteedRef { $0.context }) }
+}
+
+/// What calls a block.
+private func handler(_ block: Raw?) -> DispatchSourceHandler? {
+  guard let block else { return nil }
+  let body = Block(block)
+  return { body() }
+}
+
+private func source(_ handle: OpaquePointer?, _ call: StaticString = #function) -> Unmanaged<DispatchSource> {
+  Handle.take(handle, call)
+}
+
+@c @implementation
+public func dispatch_source_set_event_handler(_ handle: dispatch_source_t?, _ block: Raw?) {
+  let body = handler(block)
+  source(handle)._withUnsafeGuaranteedRef { $0.setEventHandler(handler: body) }
+}
+
+@c @implementation
+public func dispatch_source_set_event_handler_f(_ handle: dispatch_source_t?, _ function: dispatch_function_t?) {
+  let body = handler(source(handle), function)
+  source(handle)._withUnsafeGuaranteedRef { $0.setEventHandler(handler: body) }
+}
+
+@c @implementation
+public func dispatch_source_set_cancel_handler(_ handle: dispatch_source_t?, _ block: Raw?) {
+  let body = handler(block)
+  source(handle)._withUnsafeGuaranteedRef { $0.setCancelHandler(handler: body) }
+}
+
+@c @implementation
+public func dispatch_source_set_cancel_handler_f(_ handle: dispatch_source_t?, _ function: dispatch_function_t?) {
+  let body = handler(source(handle), function)
+  source(handle)._withUnsafeGuaranteedRef { $0.setCancelHandler(handler: body) }
+}
+
+@c @implementation
+public func dispatch_source_set_registration_handler(_ handle: dispatch_source_t?, _ block: Raw?) {
+  let body = handler(block)
+  source(handle)._withUnsafeGuaranteedRef { $0.setRegistrationHandler(handler: body) }
+}
+
+@c @implementation
+public func dispatch_source_set_registration_handler_f(_ handle: dispatch_source_t?, _ function: dispatch_function_t?) {
+  let body = handler(source(handle), function)
+  source(handle)._withUnsafeGuaranteedRef { $0.setRegistrationHandler(handler: body) }
+}
+
+@c @implementation
+public func dispatch_source_cancel(_ handle: dispatch_source_t?) {
+  source(handle)._withUnsafeGuaranteedRef { $0.cancel() }
+}
+
+@c @implementation
+public func dispatch_source_testcancel(_ handle: dispatch_source_t?) -> Int {
+  source(handle)._withUnsafeGuaranteedRef { $0.isCancelled ? 1 : 0 }
+}
+
+@c @implementation
+public func dispatch_source_get_handle(_ handle: dispatch_source_t?) -> UInt {
+  source(handle)._withUnsafeGuaranteedRef { $0.handle }
+}
+
+@c @implementation
+public func dispatch_source_get_mask(_ handle: dispatch_source_t?) -> UInt {
+  source(handle)._withUnsafeGuaranteedRef { $0.mask }
+}
+
+@c @implementation
+public func dispatch_source_get_data(_ handle: dispatch_source_t?) -> UInt {
+  source(handle)._withUnsafeGuaranteedRef { $0.data }
+}
+
+@c @implementation
+public func dispatch_source_merge_data(_ handle: dispatch_source_t?, _ value: UInt) {
+  source(handle)._withUnsafeGuaranteedRef { ($0 as? ReportedSource)?.merge(value) }
+}
+
+@c @implementation
+public func dispatch_source_set_timer(
+  _ handle: dispatch_source_t?, _ start: dispatch_time_t, _ interval: UInt64, _ leeway: UInt64
+) {
+  let code = TimeCode(rawValue: start)
+  var deadline = code.deadline
+  if code == .wallNow { deadline = Deadline(clock: .wall, nanoseconds: Clock.wall.now()) }
+  source(handle)._withUnsafeGuaranteedRef {
+    ($0 as? TimerSource)?.schedule(
+      deadline, Int64(clamping: interval), .nanoseconds(Int(clamping: leeway)))
+  }
+}

@@ -1,0 +1,208 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import CDispatchGlue
+
+// MARK: Asynchronous
+
+@c @implementation
+public func dispatch_async_f(
+  _ queue: dispatch_queue_t?, _ context: Raw?, _ work: dispatch_function_t?
+) {
+  let work = Handle.need(work)
+  Handle.queue(queue)._withUnsafeGuaranteedRef { queue in
+    queue.enqueue(Job(work, context, Call.function, qos: queue.submissionQoS))
+  }
+}
+
+@c @implementation
+public func dispatch_async(
+  _ queue: dispatch_queue_t?, _ work: Raw?
+) {
+  let work = Handle.need(work)
+  Handle.queue(queue)._withUnsafeGuaranteedRef { queue in queue.enqueue(Job(block: work, on: queue)) }
+}
+
+@c @implementation
+public func dispatch_barrier_async_f(
+  _ queue: dispatch_queue_t?, _ context: Raw?, _ work: dispatch_function_t?
+) {
+  let work = Handle.need(work)
+  Handle.queue(queue)._withUnsafeGuaranteedRef { queue in
+    queue.enqueue(Job(work, context, Call.function, qos: queue.submissionQoS, flags: .barrier))
+  }
+}
+
+@c @implementation
+public func dispatch_barrier_async(
+  _ queue: dispatch_queue_t?, _ work: Raw?
+) {
+  let work = Handle.need(work)
+  Handle.queue(queue)._withUnsafeGuaranteedRef { queue in queue.enqueue(Job(block: work, on: queue, barrier: true)) }
+}
+
+@c @implementation
+public func dispatch_after_f(
+  _ when: dispatch_time_t, _ queue: dispatch_queue_t?, _ context: Raw?, _ work: dispatch_function_t?
+) {
+  let work = Handle.need(work)
+  Handle.queue(queue)._withUnsafeGuaranteedRef { queue in
+    queue.after(TimeCode(rawValue: when).deadline) { Job(work, context, Call.function, qos: queue.submissionQoS) }
+  }
+}
+
+@c @implementation
+public func dispatch_after(
+  _ when: dispatch_time_t, _ queue: dispatch_queue_t?, _ work: Raw?
+) {
+  let work = Handle.need(work)
+  Handle.queue(queue)._withUnsafeGuaranteedRef { queue in
+    let deadline = TimeCode(rawValue: when).deadline
+    if let item = gcd_block_work_item(work) {
+      // unsafe: the block keeps its item, and the caller the block.
+      Unmanaged<DispatchWorkItem>.fromOpaque(item)._withUnsafeGuaranteedRef { queue.after(deadline, $0) }
+    } else {
+      queue.after(deadline) { Job(block: work, on: queue) }
+    }
+  }
+}
+
+// MARK: Synchronous
+
+@c @implementation
+public func dispatch_sync_f(
+  _ queue: dispatch_queue_t?, _ context: Raw?, _ work: dispatch_function_t?
+) {
+  let work = Handle.need(work)
+  Handle.queue(queue)._withUnsafeGuaranteedRef { $0.runInline(barrier: false) { work(context) } }
+}
+
+@c @implementation
+public func dispatch_sync(
+  _ queue: dispatch_queue_t?, _ work: Raw?
+) {
+  let work = Handle.need(work)
+  Handle.queue(queue)._withUnsafeGuaranteedRef { queue in
+    if let item = gcd_block_work_item(work) {
+      // unsafe: the block keeps its item, and the caller the block.
+      Unmanaged<DispatchWorkItem>.fromOpaque(item)._withUnsafeGuaranteedRef { item in
+        item.noteSubmission(to: queue)
+        queue.runInline(barrier: item.flags.contains(.barrier)) { item.runSubmitted() }
+      }
+    } else {
+      queue.runInline(barrier: false) { gcd_block_call(work) }
+    }
+  }
+}
+
+@c @implementation
+public func dispatch_barrier_sync_f(
+  _ queue: dispatch_queue_t?, _ context: Raw?, _ work: dispatch_function_t?
+) {
+  let work = Handle.need(work)
+  Handle.queue(queue)._withUnsafeGuaranteedRef { $0.runInline(barrier: true) { work(context) } }
+}
+
+@c @implementation
+public func dispatch_barrier_sync(
+  _ queue: dispatch_queue_t?, _ work: Raw?
+) {
+  let work = Handle.need(work)
+  Handle.queue(queue)._withUnsafeGuaranteedRef { queue in
+    if let item = gcd_block_work_item(work) {
+      // unsafe: the block keeps its item, and the caller the block.
+      Unmanaged<DispatchWorkItem>.fromOpaque(item)._withUnsafeGuaranteedRef { item in
+        item.noteSubmission(to: queue)
+        queue.runInline(barrier: true) { item.runSubmitted() }
+      }
+    } else {
+      queue.runInline(barrier: true) { gcd_block_call(work) }
+    }
+  }
+}
+
+@c @implementation
+public func dispatch_async_and_wait_f(
+  _ queue: dispatch_queue_t?, _ context: Raw?, _ work: dispatch_function_t?
+) {
+  let work = Handle.need(work)
+  Handle.queue(queue)._withUnsafeGuaranteedRef { $0.runAnywhere(barrier: false) { work(context) } }
+}
+
+@c @implementation
+public func dispatch_async_and_wait(
+  _ queue: dispatch_queue_t?, _ work: Raw?
+) {
+  let work = Handle.need(work)
+  Handle.queue(queue)._withUnsafeGuaranteedRef { queue in
+    if let item = gcd_block_work_item(work) {
+      // unsafe: the block keeps its item, and the caller the block.
+      Unmanaged<DispatchWorkItem>.fromOpaque(item)._withUnsafeGuaranteedRef { item in
+        item.noteSubmission(to: queue)
+        queue.runAnywhere(barrier: item.flags.contains(.barrier)) { item.runSubmitted() }
+      }
+    } else {
+      queue.runAnywhere(barrier: false) { gcd_block_call(work) }
+    }
+  }
+}
+
+@c @implementation
+public func dispatch_barrier_async_and_wait_f(
+  _ queue: dispatch_queue_t?, _ context: Raw?, _ work: dispatch_function_t?
+) {
+  let work = Handle.need(work)
+  Handle.queue(queue)._withUnsafeGuaranteedRef { $0.runAnywhere(barrier: true) { work(context) } }
+}
+
+@c @implementation
+public func dispatch_barrier_async_and_wait(
+  _ queue: dispatch_queue_t?, _ work: Raw?
+) {
+  let work = Handle.need(work)
+  Handle.queue(queue)._withUnsafeGuaranteedRef { queue in
+    if let item = gcd_block_work_item(work) {
+      // unsafe: the block keeps its item, and the caller the block.
+      Unmanaged<DispatchWorkItem>.fromOpaque(item)._withUnsafeGuaranteedRef { item in
+        item.noteSubmission(to: queue)
+        queue.runAnywhere(barrier: true) { item.runSubmitted() }
+      }
+    } else {
+      queue.runAnywhere(barrier: true) { gcd_block_call(work) }
+    }
+  }
+}
+
+// MARK: Many
+
+/// Calls a function with each index of a range, from the threads that take part.
+private func apply(_ iterations: Int, _ queue: dispatch_queue_t?, _ call: (Int) -> Void) {
+  func ranges(_ first: Int, _ end: Int) {
+    var index = first
+    while index < end {
+      call(index)
+      index &+= 1
+    }
+  }
+  if let queue {
+    Handle.queue(queue)._withUnsafeGuaranteedRef { $0.applyRanges(iterations, ranges) }
+  } else {
+    DispatchQueue.performRanges(iterations, ranges)
+  }
+}
+
+@c @implementation
+public func dispatch_apply_f(
+  _ iterations: Int, _ queue: dispatch_queue_t?, _ context: Raw?,
+  _ work: (@convention(c) (Raw?, Int) -> Void)?
+) {
+  let work = Handle.need(work)
+  apply(iterations, queue) { work(context, $0) }
+}
+
+@c @implementation
+public func dispatch_apply(
+  _ iterations: Int, _ queue: dispatch_queue_t?, _ work: Raw?
+) {
+  let work = Handle.need(work)
+  apply(iterations, queue) { gcd_block_call_index(work, $0) }
+}

@@ -1,0 +1,182 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import CDispatchGlue
+
+// What the library exports and no header declares: programs that were linked to these names keep working.
+
+// MARK: Reference counts by their inner names
+
+@c(_os_object_retain_internal)
+public func retainInternal(_ object: Raw?) -> Raw? { osObjectRetain(object) }
+
+@c(_os_object_release_internal)
+public func releaseInternal(_ object: Raw?) { dispatch_release(object) }
+
+@c(_os_object_retain_internal_n)
+public func retainInternal(_ object: Raw?, times: UInt16) -> Raw? {
+  for _ in 0..<times { dispatch_retain(object) }
+  return object
+}
+
+@c(_os_object_release_internal_n)
+public func releaseInternal(_ object: Raw?, times: UInt16) {
+  for _ in 0..<times { dispatch_release(object) }
+}
+
+// MARK: Queues
+
+@c(dispatch_async_enforce_qos_class_f)
+public func asyncEnforcingQoS(_ queue: OpaquePointer?, _ context: Raw?, _ work: dispatch_function_t?) {
+  dispatch_async_f(queue, context, work)
+}
+
+@c(dispatch_queue_create_with_accounting_override_voucher)
+public func queueCreateWithVoucher(
+  _ label: UnsafePointer<CChar>?, _ attributes: OpaquePointer?, _ voucher: Raw?
+) -> OpaquePointer? { dispatch_queue_create(label, attributes) }
+
+/// Accepted: see `dispatch_set_qos_class_floor`.
+@c(dispatch_set_qos_class)
+public func setQoSClass(_ object: Raw?, _ qosClass: UInt32, _ relativePriority: Int32) {}
+
+/// Accepted: see `dispatch_set_qos_class_floor`.
+@c(dispatch_set_qos_class_fallback)
+public func setQoSClassFallback(_ object: Raw?, _ qosClass: UInt32) {}
+
+@c(dispatch_workloop_copy_current)
+public func workloopCopyCurrent() -> OpaquePointer? {
+  let current = DispatchQueue.current
+  return current.kind == .workloop ? Handle.made(current) : nil
+}
+
+@c(dispatch_workloop_is_current)
+public func workloopIsCurrent(_ workloop: OpaquePointer?) -> Bool {
+  Handle.queue(workloop, "dispatch_workloop_is_current")._withUnsafeGuaranteedRef { $0.isCurrent }
+}
+
+/// Accepted: shares of processors are the system's.
+@c(dispatch_workloop_set_cpupercent)
+public func workloopSetCPUPercent(_ workloop: OpaquePointer?, _ percent: UInt8, _ refill: UInt32) {}
+
+/// Accepted: see `dispatch_set_qos_class_floor`.
+@c(dispatch_workloop_set_qos_class)
+public func workloopSetQoSClass(_ workloop: OpaquePointer?, _ qosClass: UInt32, _ flags: UInt) {}
+
+/// Accepted: see `dispatch_set_qos_class_floor`.
+@c(dispatch_workloop_set_qos_class_floor)
+public func workloopSetQoSClassFloor(_ workloop: OpaquePointer?, _ qosClass: UInt32, _ priority: Int32, _ flags: UInt) {
+}
+
+@c(_dispatch_workloop_should_yield_4NW)
+public func workloopShouldYield() -> Bool { false }
+
+// MARK: Work items
+
+@c(dispatch_block_create_with_voucher)
+public func blockCreateWithVoucher(_ flags: UInt, _ voucher: Raw?, _ block: Raw?) -> Raw? {
+  dispatch_block_create(flags, block)
+}
+
+@c(dispatch_block_create_with_voucher_and_qos_class)
+public func blockCreateWithVoucher(
+  _ flags: UInt, _ voucher: Raw?, _ qosClass: UInt32, _ relativePriority: Int32, _ block: Raw?
+) -> Raw? { dispatch_block_create_with_qos_class(flags, qosClass, relativePriority, block) }
+
+// MARK: Sources
+
+@c(dispatch_source_set_mandatory_cancel_handler)
+public func sourceSetMandatoryCancelHandler(_ source: OpaquePointer?, _ block: Raw?) {
+  dispatch_source_set_cancel_handler(source, Handle.need(block, "dispatch_source_set_mandatory_cancel_handler"))
+}
+
+@c(dispatch_source_set_mandatory_cancel_handler_f)
+public func sourceSetMandatoryCancelHandler(_ source: OpaquePointer?, _ function: dispatch_function_t?) {
+  dispatch_source_set_cancel_handler_f(source, Handle.need(function, "dispatch_source_set_mandatory_cancel_handler_f"))
+}
+
+// MARK: Data
+
+@c(dispatch_data_create_alloc)
+public func dataCreateAlloc(_ size: Int, _ buffer: UnsafeMutablePointer<Raw?>?) -> OpaquePointer? {
+  guard size > 0 else {
+    buffer?.pointee = nil
+    return OpaquePointer(gcd_empty_data())
+  }
+  let bytes = gcd_allocate(size)
+  buffer?.pointee = bytes
+  return DataHandle.make(
+    DispatchData(bytesNoCopy: UnsafeRawBufferPointer(start: bytes, count: size), deallocator: .free))
+}
+
+extension DispatchData.Format {
+  /// The format that a static object stands for.
+  fileprivate init?(_ type: Raw?) {
+    switch Int(gcd_first_word(Handle.need(type, "dispatch_data_create_with_transform"))) {
+    case GCD_FORMAT_NONE: self = .none
+    case GCD_FORMAT_BASE32: self = .base32
+    case GCD_FORMAT_BASE32HEX: self = .base32Hex
+    case GCD_FORMAT_BASE64: self = .base64
+    case GCD_FORMAT_UTF8: self = .utf8
+    case GCD_FORMAT_UTF16LE: self = .utf16LittleEndian
+    case GCD_FORMAT_UTF16BE: self = .utf16BigEndian
+    case GCD_FORMAT_UTF_ANY: self = .utfAny
+    default: return nil
+    }
+  }
+}
+
+@c(dispatch_data_create_with_transform)
+public func dataCreateWithTransform(_ data: OpaquePointer?, _ input: Raw?, _ output: Raw?) -> OpaquePointer? {
+  let data = DataHandle.data(data, "dispatch_data_create_with_transform")
+  guard let input = DispatchData.Format(input), let output = DispatchData.Format(output) else { return nil }
+  return data.transformed(from: input, to: output).map { DataHandle.make($0) }
+}
+
+// MARK: The process
+
+/// Nothing to begin: the library begins when it is first used.
+@c(libdispatch_init)
+public func initializeLibrary() {}
+
+// The library sees to forks itself.
+@c(dispatch_atfork_prepare)
+public func forkPrepare() {}
+
+@c(dispatch_atfork_parent)
+public func forkParent() {}
+
+@c(dispatch_atfork_child)
+public func forkChild() {}
+
+@c(_dispatch_is_multithreaded)
+public func isMultithreaded() -> Bool { Engine.existing != nil }
+
+/// A child of a process with several threads may use the library here.
+@c(_dispatch_is_fork_of_multithreaded_parent)
+public func isForkOfMultithreadedParent() -> Bool { false }
+
+@c(_dispatch_prohibit_transition_to_multithreaded)
+public func prohibitTransition(_ prohibit: Bool) {}
+
+@c(_dispatch_iocntl)
+public func ioControl(_ parameter: UInt32, _ value: UInt64) {}
+
+/// The nanoseconds that one call takes on average.
+private func benchmark(_ count: Int, _ call: () -> Void) -> UInt64 {
+  if count <= 0 { return 0 }
+  let start = Clock.uptime.now()
+  for _ in 0..<count { call() }
+  return (Clock.uptime.now() - start) / UInt64(count)
+}
+
+@c(dispatch_benchmark)
+public func benchmarkBlock(_ count: Int, _ block: Raw?) -> UInt64 {
+  let block = Handle.need(block, "dispatch_benchmark")
+  return benchmark(count) { gcd_block_call(block) }
+}
+
+@c(dispatch_benchmark_f)
+public func benchmarkFunction(_ count: Int, _ context: Raw?, _ function: dispatch_function_t?) -> UInt64 {
+  let function = Handle.need(function, "dispatch_benchmark_f")
+  return benchmark(count) { function(context) }
+}
