@@ -144,6 +144,26 @@ struct DataTests {
     #expect(third.array == [1, 2, 9] && first.array == [1, 2, 4])
   }
 
+  @Test(
+    "D1: a byte is found in regions of one length, of almost one length, and after more has come",
+    arguments: [
+      [1], [2], [3], [7], [64], [100], [1000], [7, 7, 8], [8, 7],
+    ])
+  func evenRegions(lengths: [Int]) {
+    var bytes = (0..<20 * lengths[0] + 1).map { UInt8(truncatingIfNeeded: $0 &* 31 ^ $0 >> 8) }
+    var data = DispatchData(bytes).inRegions(of: lengths)
+    #expect((0..<data.count).map { data[$0] } == bytes)
+    let tail = data.subdata(in: 2..<data.count)
+    // In place, after the lookups above: a longer last region, then one of another length.
+    for more in [[1, 2, 3], Array(repeating: 9, count: 3 * lengths[0])] as [[UInt8]] {
+      data.append(more)
+      data.append(DispatchData(more))
+      bytes += more + more
+      #expect((0..<data.count).map { data[$0] } == bytes)
+    }
+    #expect((0..<tail.count).map { tail[$0] } == Array(bytes[2..<tail.count + 2]))
+  }
+
   @Test("D1: data appended to themselves")
   func doubling() {
     var data = DispatchData([1, 2, 3])

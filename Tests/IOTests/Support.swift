@@ -12,6 +12,12 @@ func waitFor(_ location: SourceLocation = #_sourceLocation, _ condition: () -> B
   #expect(held, sourceLocation: location)
 }
 
+/// What a slow handler does: keeps its thread busy for longer than a channel calls quick.
+func takeLong() {
+  let begin = monotonicNanoseconds()
+  while monotonicNanoseconds() - begin < 1_000_000 {}
+}
+
 /// One call of a channel's handler.
 struct Call: Sendable, Equatable {
   let done: Bool

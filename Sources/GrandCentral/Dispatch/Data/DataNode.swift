@@ -46,6 +46,25 @@ struct DataNode {
   /// The entry that has the byte at `offset`, which is below the count.
   @inline(__always)
   func entry(at offset: Int) -> Int {
+    // relaxed: it follows from entries that nobody changes while others see the node.
+    let pace = head.pace.pointee.load(ordering: .relaxed)
+    return pace > Pace.uneven
+      ? Int(bitPattern: UInt(bitPattern: offset).multipliedFullWidth(by: pace).high) : search(for: offset, pace)
+  }
+
+  /// How the entry of an offset is found. Any other value is 2^64 divided by the length that all entries but the last,
+  /// which is no longer, have, rounded up: the offset times it, divided by 2^64, is the entry.
+  private enum Pace {
+    static let unknown: UInt = 0
+    static let uneven: UInt = 1
+    /// The rounding moves the product by less than 2^64 divided by the length, for up to 32 entries of this length.
+    static let longest = 1 << 29
+  }
+
+  @inline(never)
+  private func search(for offset: Int, _ pace: UInt) -> Int {
+    // relaxed: whoever looks finds the same.
+    if pace == Pace.unknown { head.pace.pointee.store(findPace(), ordering: .relaxed) }
     let ends = ends
     var low = 0
     var length = entries
@@ -57,6 +76,13 @@ struct DataNode {
       length &-= half
     }
     return low
+  }
+
+  private func findPace() -> UInt {
+    let stride = ends[0]
+    guard stride > 1, stride <= Pace.longest, count <= stride * entries else { return Pace.uneven }
+    for entry in 0..<entries - 1 where ends[entry] != stride * (entry + 1) { return Pace.uneven }
+    return UInt.max / UInt(bitPattern: stride) + 1
   }
 
   /// The child that a higher node's entry is.
@@ -86,17 +112,33 @@ struct DataNode {
   }
 
   /// Adds an entry that has room, to a node that nobody else has.
+  @inline(__always)
   func append(_ piece: borrowing DispatchData) {
     guard let object = piece.object else { return }
+    append(.passRetained(object), piece.position, piece.length)
+  }
+
+  /// As `append`; the data are empty afterwards.
+  @inline(__always)
+  func append(taking piece: inout DispatchData) {
+    let (position, length) = (piece.position, piece.length)
+    guard let object = piece.object.take() else { return }
+    piece.length = 0
+    append(.passRetained(object), position, length)
+  }
+
+  private func append(_ object: Unmanaged<DataObject>, _ position: Int, _ length: Int) {
     let index = entries
     let start = count
-    let end = start + piece.length
+    let end = start + length
+    // unsafe: the caller has retained it for the entry.
+    let header = object._withUnsafeGuaranteedRef { $0.head }
     ends[index] = end
-    places[index] = height == 0 ? piece.position - start : Int(bitPattern: object.head)
-    objects[index] = .passRetained(object)
+    places[index] = height == 0 ? position - start : Int(bitPattern: header)
+    objects[index] = object
     head.pointee.entries += 1
     head.pointee.count = end
-    if object.head.pointee.isForeign { head.pointee.isForeign = true }
+    if header.pointee.isForeign { head.pointee.isForeign = true }
   }
 
   /// Makes the last entry longer.
@@ -108,7 +150,7 @@ struct DataNode {
   /// Lets everything go that the node has retained.
   func release() {
     for entry in 0..<entries { objects[entry].release() }
-    dropFlat()
+    forget()
   }
 
   // MARK: The bytes as one region
@@ -132,8 +174,9 @@ struct DataNode {
     return Unmanaged<DataObject>.fromOpaque(UnsafeRawPointer(bitPattern: other).unsafelyUnwrapped).takeUnretainedValue()
   }
 
-  /// Forgets the flat region: the node changes, or ends.
-  func dropFlat() {
+  /// Forgets what was found out of the entries: the node changes, or ends.
+  func forget() {
+    head.pointee.base = Int(Pace.unknown)
     guard head.pointee.shared != 0 else { return }
     flat?.release()
     head.pointee.shared = 0

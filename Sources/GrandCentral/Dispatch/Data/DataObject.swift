@@ -7,8 +7,8 @@ import Synchronization
 struct DataHeader {
   /// A: in a region how many of its bytes are taken, in a node its bytes as one region, retained, or 0.
   var shared: UInt
-  /// I: a region's first byte.
-  let base: Int
+  /// I: a region's first byte. A: a node's `DataNode.pace`.
+  var base: Int
   /// A region's bytes at its creation (I), a node's bytes (W: who holds the only reference).
   var count: Int
   /// I: bytes that a region has room for.
@@ -80,4 +80,8 @@ extension UnsafeMutablePointer<DataHeader> {
     // unsafe: an `Atomic` is laid out as what it holds, and the word is only used as one once others know the object.
     UnsafeMutableRawPointer(self).assumingMemoryBound(to: Atomic<UInt>.self)
   }
+
+  /// The header's second word, of a node, as an atomic one.
+  @inline(__always)
+  var pace: UnsafeMutablePointer<Atomic<UInt>> { shared + 1 }
 }

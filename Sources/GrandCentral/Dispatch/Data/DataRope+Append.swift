@@ -41,6 +41,9 @@ extension DataRope {
   /// Appends `other`, which is not empty.
   static func append(_ other: DispatchData, to data: inout DispatchData) {
     guard other.position > 0, data.position < 0, other.object !== data.object else {
+      if data.position > 0, other.position > 0, data.position + data.length != other.position {
+        return makePair(&data, other)
+      }
       data = join(data, other)
       return
     }
@@ -58,6 +61,16 @@ extension DataRope {
       root = higher
     }
     data.length = length
+  }
+
+  /// Two slices under a root, which takes over the first one's reference.
+  private static func makePair(_ data: inout DispatchData, _ other: DispatchData) {
+    let root = DataNode.make(height: 0, room: 2)
+    root.withNode { node in
+      node.append(taking: &data)
+      node.append(other)
+    }
+    data = DispatchData(whole: root)
   }
 
   /// Has `body` change the root while nobody else has it, if nobody had before.
@@ -132,7 +145,7 @@ extension DataRope {
     let copy: DataObject? = object.withNode { node in
       let wanted = node.entries + room
       if isOurs, wanted <= node.room || node.room == DataNode.most {
-        node.dropFlat()
+        node.forget()
         return nil
       }
       let copy = DataNode.make(

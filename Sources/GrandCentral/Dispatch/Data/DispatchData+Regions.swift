@@ -30,20 +30,20 @@ extension DispatchData {
   ///
   /// Complexity: O(log n) for n regions; allocates nothing.
   public func region(location: Int) -> (data: DispatchData, offset: Int) {
-    guard location >= 0, location < length, let object else {
+    guard location >= 0, location < length else {
       return (DispatchData(object: nil, position: 0, length: 0), length)
     }
     if position >= 0 { return (self, 0) }
-    return object.withNode { root in
-      let (node, entry, start) = root.slice(at: ~position + location)
-      let lower = Swift.max(start, ~position)
-      let upper = Swift.min(start + node.ends[entry] - node.start(entry), ~position + length)
-      let region = DispatchData(
-        object: node.objects[entry].takeUnretainedValue(),
-        position: node.places[entry] + node.start(entry) + lower - start,
-        length: upper - lower)
-      return (region, lower - ~position)
-    }
+    // unsafe: data with bytes have an object, which keeps the node until the slice has been retained.
+    defer { withExtendedLifetime(object) {} }
+    let (node, entry, start) = DataNode(object.unsafelyUnwrapped).slice(at: ~position + location)
+    let lower = Swift.max(start, ~position)
+    let upper = Swift.min(start + node.ends[entry] - node.start(entry), ~position + length)
+    let region = DispatchData(
+      object: node.objects[entry].takeUnretainedValue(),
+      position: node.places[entry] + node.start(entry) + lower - start,
+      length: upper - lower)
+    return (region, lower - ~position)
   }
 
   /// The regions in order, each as data that shares it.

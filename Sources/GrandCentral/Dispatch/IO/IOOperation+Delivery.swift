@@ -4,6 +4,9 @@ import CPlatform
 
 // What a handler is called with, and when.
 extension IOOperation {
+  /// Nanoseconds of a handler beside which another thread is worth waking.
+  private static let longHandler: UInt64 = 30_000
+
   /// Whether the handler can be called now; it is kicked when that has changed.
   private var mayDeliver: Bool { !state.load().has(IOState.out) && channel?.isSuspended != true }
 
@@ -13,6 +16,12 @@ extension IOOperation {
     unreported = 0
     send(false, direction == .read ? takeGathered() : rest, 0)
     return true
+  }
+
+  /// As `deliver`; false, too, if the handler's return is to be waited for: see the pace.
+  func deliverAndGoOn() -> Bool {
+    let readsAhead = readsAhead
+    return deliver() && readsAhead
   }
 
   /// Nothing more is there to read: delivers what is worth it.
@@ -70,8 +79,10 @@ extension IOOperation {
 
   private func call() {
     let (done, error) = (delivery.done, delivery.error)
+    let begin = Clock.uptime.now()
     // The data are gone before the operation hears that the handler is back, so that their buffers can be used again.
     handler?(done, takeDelivered(), error)
+    readsAhead = Clock.uptime.now() - begin > Self.longHandler
     if !done { return kick(0, clearing: IOState.out) }
     shed()
   }
