@@ -2,6 +2,7 @@
 
 import BenchKit
 import BenchSupport
+import Glibc
 
 /// Submits in batches as long as a program's backlog, and waits for each.
 private func inBatches(_ count: Int, on queue: DispatchQueue, submit: (Int) -> Void) {
@@ -17,7 +18,7 @@ private enum Refusal: Error { case once }
 
 /// What allocates, and how often. Thresholds/allocations.json says how often it may.
 public func allocationProbes() -> [Probe] {
-  asyncProbes() + syncProbes() + objectProbes()
+  asyncProbes() + syncProbes() + objectProbes() + dataProbes()
 }
 
 private func asyncProbes() -> [Probe] {
@@ -151,4 +152,66 @@ private func objectProbes() -> [Probe] {
       for _ in 0..<n { letEscape(DispatchWorkItem {}) }
     },
   ]
+}
+
+private func dataProbes() -> [Probe] {
+  let bytes = [UInt8](repeating: 7, count: 1024)
+  let first = bytes.withUnsafeBytes { DispatchData(bytes: $0) }
+  let second = bytes.withUnsafeBytes { DispatchData(bytes: $0) }
+  var both = first
+  both.append(second)
+  let queue = DispatchQueue(label: "probe.channel")
+  return [
+    Probe("data.create") { n in
+      for _ in 0..<n { bench_consume(UInt64(bytes.withUnsafeBytes { DispatchData(bytes: $0) }.count)) }
+    },
+    Probe("data.concat") { n in
+      for _ in 0..<n {
+        var both = first
+        both.append(second)
+        bench_consume(UInt64(both.count))
+      }
+    },
+    Probe("data.subdata") { [both] n in
+      for i in 0..<n { bench_consume(UInt64(both.subdata(in: i & 511..<2000).count)) }
+    },
+    Probe("channel.read-chunk") { n in
+      // n chunks of one operation.
+      let file = temporaryFile(of: n * chunk)
+      let (channel, ended) = channel(of: file, on: queue)
+      channel.setLimit(highWater: chunk)
+      channel.read(offset: 0, length: .max, queue: queue) { done, data, _ in
+        bench_consume(UInt64(data?.count ?? 0))
+        if done { channel.close() }
+      }
+      ended.wait()
+    },
+    Probe("channel.write") { n in
+      let file = temporaryFile(of: 0)
+      let (channel, ended) = channel(of: file, on: queue)
+      for _ in 0..<n { channel.write(offset: 0, data: first, queue: queue) { _, _, _ in } }
+      channel.close()
+      ended.wait()
+    },
+  ]
+}
+
+private let chunk = 4096
+
+/// A channel of `file`, which is closed with it, and what says so.
+private func channel(of file: Int32, on queue: DispatchQueue) -> (DispatchIO, Countdown) {
+  let ended = Countdown(1)
+  let channel = DispatchIO(type: .stream, fileDescriptor: file, queue: queue) { _ in
+    close(file)
+    ended.arrive()
+  }
+  return (channel, ended)
+}
+
+private func temporaryFile(of size: Int) -> Int32 {
+  var template = Array("/tmp/gc-probe-XXXXXX".utf8CString)
+  let file = mkstemp(&template)
+  unlink(template)
+  precondition(ftruncate(file, size) == 0)
+  return file
 }
