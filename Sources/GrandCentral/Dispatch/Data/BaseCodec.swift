@@ -31,6 +31,75 @@ struct BaseAlphabet {
   }
 }
 
+// Groups in one piece of memory, with sizes that the compiler knows.
+extension BaseAlphabet {
+  /// Writes the digits of `groups` groups of bytes.
+  func encode(_ groups: Int, of bytes: UnsafePointer<UInt8>, into sink: inout TransformSink) {
+    sink.put(groups * groupDigits) { target in
+      if bits == 6 {
+        encode(groups, of: bytes, to: target, bits: 6, groupBytes: 3, groupDigits: 4)
+      } else {
+        encode(groups, of: bytes, to: target, bits: 5, groupBytes: 5, groupDigits: 8)
+      }
+    }
+  }
+
+  @inline(__always)
+  private func encode(
+    _ groups: Int, of bytes: UnsafePointer<UInt8>, to target: UnsafeMutablePointer<UInt8>, bits: Int, groupBytes: Int,
+    groupDigits: Int
+  ) {
+    let digits = digits.utf8Start
+    for group in 0..<groups {
+      let (source, target) = (bytes + group &* groupBytes, target + group &* groupDigits)
+      var word: UInt64 = 0
+      for byte in 0..<groupBytes { word = word << 8 | UInt64(source[byte]) }
+      for digit in 0..<groupDigits {
+        target[digit] = digits[Int(word &>> UInt64((groupDigits &- 1 &- digit) &* bits)) & (1 &<< bits &- 1)]
+      }
+    }
+  }
+
+  /// Writes the bytes of up to `groups` groups of digits.
+  ///
+  /// - Returns: how many groups came before one with another byte.
+  func decode(
+    _ groups: Int, of bytes: UnsafePointer<UInt8>, _ values: UnsafePointer<UInt8>, into sink: inout TransformSink
+  ) -> Int {
+    var done = 0
+    sink.put(upTo: groups * groupBytes) { target in
+      done =
+        bits == 6
+        ? decode(groups, of: bytes, values, to: target, bits: 6, groupBytes: 3, groupDigits: 4)
+        : decode(groups, of: bytes, values, to: target, bits: 5, groupBytes: 5, groupDigits: 8)
+      return done * groupBytes
+    }
+    return done
+  }
+
+  @inline(__always)
+  private func decode(
+    _ groups: Int, of bytes: UnsafePointer<UInt8>, _ values: UnsafePointer<UInt8>,
+    to target: UnsafeMutablePointer<UInt8>, bits: Int, groupBytes: Int, groupDigits: Int
+  ) -> Int {
+    for group in 0..<groups {
+      let (source, target) = (bytes + group &* groupDigits, target + group &* groupBytes)
+      var word: UInt64 = 0
+      var all: UInt8 = 0
+      for digit in 0..<groupDigits {
+        let value = values[Int(source[digit])]
+        all |= value
+        word = word << UInt64(bits) | UInt64(value)
+      }
+      if all >= Self.skipped { return group }
+      for byte in 0..<groupBytes {
+        target[byte] = UInt8(truncatingIfNeeded: word &>> UInt64((groupBytes &- 1 &- byte) &* 8))
+      }
+    }
+    return groups
+  }
+}
+
 /// Bytes to digits. A group that a region's end splits waits in a word.
 enum BaseEncoder {
   static func encode(_ data: DispatchData, _ alphabet: BaseAlphabet) -> DispatchData {
@@ -42,8 +111,17 @@ enum BaseEncoder {
     var group: UInt64 = 0
     var held = 0
     data.enumerateBytes { bytes, _, _ in
-      for byte in bytes {
-        group = group << 8 | UInt64(byte)
+      var index = 0
+      while index < bytes.count {
+        if held == 0 {
+          let groups = (bytes.count - index) / alphabet.groupBytes
+          // unsafe: the bytes from the index on are not none.
+          alphabet.encode(groups, of: bytes.baseAddress.unsafelyUnwrapped + index, into: &sink)
+          index += groups * alphabet.groupBytes
+          if index == bytes.count { return }
+        }
+        group = group << 8 | UInt64(bytes[index])
+        index += 1
         held += 1
         guard held == alphabet.groupBytes else { continue }
         var shift = 8 * held
@@ -73,9 +151,16 @@ enum BaseDecoder {
         expecting: data.length / alphabet.groupDigits * alphabet.groupBytes + alphabet.groupBytes)
       var state = State(alphabet: alphabet, values: values)
       data.enumerateBytes { bytes, _, stop in
-        for byte in bytes where !state.take(byte, &sink) {
-          stop = true
-          return
+        var index = 0
+        while index < bytes.count {
+          // unsafe: the bytes from the index on are not none.
+          index += state.takeGroups(bytes.baseAddress.unsafelyUnwrapped + index, bytes.count - index, &sink)
+          if index == bytes.count { return }
+          guard state.take(bytes[index], &sink) else {
+            stop = true
+            return
+          }
+          index += 1
         }
       }
       guard state.isComplete else {
@@ -102,6 +187,16 @@ enum BaseDecoder {
     }
 
     var isComplete: Bool { !isBroken && digits == 0 && padding == 0 }
+
+    /// Takes whole groups of nothing but digits, if none is begun.
+    ///
+    /// - Returns: how many bytes these are.
+    mutating func takeGroups(_ bytes: UnsafePointer<UInt8>, _ count: Int, _ sink: inout TransformSink) -> Int {
+      if digits != 0 || padding != 0 || isOver { return 0 }
+      let groups = count / alphabet.groupDigits
+      if groups == 0 { return 0 }
+      return alphabet.decode(groups, of: bytes, values, into: &sink) * alphabet.groupDigits
+    }
 
     /// Whether the byte may stand here.
     @inline(__always)

@@ -25,6 +25,23 @@ struct TransformSink {
     count += 1
   }
 
+  /// Has `body` write up to `most` bytes behind the last one, and say how many.
+  @inline(__always)
+  mutating func put(upTo most: Int, _ body: (UnsafeMutablePointer<UInt8>) -> Int) {
+    reserve(most)
+    // unsafe: there is room for as many.
+    count += body((base + count).assumingMemoryBound(to: UInt8.self))
+  }
+
+  /// Has `body` write `more` bytes behind the last one.
+  @inline(__always)
+  mutating func put(_ more: Int, _ body: (UnsafeMutablePointer<UInt8>) -> Void) {
+    reserve(more)
+    // unsafe: there is room for as many.
+    body((base + count).assumingMemoryBound(to: UInt8.self))
+    count += more
+  }
+
   mutating func append(_ first: UInt8, _ second: UInt8) {
     reserve(2)
     put(first)

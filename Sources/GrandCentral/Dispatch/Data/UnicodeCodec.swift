@@ -22,6 +22,53 @@ struct ScalarWriter {
     }
   }
 
+  /// Writes bytes that are ASCII, up to the first eight that are not all of it.
+  ///
+  /// - Returns: how many, a multiple of eight.
+  func writeASCII(_ bytes: UnsafePointer<UInt8>, _ count: Int, into sink: inout TransformSink) -> Int {
+    var done = 0
+    let isWide = form != .utf8
+    sink.put(upTo: isWide ? 2 * count : count) { target in
+      let raw = UnsafeRawPointer(bytes)
+      while count - done >= 8, raw.loadUnaligned(fromByteOffset: done, as: UInt64.self) & 0x8080_8080_8080_8080 == 0 {
+        let eight = raw.loadUnaligned(fromByteOffset: done, as: SIMD8<UInt8>.self)
+        if isWide {
+          let units = SIMD8<UInt16>(truncatingIfNeeded: eight)
+          let place = UnsafeMutableRawPointer(target + 2 * done)
+          place.storeBytes(of: form == .big ? units &<< 8 : units, as: SIMD8<UInt16>.self)
+        } else {
+          UnsafeMutableRawPointer(target + done).storeBytes(of: eight, as: SIMD8<UInt8>.self)
+        }
+        done &+= 8
+      }
+      return isWide ? 2 * done : done
+    }
+    return done
+  }
+
+  /// As `writeASCII`, of units of two bytes; the count is that of the bytes.
+  func writeASCIIUnits(
+    _ bytes: UnsafePointer<UInt8>, _ count: Int, isBigEndian: Bool, into sink: inout TransformSink
+  ) -> Int {
+    var done = 0
+    sink.put(upTo: count / 2) { target in
+      let raw = UnsafeRawPointer(bytes)
+      while count - done >= 16 {
+        var units = raw.loadUnaligned(fromByteOffset: done, as: SIMD8<UInt16>.self)
+        if isBigEndian { units = units &>> 8 | units &<< 8 }
+        if units & 0xFF80 != SIMD8(repeating: 0) { break }
+        UnsafeMutableRawPointer(target + done / 2).storeBytes(
+          of: SIMD8<UInt8>(truncatingIfNeeded: units), as: SIMD8<UInt8>.self)
+        done &+= 16
+      }
+      return done / 2
+    }
+    return done
+  }
+
+  /// Whether a character of ASCII is one byte in the output.
+  var isNarrow: Bool { form == .utf8 }
+
   @inline(__always)
   private func writeUnit(_ unit: UInt32, _ sink: inout TransformSink) {
     let low = UInt8(truncatingIfNeeded: unit)
@@ -60,7 +107,18 @@ enum UTF8Reader {
     var isFirst = true
     var isBroken = false
     data.enumerateBytes { bytes, _, stop in
-      for byte in bytes {
+      var index = 0
+      while index < bytes.count {
+        if missing == 0 {
+          // unsafe: the bytes from the index on are not none.
+          let run = writer.writeASCII(
+            bytes.baseAddress.unsafelyUnwrapped + index, bytes.count - index, into: &sink)
+          isFirst = isFirst && run == 0
+          index += run
+          if index == bytes.count { return }
+        }
+        let byte = bytes[index]
+        index += 1
         if missing == 0 {
           switch byte {
           case 0..<0x80:
@@ -112,7 +170,18 @@ enum UTF16Reader {
     var isFirst = true
     var isBroken = false
     data.enumerateBytes { bytes, _, stop in
-      for byte in bytes {
+      var index = 0
+      while index < bytes.count {
+        if writer.isNarrow, !isOdd, leading == 0 {
+          // unsafe: the bytes from the index on are not none.
+          let run = writer.writeASCIIUnits(
+            bytes.baseAddress.unsafelyUnwrapped + index, bytes.count - index, isBigEndian: isBigEndian, into: &sink)
+          isFirst = isFirst && run == 0
+          index += run
+          if index == bytes.count { return }
+        }
+        let byte = bytes[index]
+        index += 1
         isOdd.toggle()
         if isOdd {
           half = byte
