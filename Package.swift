@@ -40,6 +40,7 @@ let package = Package(
     .testTarget(name: "SourceTests", dependencies: contract + ["contract-probe"]),
     .testTarget(name: "DataTests", dependencies: contract),
     .testTarget(name: "IOTests", dependencies: contract + ["contract-probe"]),
+    .testTarget(name: "ConcurrencyTests", dependencies: contract + ["contract-probe"]),
     .testTarget(name: "FaultTests", dependencies: contract),
     .testTarget(name: "StressTests", dependencies: contract),
     .testTarget(name: "ToolTests", dependencies: ["IndexKit", "gcd"]),

@@ -42,7 +42,7 @@ clang -std=gnu17 -fblocks -I "$prefix/include" -I "$theirs/Block" "$programs/bas
   -L "$theirs/linux" -lBlocksRuntime "-Wl,-rpath,$theirs/linux" -o "$folder/basics-ours"
 fact "basics with our headers: $(run "$folder/basics-ours" insist)"
 for compiler in gcc clang; do
-  for program in functions offsets; do
+  for program in functions offsets pools; do
     "$compiler" -std=gnu11 -O2 -Wall -Wextra -Werror -I "$prefix/include" "$programs/$program.c" \
       -L "$prefix/lib" -ldispatch -o "$folder/$program-$compiler"
     fact "$program, $compiler: $(run "$folder/$program-$compiler")"

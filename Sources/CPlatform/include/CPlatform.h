@@ -48,7 +48,9 @@ typedef struct gc_thread {
   uint32_t qos;         ///< QoS the thread runs at; 0 = unspecified.
   uint32_t in_engine;   ///< Nesting depth of engine code, for fork.
   void *parker;         ///< The thread's parker, made on first use.
-  void *reserved[4];
+  const void *pool;     ///< The queue pool that `pool_turn` is about (layer 4).
+  uint32_t pool_turn;   ///< Where the thread goes on in it.
+  void *reserved[2];
 } gc_thread;
 
 #if defined(__GNUC__)

@@ -11,7 +11,10 @@ enum Immortal {
 
   /// Ends the counting for `object`, which nobody else knows yet, if this runtime works as expected; else does nothing
   /// but keep it alive.
-  static func grant<T: AnyObject>(_ object: T) {
+  ///
+  /// - Returns: whether the counting has ended.
+  @discardableResult
+  static func grant<T: AnyObject>(_ object: T) -> Bool {
     let reference = Unmanaged.passRetained(object)
     // unsafe: an object begins with its type and its count, and no other thread has it.
     let word = (reference.toOpaque() + 8).assumingMemoryBound(to: UInt.self)
@@ -19,6 +22,8 @@ enum Immortal {
     word.pointee = count
     // A runtime that counts differently changes the word now.
     _ = reference.retain()
-    if word.pointee != count { word.pointee = mortal }
+    if word.pointee == count { return true }
+    word.pointee = mortal
+    return false
   }
 }

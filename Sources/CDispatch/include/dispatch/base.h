@@ -110,6 +110,7 @@ typedef union {
   struct dispatch_semaphore_s *_dsema;
   struct dispatch_data_s *_ddata;
   struct dispatch_io_s *_dchannel;
+  struct dispatch_queue_pool_s *_dpool;
 } dispatch_object_t __attribute__((__transparent_union__));
 #endif
 #endif

@@ -18,5 +18,6 @@
 #include <dispatch/data.h>
 #include <dispatch/io.h>
 #include <dispatch/workloop.h>
+#include <dispatch/pool.h>
 
 #endif

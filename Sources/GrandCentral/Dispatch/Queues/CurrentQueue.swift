@@ -35,7 +35,7 @@ extension DispatchQueue {
   /// As `isCurrent`, and nothing else runs on the queue meanwhile.
   final var isCurrentAlone: Bool {
     switch kind {
-    case .serial, .workloop, .main: isCurrent
+    case .serial, .pooled, .workloop, .main: isCurrent
     case .global: false
     // relaxed: a thread sees its own ownership; an owner that moves items has no item's frame of its own beside it.
     case .concurrent: state.load(ordering: .relaxed).owner == Thread.id

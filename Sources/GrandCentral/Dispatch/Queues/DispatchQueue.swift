@@ -19,10 +19,15 @@ import Synchronization
 public class DispatchQueue: DispatchObject, @unchecked Sendable {  // fields are immutable or atomic; items by L1
   enum Kind: UInt8 {
     case serial
+    /// Serial, with figures: `PooledQueue`.
+    case pooled
     case concurrent
     case workloop
     case main
     case global
+
+    /// Whether it is a plain serial lane.
+    @inline(__always) var isSerial: Bool { rawValue <= Kind.pooled.rawValue }
   }
 
   // The word that syncers change comes first, the list's tail, which pushers change, last: 64 bytes apart, so that a

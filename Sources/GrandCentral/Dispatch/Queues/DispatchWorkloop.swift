@@ -5,7 +5,7 @@
 /// ```swift
 /// let queue = DispatchSerialQueue(label: "store")
 /// ```
-public final class DispatchSerialQueue: DispatchQueue, @unchecked Sendable {  // adds no state
+public class DispatchSerialQueue: DispatchQueue, @unchecked Sendable {  // adds no state
   /// A serial queue of your own; see `DispatchQueue.init`.
   public init(
     label: String, qos: DispatchQoS = .unspecified, attributes: Attributes = [],
@@ -14,6 +14,11 @@ public final class DispatchSerialQueue: DispatchQueue, @unchecked Sendable {  //
     super.init(
       kind: .serial, name: label, qos: QoSWord(qos), target: target ?? GlobalQueues.root(for: QoSWord(qos)),
       inactive: attributes.contains(.initiallyInactive), autoreleaseFrequency: autoreleaseFrequency)
+  }
+
+  /// A serial queue that counts its items.
+  init(pooled label: String, qos: QoSWord) {
+    super.init(kind: .pooled, name: label, qos: qos, target: GlobalQueues.root(for: qos))
   }
 
   /// What a serial queue is created as.

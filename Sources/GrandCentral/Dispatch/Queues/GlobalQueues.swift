@@ -28,6 +28,7 @@ enum GlobalQueues {
     Fork.setGuardsAbove { hold in
       DispatchQueue.holdHierarchy(hold)
       MainLoop.holdDescriptor(hold)
+      PooledQueue.holdRetired(hold)
     }
     return immortal(DispatchQueue(kind: .global, name: label, qos: QoSWord(qos), target: nil))
   }

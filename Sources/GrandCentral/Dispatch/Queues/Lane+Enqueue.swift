@@ -12,6 +12,7 @@ extension DispatchQueue {
     case .serial, .main, .workloop: push(job)
     case .global: Engine.shared.pointee.submit(job)
     case .concurrent: enqueueConcurrent(job)
+    case .pooled: enqueueCounted(job)
     }
   }
 

@@ -13,7 +13,7 @@ extension DispatchQueue {
   final func beginSync(_ frame: UnsafeMutablePointer<Frame>, barrier: Bool) -> Bool {
     let me = Thread.id
     if items.tailIsNil {
-      if kind == .serial || barrier, tryAcquire(me) {
+      if kind.isSerial || barrier, tryAcquire(me) {
         Frame.push(frame, self, .alone)
         return true
       }
@@ -104,7 +104,7 @@ extension DispatchQueue {
       if target.kind == .global { return }
       // relaxed: the exchange decides.
       let seen = target.state.load(ordering: .relaxed)
-      let free = target.kind == .serial && target.items.tailIsNil && !seen.has(~LaneState.roles)
+      let free = target.kind.isSerial && target.items.tailIsNil && !seen.has(~LaneState.roles)
       if !(free && target.tryOwn(seen, me)) { target.acquire(me, barrier: false) }
       if seen.has(LaneState.nested) || !free { target.acquireTargets(me) }
     }

@@ -1,0 +1,127 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import CPlatform
+import Synchronization
+
+/// A serial queue of a pool: it counts its items, and nobody counts the references to it.
+///
+/// Other queues do not pay for the figures: items are counted where the kinds of queues part ways, and by a function
+/// that runs before the item's own.
+///
+/// Many threads are handed the same few queues, and would contend for their reference counts; so pooled queues are never
+/// freed. When a pool goes, its queues are kept for the next pool of that name and quality of service.
+final class PooledQueue: DispatchSerialQueue, @unchecked Sendable {  // atomics; `next` is guarded by its lock
+  // Next to the list's tail, which a pusher has to have anyway.
+  /// A
+  private let submitted = Atomic<UInt64>(0)
+  private let gap = CacheLine.Gap()
+  /// A, written by the owner.
+  private let completed = Atomic<UInt64>(0)
+  /// M(PooledQueue.lock): another one that no pool has.
+  @exclusivity(unchecked) private var next: PooledQueue?
+
+  private init(name: String, qos: QoSWord) {
+    super.init(pooled: name, qos: qos)
+  }
+
+  // MARK: Figures
+
+  @inline(__always)
+  fileprivate func count(_ job: Job) {
+    // relaxed: a figure.
+    submitted.wrappingAdd(1, ordering: .relaxed)
+    job.inner = job.invoke
+    job.invoke = PooledQueue.counted
+  }
+
+  private static let counted: Job.Invoke = { raw in
+    let job = Job(raw: raw)
+    // unsafe: who runs an item of a pooled queue holds that queue, and it is the innermost one.
+    let queue = Unmanaged<PooledQueue>.fromOpaque(Frame.innermost!.pointee.queue!)
+    job.inner(raw)
+    queue._withUnsafeGuaranteedRef { $0.didRun() }
+  }
+
+  @inline(__always)
+  private func didRun() {
+    // relaxed: a figure; the owner alone writes it, and owners follow each other in the lane's order.
+    completed.store(completed.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
+  }
+
+  /// Items pending, and items done.
+  var figures: (depth: Int, completed: UInt64) {
+    // relaxed: figures; whichever is read first, an item may come or go before the other.
+    let done = completed.load(ordering: .relaxed)
+    let depth = Int64(bitPattern: submitted.load(ordering: .relaxed) &- done)
+    return (Int(max(0, depth)), done)
+  }
+
+  /// How busy the queue is: its pending items, or 1 if a thread holds it without any.
+  var load: Int {
+    let depth = figures.depth
+    if depth > 0 { return depth }
+    // relaxed: a figure.
+    return state.load(ordering: .relaxed).owner != 0 ? 1 : 0
+  }
+
+  // MARK: Lives
+
+  private static let lock = Lock()
+  /// M(lock): queues that no pool has, by name.
+  nonisolated(unsafe) private static var retired: [String: PooledQueue] = [:]
+
+  /// Nobody may be moving queues while the process forks.
+  static func holdRetired(_ hold: Bool) { hold ? lock.lock() : lock.unlock() }
+
+  /// A queue for a new pool.
+  ///
+  /// - Returns: the queue, and whether the runtime leaves its reference count alone.
+  static func make(name: String, qos: QoSWord) -> (queue: PooledQueue, isUncounted: Bool) {
+    let queue = takeRetired(name, qos) ?? PooledQueue(name: name, qos: qos)
+    return (queue, Immortal.grant(queue))
+  }
+
+  /// The newest one that fits, if it is as good as new: idle, and with nothing that its former users have set.
+  private static func takeRetired(_ name: String, _ qos: QoSWord) -> PooledQueue? {
+    lock.lock()
+    defer { lock.unlock() }
+    var previous: PooledQueue?
+    var link = retired[name]
+    while let queue = link {
+      if queue.ownQoS == qos, queue.isPristine {
+        if let previous { previous.next = queue.next } else { retired[name] = queue.next }
+        queue.next = nil
+        // relaxed: figures of an idle queue.
+        queue.submitted.store(0, ordering: .relaxed)
+        queue.completed.store(0, ordering: .relaxed)
+        return queue
+      }
+      previous = queue
+      link = queue.next
+    }
+    return nil
+  }
+
+  /// The pool goes; others may still use the queue.
+  func retire() {
+    Self.lock.lock()
+    next = Self.retired[name]
+    Self.retired[name] = self
+    Self.lock.unlock()
+  }
+
+  private var isPristine: Bool {
+    let state = state.load()
+    return figures.depth == 0 && items.tailIsNil && extrasReference == nil && !state.has(~LaneState.roles)
+  }
+}
+
+extension DispatchQueue {
+  /// As `enqueue`, for a queue that counts.
+  @inline(never)
+  final func enqueueCounted(_ job: Job) {
+    // unsafe: no other class has this kind.
+    unsafeDowncast(self, to: PooledQueue.self).count(job)
+    push(job)
+  }
+}
