@@ -13,15 +13,22 @@ extension IOOperation {
   /// Sends what was gathered, or what is left to write; false if the handler is out.
   func deliver() -> Bool {
     if !mayDeliver { return false }
-    unreported = 0
-    send(false, direction == .read ? takeGathered() : rest, 0)
+    deliverNow()
     return true
   }
 
   /// As `deliver`; false, too, if the handler's return is to be waited for: see the pace.
   func deliverAndGoOn() -> Bool {
+    if !mayDeliver { return false }
+    // The handler is back, and the next one is not on its way yet.
     let readsAhead = readsAhead
-    return deliver() && readsAhead
+    deliverNow()
+    return readsAhead
+  }
+
+  private func deliverNow() {
+    unreported = 0
+    send(false, direction == .read ? takeGathered() : rest, 0)
   }
 
   /// Nothing more is there to read: delivers what is worth it.
