@@ -8,6 +8,9 @@ struct Tool: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "gcd",
     abstract: "Grand Central Dispatch at work.",
-    subcommands: [IndexCommand.self, CatCommand.self, CopyCommand.self, WatchCommand.self, WaitCommand.self]
+    subcommands: [
+      IndexCommand.self, CatCommand.self, CopyCommand.self, WatchCommand.self, WaitCommand.self, RunCommand.self,
+      DoctorCommand.self,
+    ]
   )
 }

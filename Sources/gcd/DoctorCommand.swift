@@ -1,0 +1,41 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+// This file knows the argument parser and no queues: the parser's own dependencies bring a Dispatch of their own.
+import ArgumentParser
+
+/// `gcd doctor PROGRAM`
+struct DoctorCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "doctor",
+    abstract: "Tell which libdispatch a program uses, and whether it would run on this one.",
+    discussion: """
+      The program is not run. Its file and those of its libraries are read, and the dynamic loader is asked what it would \
+      load. Told are: whose libdispatch it is, how it can be replaced, which of the names that the program and its \
+      libraries want are missing here, and what keeps the environment from having an effect: static linking, set-user-id \
+      and capabilities, RPATH, a path in place of a name.
+
+      The exit code is 0 if the program would run on this library, 1 if not, and 2 if it cannot be examined.
+      """
+  )
+
+  @Option(
+    help: ArgumentHelp("The library, or the folder that it is in.", valueName: "path"), completion: .file())
+  var library: String?
+
+  @Flag(help: "Print one line of JSON.")
+  var json = false
+
+  @Argument(help: "The program.", completion: .file())
+  var program: String
+
+  func run() {
+    DoctorRun.start(DoctorOptions(program: program, library: library, printsJSON: json))
+  }
+}
+
+/// What was asked for.
+struct DoctorOptions {
+  let program: String
+  let library: String?
+  let printsJSON: Bool
+}

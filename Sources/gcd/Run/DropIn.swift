@@ -1,0 +1,88 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+
+/// The library that programs are to run on.
+struct DropIn {
+  /// Absolute.
+  let path: String
+  let elf: ElfFile
+
+  static let name = "libdispatch.so"
+
+  var folder: String { String(path[..<path.lastIndex(of: "/")!]) }
+
+  enum Failure: Error {
+    case notFound(looked: [String])
+    case unreadable(String, code: Int32)
+    case notALibrary(String)
+  }
+
+  /// The one that was asked for, a file or the folder it is in; else the first of ours where they usually are.
+  static func find(_ wish: String?) throws(Failure) -> DropIn {
+    if let wish {
+      let path = Files.isFolder(wish) ? wish + "/" + name : wish
+      guard let absolute = Files.absolute(path) else { throw .unreadable(path, code: errno) }
+      guard let file = MappedFile(absolute) else { throw .unreadable(path, code: errno) }
+      guard let elf = ElfFile(file), !elf.isExecutable, elf.defined.contains("dispatch_async_f") else {
+        throw .notALibrary(path)
+      }
+      return DropIn(path: absolute, elf: elf)
+    }
+    for candidate in usualPlaces {
+      guard let absolute = Files.absolute(candidate), let file = MappedFile(absolute), isOurs(file),
+        let elf = ElfFile(file)
+      else { continue }
+      return DropIn(path: absolute, elf: elf)
+    }
+    throw .notFound(looked: usualPlaces)
+  }
+
+  /// Whether a libdispatch is ours: only ours has this in its messages.
+  static func isOurs(_ file: MappedFile) -> Bool { file.contains("GrandCentral misuse") }
+
+  /// Beside the tool, where they are installed, and where a checkout builds it.
+  private static var usualPlaces: [String] {
+    guard let tool = Files.absolute("/proc/self/exe"), let slash = tool.lastIndex(of: "/") else { return [] }
+    var folder = String(tool[..<slash])
+    var places = [folder + "/" + name, folder + "/../lib/" + name]
+    while !folder.isEmpty {
+      places.append(folder + "/.build-dropin/lib/" + name)
+      folder = String(folder[..<folder.lastIndex(of: "/")!])
+    }
+    return places
+  }
+}
+
+/// What the tool asks the file system.
+enum Files {
+  static func isFolder(_ path: String) -> Bool {
+    var status = stat()
+    return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+  }
+
+  /// The path without links; nil with `errno` if there is nothing.
+  static func absolute(_ path: String) -> String? {
+    guard let resolved = realpath(path, nil) else { return nil }
+    defer { free(resolved) }
+    return String(cString: resolved)
+  }
+
+  /// Whether two paths lead to the same file.
+  static func areSame(_ one: String, _ other: String) -> Bool {
+    var (first, second) = (stat(), stat())
+    return stat(one, &first) == 0 && stat(other, &second) == 0 && first.st_dev == second.st_dev
+      && first.st_ino == second.st_ino
+  }
+
+  /// How long an extended attribute is; negative if there is none.
+  static func attributeSize(_ path: String, _ name: String) -> Int {
+    // Swift's module of the C library leaves sys/xattr.h out.
+    typealias Function =
+      @convention(c) (UnsafePointer<CChar>, UnsafePointer<CChar>, UnsafeMutableRawPointer?, Int) -> Int
+    guard let address = dlsym(nil, "getxattr") else { return -1 }
+    return unsafeBitCast(address, to: Function.self)(path, name, nil, 0)
+  }
+
+  static func variable(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }
+}
