@@ -4,7 +4,7 @@
 
     c_interface.py types HEADERS      every declaration of Scripts/parity has the same type here
     c_interface.py values A B         constants and sizes are the same in two header folders
-    c_interface.py exports LIBRARY    names that a library should export and does not; fails if one is declared
+    c_interface.py exports LIBRARY    a library exports every name that it should
 """
 
 import os
@@ -101,9 +101,9 @@ def check_exports(library):
     declared -= {"dispatch_get_main_queue", "_dispatch_once", "_dispatch_once_f"}
     expected = {row[1] for row in rows("c-exports-linux.tsv")}
     missing = sorted((expected | declared) - defined)
-    print(f"=> {len(expected & defined)} of {len(expected)} names exported; missing: {' '.join(missing) or 'none'}")
-    if set(missing) & declared:
-        sys.exit("declared, but not exported: " + " ".join(sorted(set(missing) & declared)))
+    print(f"=> {len(expected & defined)} of {len(expected)} names exported")
+    if missing:
+        sys.exit("not exported: " + " ".join(missing))
 
 
 def main(arguments):

@@ -11,7 +11,7 @@ public func operations() -> [Operation] {
     serialAsync() + serialAsyncVariants() + selfHop() + sync() + contendedSync() + concurrentAsync() + hops()
     + handshakes() + concurrentPerforms() + groupsAndItems() + smallCalls() + queueLives() + timers() + sources()
     + blockedThreads() + readersAndBarriers() + priorities() + mainThread() + memory() + idling() + data()
-    + channels()
+    + channels() + pools() + actors()
   return all.enumerated()
     .sorted { (group(of: $0.element), $0.offset) < (group(of: $1.element), $1.offset) }
     .map(\.element)

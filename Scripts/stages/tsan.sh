@@ -5,6 +5,6 @@
 
 . Scripts/lib.sh
 
-export TSAN_OPTIONS="halt_on_error=0 second_deadlock_stack=1 ${TSAN_OPTIONS:-}"
+export TSAN_OPTIONS="halt_on_error=0 second_deadlock_stack=1 suppressions=$PWD/Scripts/lint/races.supp print_suppressions=0 ${TSAN_OPTIONS:-}"
 export GC_TEST_PATIENCE=${GC_TEST_PATIENCE:-120}
 run_tests .build-tsan 3 --sanitize=thread --filter '^(Stress|Primitives|Engine|Dispatch|Source|Data|IO|Concurrency)Tests\.'

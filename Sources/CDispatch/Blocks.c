@@ -36,10 +36,10 @@ struct descriptor {
 
 struct work_item_block {
   struct gcd_block head;
-  void *item;
+  void *item, *body;
 };
 
-static void invoke(void *block) { gcd_work_item_run(((struct work_item_block *)block)->item); }
+void gcd_work_item_invoke(void *block) { gcd_work_item_run(((struct work_item_block *)block)->item); }
 
 // Never called: the block is on the heap from the start, and copying it counts a reference.
 static void copy(void *target, const void *source) {
@@ -51,16 +51,17 @@ static void dispose(const void *block) { gcd_work_item_release(((const struct wo
 
 static const struct descriptor descriptor = {0, sizeof(struct work_item_block), copy, dispose};
 
-void *gcd_work_item_block(void *item) {
+// By this function libraries beneath recognise blocks that stand for work items.
+extern void (*const _dispatch_block_special_invoke)(void *block);
+void (*const _dispatch_block_special_invoke)(void *block) = gcd_work_item_invoke;
+
+void *gcd_work_item_block(void *item, void *body) {
   struct work_item_block *block = malloc(sizeof *block);
   if (!block) return NULL;
   *block = (struct work_item_block){
-      {_NSConcreteMallocBlock, NEEDS_FREE | HAS_COPY_AND_DISPOSE | REFERENCE, 0, invoke, &descriptor}, item};
+      {_NSConcreteMallocBlock, NEEDS_FREE | HAS_COPY_AND_DISPOSE | REFERENCE, 0, gcd_work_item_invoke,
+       &descriptor}, item, body};
   return block;
-}
-
-void *gcd_block_work_item(const void *block) {
-  return ((const struct gcd_block *)block)->invoke == invoke ? ((const struct work_item_block *)block)->item : NULL;
 }
 
 // The destructors that a program names stand for functions of the C library. They are never called as blocks by the

@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "CDispatchGlue.h"
 
@@ -33,4 +34,11 @@ void *gcd_allocate(size_t size) {
   void *memory = malloc(size);
   if (!memory) abort();
   return memory;
+}
+
+char *gcd_copy_text(const char *text) {
+  if (!text || !*text) return NULL;
+  char *copy = strdup(text);
+  if (!copy) abort();
+  return copy;
 }

@@ -5,8 +5,9 @@
 
 #include "CDispatchGlue.h"
 
-// An object begins with its type and its count: this count is left alone by retain and release.
-#define IMMORTAL 0x80000004FFFFFFFFu
+// An object begins with its type and its count: this count is left alone by retain and release, and so is 0, which is
+// what an attribute's handle finds, as it points into the middle of nothing.
+#define IMMORTAL UINTPTR_MAX
 
 #define OBJECT(name, size) \
   struct name { \
@@ -31,7 +32,7 @@ const uint16_t dispatch_queue_offsets[17] = {
 };
 
 struct dispatch_queue_s _dispatch_main_q = {0, IMMORTAL, {[5] = (uintptr_t)1 << (WIDTH_OFFSET - 56) * 8}};
-struct dispatch_queue_attr_s _dispatch_queue_attr_concurrent = {0, IMMORTAL, {0}};
+struct dispatch_queue_attr_s _dispatch_queue_attr_concurrent;
 struct dispatch_data_s _dispatch_data_empty = {0, IMMORTAL, {0}};
 
 struct dispatch_source_type_s {

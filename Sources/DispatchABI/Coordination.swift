@@ -86,9 +86,13 @@ public func dispatch_semaphore_create(_ value: Int) -> dispatch_semaphore_t? {
 
 @c @implementation
 public func dispatch_semaphore_wait(_ semaphore: dispatch_semaphore_t?, _ timeout: dispatch_time_t) -> Int {
-  (Handle.take(semaphore) as Unmanaged<DispatchSemaphore>)._withUnsafeGuaranteedRef {
-    $0.wait(until: TimeCode(rawValue: timeout).deadline) == .success ? 0 : timedOut
-  }
+  let semaphore: Unmanaged<DispatchSemaphore> = Handle.take(semaphore)
+  return semaphore._withUnsafeGuaranteedRef { $0.take() } ? 0 : waitSlow(semaphore, timeout)
+}
+
+@inline(never)
+private func waitSlow(_ semaphore: Unmanaged<DispatchSemaphore>, _ timeout: dispatch_time_t) -> Int {
+  semaphore._withUnsafeGuaranteedRef { $0.waitSlow(TimeCode(rawValue: timeout).deadline) } ? 0 : timedOut
 }
 
 @c @implementation

@@ -1,19 +1,18 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
 import CDispatchGlue
+import Synchronization
 
 @c @implementation
 public func dispatch_retain(_ object: dispatch_object_t?) {
   guard let object else { Handle.nullArgument("dispatch_retain") }
-  if Handle.isAttribute(object) { return }
-  _ = Unmanaged<AnyObject>.fromOpaque(object).retain()
+  gcd_object_retain(object)
 }
 
 @c @implementation
 public func dispatch_release(_ object: dispatch_object_t?) {
   guard let object else { Handle.nullArgument("dispatch_release") }
-  if Handle.isAttribute(object) { return }
-  Unmanaged<AnyObject>.fromOpaque(object).release()
+  gcd_object_release(object)
 }
 
 @c @implementation
@@ -52,19 +51,25 @@ public func dispatch_set_target_queue(_ object: dispatch_object_t?, _ queue: dis
   Handle.object(object)?._withUnsafeGuaranteedRef { $0.setTarget(queue: target) }
 }
 
-/// Accepted: what an object's items are worth is settled when it is created.
+/// The least that an object's items are worth. For objects that are not active yet.
 @c @implementation
 public func dispatch_set_qos_class_floor(
   _ object: dispatch_object_t?, _ qosClass: dispatch_qos_class_t, _ relativePriority: Int32
-) {}
-
-// The same under the names that libraries beneath this one use.
-
-@c(_os_object_retain)
-public func osObjectRetain(_ object: Raw?) -> Raw? {
-  dispatch_retain(object)
-  return object
+) {
+  var attributes = QueueAttributes(nil)
+  if attributes.setQoS(qosClass, relativePriority) {
+    let floor = attributes.qos
+    Handle.object(object)?._withUnsafeGuaranteedRef { $0.raise(to: floor) }
+  }
 }
 
-@c(_os_object_release)
-public func osObjectRelease(_ object: Raw?) { dispatch_release(object) }
+extension DispatchObject {
+  fileprivate func raise(to floor: QoSWord) {
+    if let queue = self as? DispatchQueue {
+      if queue.kind != .global { queue.setFloor(floor) }
+    } else if let source = self as? DispatchSource {
+      // relaxed: a hint for where to queue.
+      source.floor.store(floor.rawValue, ordering: .relaxed)
+    }
+  }
+}

@@ -1,6 +1,7 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
 import CDispatchGlue
+import Synchronization
 
 @c @implementation
 public func dispatch_queue_create(
@@ -15,19 +16,26 @@ public func dispatch_queue_create_with_target(
   let qos = attributes.qos
   return Handle.made(
     DispatchQueue(
-      kind: attributes.isConcurrent ? .concurrent : .serial, name: label.map { String(cString: $0) } ?? "", qos: qos,
+      kind: attributes.isConcurrent ? .concurrent : .serial, name: QueueName(keeping: gcd_copy_text(label)),
+      qos: qos,
       target: Handle.optionalQueue(target) ?? GlobalQueues.root(for: qos), inactive: attributes.isInactive,
       autoreleaseFrequency: attributes.autoreleaseFrequency))
 }
 
+private func workloop(_ label: UnsafePointer<CChar>?, inactive: Bool) -> OpaquePointer {
+  let workloop = DispatchWorkloop(label: "", inactive: inactive)
+  workloop.queueName = QueueName(keeping: gcd_copy_text(label))
+  return Handle.made(workloop)
+}
+
 @c @implementation
 public func dispatch_workloop_create(_ label: UnsafePointer<CChar>?) -> dispatch_workloop_t? {
-  Handle.made(DispatchWorkloop(label: label.map { String(cString: $0) } ?? ""))
+  workloop(label, inactive: false)
 }
 
 @c @implementation
 public func dispatch_workloop_create_inactive(_ label: UnsafePointer<CChar>?) -> dispatch_workloop_t? {
-  Handle.made(DispatchWorkloop(label: label.map { String(cString: $0) } ?? "", inactive: true))
+  workloop(label, inactive: true)
 }
 
 /// Accepted: there are no autorelease pools.
@@ -60,27 +68,24 @@ public func dispatch_main() -> Never { dispatchMain() }
 
 @c @implementation
 public func dispatch_queue_get_label(_ queue: dispatch_queue_t?) -> UnsafePointer<CChar>? {
-  guard let queue else { return UnsafePointer(DispatchQueue.current.cLabel) }
-  return Handle.queue(queue)._withUnsafeGuaranteedRef { UnsafePointer($0.cLabel) }
+  guard let queue else { return DispatchQueue.current.cLabel }
+  return Handle.queue(queue)._withUnsafeGuaranteedRef { $0.cLabel }
+}
+
+/// For queues that nobody else uses yet.
+@c(dispatch_queue_set_label_nocopy)
+public func queueSetLabel(_ queue: OpaquePointer?, _ label: UnsafePointer<CChar>?) {
+  Handle.queue(queue, "dispatch_queue_set_label_nocopy")._withUnsafeGuaranteedRef { queue in
+    if queue.kind == .global || queue.kind == .main { return }
+    queue.queueName.free()
+    queue.queueName = QueueName(keptElsewhere: label)
+  }
 }
 
 extension DispatchQueue {
   /// The label with a zero behind it, valid as long as the queue.
-  var cLabel: UnsafeMutablePointer<CChar> {
-    let extras = readyExtras
-    return extras.lock.withLock {
-      if let made = extras.cLabel { return made }
-      let bytes = name.utf8
-      let made = UnsafeMutablePointer<CChar>.allocate(capacity: bytes.count + 1)
-      var end = made
-      for byte in bytes {
-        end.initialize(to: CChar(bitPattern: byte))
-        end += 1
-      }
-      end.initialize(to: 0)
-      extras.cLabel = made
-      return made
-    }
+  fileprivate var cLabel: UnsafePointer<CChar> {
+    queueName.start ?? UnsafeRawPointer(StaticString("").utf8Start).assumingMemoryBound(to: CChar.self)
   }
 }
 
@@ -95,9 +100,16 @@ public func dispatch_queue_get_qos_class(
   }
 }
 
-/// Accepted: a concurrent queue runs as many items as there are processors.
+/// How many items a concurrent queue runs at once. What is not above 0 stands for numbers of processors, which is how
+/// many run at most in any case. For queues that are not used yet.
 @c(dispatch_queue_set_width)
-public func queueSetWidth(_ queue: OpaquePointer?, _ width: Int) {}
+public func queueSetWidth(_ queue: OpaquePointer?, _ width: Int) {
+  Handle.queue(queue, "dispatch_queue_set_width")._withUnsafeGuaranteedRef { queue in
+    guard queue.kind == .concurrent else { return }
+    // relaxed: a limit that is set before the queue is used.
+    queue.width.store(width < 0 ? .max : UInt16(clamping: max(width, 1)), ordering: .relaxed)
+  }
+}
 
 // MARK: Values
 
@@ -163,14 +175,3 @@ public func dispatch_assert_queue_barrier(_ queue: dispatch_queue_t?) {
 public func dispatch_assert_queue_not(_ queue: dispatch_queue_t?) {
   Handle.queue(queue)._withUnsafeGuaranteedRef { dispatchPrecondition(condition: .notOnQueue($0)) }
 }
-
-// MARK: Foreign main loops
-
-@c(_dispatch_get_main_queue_port_4CF)
-public func mainQueuePort() -> Int32 { MainLoop.descriptor }
-
-@c(_dispatch_get_main_queue_handle_4CF)
-public func mainQueueHandle() -> Int32 { MainLoop.descriptor }
-
-@c(_dispatch_main_queue_callback_4CF)
-public func mainQueueCallback(_ message: Raw?) { DispatchMainLoop.drain() }

@@ -59,14 +59,20 @@ public func dispatch_source_create(
 /// What calls a function with the source's context. The source is alive while it calls.
 private func handler(_ source: Unmanaged<DispatchSource>, _ function: dispatch_function_t?) -> DispatchSourceHandler? {
   guard let function else { return nil }
-  return { function(source._withUnsafeGuaranteedRef { $0.context }) }
+  return {
+    function(source._withUnsafeGuaranteedRef { $0.context })
+    Sanitizer.comesBefore(source.toOpaque())
+  }
 }
 
 /// What calls a block.
-private func handler(_ block: Raw?) -> DispatchSourceHandler? {
+private func handler(_ source: Unmanaged<DispatchSource>, _ block: Raw?) -> DispatchSourceHandler? {
   guard let block else { return nil }
   let body = Block(block)
-  return { body() }
+  return {
+    body()
+    Sanitizer.comesBefore(source.toOpaque())
+  }
 }
 
 private func source(_ handle: OpaquePointer?, _ call: StaticString = #function) -> Unmanaged<DispatchSource> {
@@ -75,7 +81,7 @@ private func source(_ handle: OpaquePointer?, _ call: StaticString = #function) 
 
 @c @implementation
 public func dispatch_source_set_event_handler(_ handle: dispatch_source_t?, _ block: Raw?) {
-  let body = handler(block)
+  let body = handler(source(handle), block)
   source(handle)._withUnsafeGuaranteedRef { $0.setEventHandler(handler: body) }
 }
 
@@ -87,7 +93,7 @@ public func dispatch_source_set_event_handler_f(_ handle: dispatch_source_t?, _ 
 
 @c @implementation
 public func dispatch_source_set_cancel_handler(_ handle: dispatch_source_t?, _ block: Raw?) {
-  let body = handler(block)
+  let body = handler(source(handle), block)
   source(handle)._withUnsafeGuaranteedRef { $0.setCancelHandler(handler: body) }
 }
 
@@ -99,7 +105,7 @@ public func dispatch_source_set_cancel_handler_f(_ handle: dispatch_source_t?, _
 
 @c @implementation
 public func dispatch_source_set_registration_handler(_ handle: dispatch_source_t?, _ block: Raw?) {
-  let body = handler(block)
+  let body = handler(source(handle), block)
   source(handle)._withUnsafeGuaranteedRef { $0.setRegistrationHandler(handler: body) }
 }
 

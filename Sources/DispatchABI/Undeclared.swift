@@ -1,27 +1,9 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
 import CDispatchGlue
+import Synchronization
 
 // What the library exports and no header declares: programs that were linked to these names keep working.
-
-// MARK: Reference counts by their inner names
-
-@c(_os_object_retain_internal)
-public func retainInternal(_ object: Raw?) -> Raw? { osObjectRetain(object) }
-
-@c(_os_object_release_internal)
-public func releaseInternal(_ object: Raw?) { dispatch_release(object) }
-
-@c(_os_object_retain_internal_n)
-public func retainInternal(_ object: Raw?, times: UInt16) -> Raw? {
-  for _ in 0..<times { dispatch_retain(object) }
-  return object
-}
-
-@c(_os_object_release_internal_n)
-public func releaseInternal(_ object: Raw?, times: UInt16) {
-  for _ in 0..<times { dispatch_release(object) }
-}
 
 // MARK: Queues
 
@@ -35,11 +17,13 @@ public func queueCreateWithVoucher(
   _ label: UnsafePointer<CChar>?, _ attributes: OpaquePointer?, _ voucher: Raw?
 ) -> OpaquePointer? { dispatch_queue_create(label, attributes) }
 
-/// Accepted: see `dispatch_set_qos_class_floor`.
+/// As `dispatch_set_qos_class_floor`: what an object is created with may be raised, not taken back.
 @c(dispatch_set_qos_class)
-public func setQoSClass(_ object: Raw?, _ qosClass: UInt32, _ relativePriority: Int32) {}
+public func setQoSClass(_ object: Raw?, _ qosClass: UInt32, _ relativePriority: Int32) {
+  dispatch_set_qos_class_floor(object, qosClass, relativePriority)
+}
 
-/// Accepted: see `dispatch_set_qos_class_floor`.
+/// Accepted: items for which nobody wants anything are worth the default anyway.
 @c(dispatch_set_qos_class_fallback)
 public func setQoSClassFallback(_ object: Raw?, _ qosClass: UInt32) {}
 
@@ -58,19 +42,26 @@ public func workloopIsCurrent(_ workloop: OpaquePointer?) -> Bool {
 @c(dispatch_workloop_set_cpupercent)
 public func workloopSetCPUPercent(_ workloop: OpaquePointer?, _ percent: UInt8, _ refill: UInt32) {}
 
-/// Accepted: see `dispatch_set_qos_class_floor`.
 @c(dispatch_workloop_set_qos_class)
-public func workloopSetQoSClass(_ workloop: OpaquePointer?, _ qosClass: UInt32, _ flags: UInt) {}
+public func workloopSetQoSClass(_ workloop: OpaquePointer?, _ qosClass: UInt32, _ flags: UInt) {
+  dispatch_set_qos_class_floor(workloop.map { UnsafeMutableRawPointer($0) }, qosClass, 0)
+}
 
-/// Accepted: see `dispatch_set_qos_class_floor`.
 @c(dispatch_workloop_set_qos_class_floor)
 public func workloopSetQoSClassFloor(_ workloop: OpaquePointer?, _ qosClass: UInt32, _ priority: Int32, _ flags: UInt) {
+  dispatch_set_qos_class_floor(workloop.map { UnsafeMutableRawPointer($0) }, qosClass, priority)
 }
 
 @c(_dispatch_workloop_should_yield_4NW)
 public func workloopShouldYield() -> Bool { false }
 
 // MARK: Work items
+
+/// Vouchers and priorities of the system are not known here.
+@c(_dispatch_block_create)
+public func blockCreate(_ flags: UInt, _ voucher: Raw?, _ priority: UInt, _ block: Raw?) -> Raw? {
+  dispatch_block_create(dispatch_block_flags_t(flags & WorkItemFlags.known), block)
+}
 
 @c(dispatch_block_create_with_voucher)
 public func blockCreateWithVoucher(_ flags: UInt, _ voucher: Raw?, _ block: Raw?) -> Raw? {
@@ -92,6 +83,67 @@ public func sourceSetMandatoryCancelHandler(_ source: OpaquePointer?, _ block: R
 @c(dispatch_source_set_mandatory_cancel_handler_f)
 public func sourceSetMandatoryCancelHandler(_ source: OpaquePointer?, _ function: dispatch_function_t?) {
   dispatch_source_set_cancel_handler_f(source, Handle.need(function, "dispatch_source_set_mandatory_cancel_handler_f"))
+}
+
+/// What an event handler may ask for at once: the event's data, and a status, which no kind of source has on Linux.
+///
+/// - Returns: the size of all there is; a smaller buffer is given what fits.
+@c(dispatch_source_get_extended_data)
+public func sourceGetExtendedData(_ source: OpaquePointer?, _ buffer: Raw?, _ size: Int) -> Int {
+  let word = MemoryLayout<UInt>.size
+  let buffer = Handle.need(buffer, "dispatch_source_get_extended_data")
+  if size >= word { buffer.storeBytes(of: dispatch_source_get_data(source), as: UInt.self) }
+  if size >= 2 * word { buffer.storeBytes(of: 0, toByteOffset: word, as: UInt.self) }
+  return 2 * word
+}
+
+/// Cancels the source, and returns when none of its handlers runs any more, nor will. It must have no cancel handler,
+/// and the caller not be inside an item of its target.
+///
+/// Blocking: until the handler that runs has returned.
+@c(dispatch_source_cancel_and_wait)
+public func sourceCancelAndWait(_ source: OpaquePointer?) {
+  let source: Unmanaged<DispatchSource> = Handle.take(source, "dispatch_source_cancel_and_wait")
+  source._withUnsafeGuaranteedRef { $0.cancelAndWait() }
+}
+
+/// Signals when the last reference to it has gone.
+private final class EndSignal: Sendable {
+  let semaphore: DispatchSemaphore
+
+  init(_ semaphore: DispatchSemaphore) { self.semaphore = semaphore }
+
+  deinit { semaphore.signal() }
+}
+
+extension DispatchSource {
+  fileprivate func cancelAndWait() {
+    let (target, handler) = lock.withLock { (self.target, handlers.cancel) }
+    if handler != nil {
+      Fault.misuse(
+        .cancelAndWait,
+        "dispatch_source_cancel_and_wait was called on a " + kindName + " with a cancel handler. Set none, or call "
+          + "dispatch_source_cancel.")
+    }
+    if target.kind != .global, target.isCurrent {
+      Fault.misuse(
+        .cancelAndWait,
+        "dispatch_source_cancel_and_wait on a " + kindName + " would deadlock: the caller runs on its target \""
+          + target.name + "\". Call dispatch_source_cancel.")
+    }
+    let ended = DispatchSemaphore(value: 0)
+    signalEnd(to: ended)
+    cancel()
+    activate()
+    ended.wait()
+    Sanitizer.comesAfter(Unmanaged.passUnretained(self).toOpaque())
+  }
+
+  /// Whether the source keeps the handler until it ends, or drops it because it has ended: the signal comes then.
+  private func signalEnd(to semaphore: DispatchSemaphore) {
+    let signal = EndSignal(semaphore)
+    setCancelHandler { withExtendedLifetime(signal) {} }
+  }
 }
 
 // MARK: Data
@@ -133,6 +185,32 @@ public func dataCreateWithTransform(_ data: OpaquePointer?, _ input: Raw?, _ out
 }
 
 // MARK: The process
+
+/// A fault that a library beneath has found: nothing ends, but it is said.
+@c(_dispatch_bug)
+public func bug(_ line: Int, _ value: Int) {
+  Fault.report("a bug was reported at line " + String(line) + ", with the value " + String(value) + ".")
+}
+
+/// The value of a pointer that another thread is about to set.
+///
+/// Blocking: until it has.
+@c(_dispatch_wait_for_enqueuer)
+public func waitForEnqueuer(_ pointer: UnsafeMutablePointer<Raw?>?) -> Raw? {
+  // unsafe: an atomic pointer is laid out as the pointer.
+  let pointer = UnsafeMutableRawPointer(Handle.need(pointer, "_dispatch_wait_for_enqueuer"))
+    .assumingMemoryBound(to: Atomic<Raw?>.self)
+  var backoff = Backoff()
+  while true {
+    // pairs with: whoever sets the pointer – publishes what it points to
+    if let value = pointer.pointee.load(ordering: .acquiring) { return value }
+    backoff.wait()
+  }
+}
+
+/// Nothing to do: the system's first process is another one here.
+@c(_dispatch_poll_for_events_4launchd)
+public func pollForEvents() {}
 
 /// Nothing to begin: the library begins when it is first used.
 @c(libdispatch_init)

@@ -1,6 +1,7 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
 import CDispatchGlue
+import CPlatform
 
 @c(gcd_work_item_run)
 public func workItemRun(_ item: Raw) {
@@ -10,35 +11,58 @@ public func workItemRun(_ item: Raw) {
 @c(gcd_work_item_release)
 public func workItemRelease(_ item: Raw) { Unmanaged<DispatchWorkItem>.fromOpaque(item).release() }
 
-private func makeItem(_ flags: dispatch_block_flags_t, _ qos: DispatchQoS, _ block: Raw) -> DispatchWorkItem {
+private func makeItem(_ flags: dispatch_block_flags_t, _ qos: DispatchQoS, _ block: Raw) -> Raw? {
   let body = Block(block)
-  return DispatchWorkItem(qos: qos, flags: DispatchWorkItemFlags(rawValue: flags)) { body() }
+  let item = DispatchWorkItem(qos: qos, flags: DispatchWorkItemFlags(rawValue: flags)) {
+    body()
+    Sanitizer.comesBefore(body.raw)
+  }
+  return gcd_work_item_block(Unmanaged.passRetained(item).toOpaque(), body.raw)
+}
+
+/// What the flags of a block may say.
+enum WorkItemFlags {
+  static let known: UInt = 0x3f
+
+  static func areKnown(_ flags: dispatch_block_flags_t) -> Bool { flags & ~known == 0 }
 }
 
 @c @implementation
 public func dispatch_block_create(_ flags: dispatch_block_flags_t, _ block: Raw?) -> Raw? {
-  gcd_work_item_block(Unmanaged.passRetained(makeItem(flags, .unspecified, Handle.need(block))).toOpaque())
+  guard WorkItemFlags.areKnown(flags) else { return nil }
+  return makeItem(flags, .unspecified, Handle.need(block))
 }
 
 @c @implementation
 public func dispatch_block_create_with_qos_class(
   _ flags: dispatch_block_flags_t, _ qosClass: dispatch_qos_class_t, _ relativePriority: Int32, _ block: Raw?
 ) -> Raw? {
-  guard let qosClass = DispatchQoS.QoSClass(rawValue: qosClass), (-15...0).contains(relativePriority) else {
-    return nil
-  }
+  guard WorkItemFlags.areKnown(flags), let qosClass = DispatchQoS.QoSClass(rawValue: qosClass),
+    (-15...0).contains(relativePriority)
+  else { return nil }
   let qos = DispatchQoS(unchecked: qosClass, Int(relativePriority))
-  return gcd_work_item_block(Unmanaged.passRetained(makeItem(flags, qos, Handle.need(block))).toOpaque())
+  return makeItem(flags, qos, Handle.need(block))
 }
 
+/// A detached item, or one without a quality of service, does not hand the caller's on to what it submits.
 @c @implementation
 public func dispatch_block_perform(_ flags: dispatch_block_flags_t, _ block: Raw?) {
-  gcd_block_call(Handle.need(block))
+  let block = Handle.need(block)
+  let flags = DispatchWorkItemFlags(rawValue: flags)
+  guard flags.contains(.detached) || flags.contains(.noQoS) else { return gcd_block_call(block) }
+  let thread = gc_thread_self()
+  let outer = thread.pointee.qos
+  thread.pointee.qos = 0
+  gcd_block_call(block)
+  thread.pointee.qos = outer
 }
 
 @c @implementation
 public func dispatch_block_wait(_ block: Raw?, _ timeout: dispatch_time_t) -> Int {
-  DispatchWorkItem.behind(block, "dispatch_block_wait").wait(until: TimeCode(rawValue: timeout).deadline) ? 0 : 49
+  let item = DispatchWorkItem.behind(block, "dispatch_block_wait")
+  guard item.wait(until: TimeCode(rawValue: timeout).deadline) else { return 49 }
+  Sanitizer.comesAfter(gcd_block_body(block!))
+  return 0
 }
 
 @c @implementation
@@ -51,7 +75,11 @@ public func dispatch_block_notify(_ block: Raw?, _ queue: dispatch_queue_t?, _ n
   } else {
     // A closure: it is released when the item goes without having run.
     let body = Block(work)
-    item.notify(queue: queue) { body() }
+    nonisolated(unsafe) let former = gcd_block_body(block!)
+    item.notify(queue: queue) {
+      Sanitizer.comesAfter(former)
+      body()
+    }
   }
 }
 

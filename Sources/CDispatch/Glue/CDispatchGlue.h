@@ -6,6 +6,7 @@
 #ifndef C_DISPATCH_GLUE_H
 #define C_DISPATCH_GLUE_H
 
+#include <CPlatformSanitizer.h>
 #include <dispatch/dispatch.h>
 
 /// The sizes of the static objects. Programs copy them at load: they may become smaller, never larger.
@@ -22,6 +23,33 @@ static inline void *gcd_empty_data(void) { return (void *)&_dispatch_data_empty;
 
 static inline void *gcd_destructor_free(void) { return _dispatch_data_destructor_free; }
 static inline void *gcd_destructor_munmap(void) { return _dispatch_data_destructor_munmap; }
+
+/// The count of an object, its second word: one for each reference. 0 and all ones stand for objects that are not counted;
+/// the uppermost bit is the compiler's own. The compiler's retain and release do the same.
+static inline uintptr_t *gcd_count(void *object) { return (uintptr_t *)object + 1; }
+
+static inline bool gcd_is_counted(uintptr_t count) { return (count << 1) + 2 > 2; }
+
+static inline void gcd_object_retain(void *object) {
+  if (gcd_is_counted(__atomic_load_n(gcd_count(object), __ATOMIC_RELAXED)))
+    __atomic_fetch_add(gcd_count(object), 1, __ATOMIC_RELAXED);
+}
+
+/// The compiler's own, for the last reference.
+extern void swift_release(void *object);
+
+static inline void gcd_object_release(void *object) {
+  uintptr_t count = __atomic_load_n(gcd_count(object), __ATOMIC_RELAXED);
+  if (!gcd_is_counted(count)) return;
+  gc_comes_before(object);
+  if (count != 1) {
+    if (__atomic_fetch_sub(gcd_count(object), 1, __ATOMIC_ACQ_REL) != 1) return;
+    // Others have let go meanwhile: this is the last one.
+    __atomic_store_n(gcd_count(object), 1, __ATOMIC_RELAXED);
+  }
+  gc_comes_after(object);
+  swift_release(object);
+}
 
 /// What a source type stands for; the first word of each.
 enum {
@@ -53,6 +81,9 @@ enum {
 
 /// Memory from `malloc`; there is no going on without.
 void *gcd_allocate(size_t size);
+
+/// A copy in memory from `malloc`; NULL for NULL and for nothing.
+char *gcd_copy_text(const char *text);
 
 /// What a static object stands for.
 static inline uintptr_t gcd_first_word(const void *type) { return *(const uintptr_t *)type; }
@@ -99,9 +130,21 @@ void *gcd_block_copy(const void *block);
 void gcd_block_release(const void *block);
 
 /// A block on the heap that stands for a work item: calling it calls `gcd_work_item_run`, its end `gcd_work_item_release`.
-void *gcd_work_item_block(void *item);
+/// `body` is what it runs, see `gcd_block_body`.
+void *gcd_work_item_block(void *item, void *body);
+
+/// The function of such blocks, by which they are recognised.
+extern void gcd_work_item_invoke(void *block) __attribute__((__visibility__("hidden")));
 
 /// The work item that a block stands for; NULL for any other block.
-void *gcd_block_work_item(const void *block);
+static inline void *gcd_block_work_item(const void *block) {
+  const struct gcd_block *head = (const struct gcd_block *)block;
+  return head->invoke == gcd_work_item_invoke ? *(void *const *)(head + 1) : NULL;
+}
+
+/// The block that a work item's block runs; by its address ThreadSanitizer is told what comes after it.
+static inline void *gcd_block_body(const void *block) {
+  return ((void *const *)((const struct gcd_block *)block + 1))[1];
+}
 
 #endif

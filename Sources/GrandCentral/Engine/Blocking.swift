@@ -9,6 +9,7 @@ enum Blocking {
   /// The calling thread is about to wait. Call the result's `end` when it is back.
   @inline(never)
   static func begin() -> Wait {
+    BlockingReports.note()
     guard let worker = Worker.current else { return Wait(worker: nil) }
     let engine = Engine.shared
     // relaxed: the worker's own counter; the monitor takes it as a hint.

@@ -55,6 +55,20 @@ enum Settings {
     return engine.pointee.target.load(ordering: .relaxed) > 1
   }
 
+  /// A: whether `GRANDCENTRAL_CHECKS` asks for reports of async code that blocks: 0 until first asked, 1 no, 2 yes.
+  private static let blockingReports = Atomic<UInt8>(0)
+
+  static var reportsBlocking: Bool {
+    // relaxed: a setting.
+    let known = blockingReports.load(ordering: .relaxed)
+    if known != 0 { return known == 2 }
+    let checks = Environment.value(of: "GRANDCENTRAL_CHECKS") ?? ""
+    let wanted = checks.utf8.split(separator: 0x2C).contains { $0.elementsEqual("blocking".utf8) }
+    // relaxed: a setting; whoever finds it unset finds the same.
+    blockingReports.store(wanted ? 2 : 1, ordering: .relaxed)
+    return wanted
+  }
+
   private static func number(named name: String) -> Int? {
     Environment.value(of: name).flatMap { Int($0) }
   }

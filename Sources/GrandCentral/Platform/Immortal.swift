@@ -7,7 +7,11 @@
 /// count that retain and release leave alone, and the same count works for any object.
 enum Immortal {
   /// What the compiler puts into constant objects.
-  private static let count: UInt = 0x8000_0004_FFFF_FFFF
+  #if hasFeature(Embedded)
+    private static let count = UInt.max
+  #else
+    private static let count: UInt = 0x8000_0004_FFFF_FFFF
+  #endif
 
   /// Ends the counting for `object`, which nobody else knows yet, if this runtime works as expected; else does nothing
   /// but keep it alive.

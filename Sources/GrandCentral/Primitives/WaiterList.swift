@@ -1,6 +1,6 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
-/// A thread that waits, on that thread's own stack.
+/// A thread that waits, on that thread's own stack; or whatever else is to be told by a function of its own.
 ///
 ///     var waiter = Waiter()
 ///     withUnsafeMutablePointer(to: &waiter) { waiter in
@@ -11,6 +11,8 @@
 /// Whoever has removed a waiter from its list owes it exactly one `unpark`, and must not touch it afterwards: its
 /// thread has returned by then.
 struct Waiter: ~Copyable {
+  typealias Awaken = @convention(c) (UnsafeMutableRawPointer) -> Void
+
   /// A
   let parker = Parker()
   /// M(list)
@@ -21,9 +23,21 @@ struct Waiter: ~Copyable {
   fileprivate(set) var isListed = false
   /// The user's.
   var word: UInt64 = 0
+  /// I: called in place of leaving the token, for a waiter that is no thread.
+  let awaken: Awaken?
 
   @inline(__always)
-  init(word: UInt64 = 0) { self.word = word }
+  init(word: UInt64 = 0, awaken: Awaken? = nil) {
+    self.word = word
+    self.awaken = awaken
+  }
+
+  /// What a chosen waiter is owed. It must not be touched afterwards.
+  @inline(__always)
+  static func wake(_ waiter: UnsafeMutablePointer<Waiter>) {
+    guard let awaken = waiter.pointee.awaken else { return waiter.pointee.parker.unpark() }
+    awaken(UnsafeMutableRawPointer(waiter))
+  }
 }
 
 /// Waiters in order of arrival. All calls under one lock, the user's.
@@ -92,7 +106,7 @@ struct ChosenWaiters: ~Copyable {
     while let current = waiter {
       // Read before the token: the waiter's stack frame may be gone afterwards.
       waiter = current.pointee.next
-      current.pointee.parker.unpark()
+      Waiter.wake(current)
     }
   }
 }

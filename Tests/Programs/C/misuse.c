@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+extern void dispatch_source_cancel_and_wait(dispatch_source_t source);
+
 static void nothing(void *context) { (void)context; }
 
 static void again(void *queue) { dispatch_sync_f((dispatch_queue_t)queue, NULL, nothing); }
@@ -28,6 +30,11 @@ int main(int count, char **arguments) {
   if (!strcmp(way, "resume")) dispatch_resume(queue);
   if (!strcmp(way, "leave")) dispatch_group_leave(dispatch_group_create());
   if (!strcmp(way, "assertion")) dispatch_assert_queue(queue);
+  if (!strcmp(way, "cancel-and-wait")) {
+    dispatch_source_t source = dispatch_source_create(DISPATCH_SOURCE_TYPE_DATA_ADD, 0, 0, queue);
+    dispatch_source_set_cancel_handler_f(source, nothing);
+    dispatch_source_cancel_and_wait(source);
+  }
   printf("survived %s\n", way);
   return 0;
 }

@@ -162,6 +162,30 @@ public final class DispatchGroup: DispatchObject, @unchecked Sendable {  // an a
     return waiter.pointee.parker.park(until: deadline)
   }
 
+  /// Whether nothing is under way.
+  func tryWait() -> Bool {
+    // pairs with: leave – publishes what the leavers wrote before
+    state.load(ordering: .acquiring) & Self.countMask == 0
+  }
+
+  /// Adds a waiter that is no thread; false if nothing is under way.
+  func join(_ waiter: UnsafeMutablePointer<Waiter>) -> Bool {
+    lock.lock()
+    defer { lock.unlock() }
+    guard watch() else { return false }
+    waiters.append(waiter)
+    return true
+  }
+
+  /// Takes a waiter out; false if its wake-up is on its way.
+  func leave(_ waiter: UnsafeMutablePointer<Waiter>) -> Bool {
+    lock.lock()
+    defer { lock.unlock() }
+    guard waiter.pointee.isListed else { return false }
+    waiters.remove(waiter)
+    return true
+  }
+
   /// R1: marks the group as watched. False if nothing is under way. The caller holds the lock.
   private func watch() -> Bool {
     // pairs with: leave – publishes what the leavers wrote before

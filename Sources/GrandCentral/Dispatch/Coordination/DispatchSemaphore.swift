@@ -68,19 +68,20 @@ public final class DispatchSemaphore: DispatchObject, @unchecked Sendable {  // 
   public func signal() -> Int {
     // pairs with: wait – publishes what the signaller wrote before
     if value.wrappingAdd(1, ordering: .releasing).oldValue >= 0 { return 0 }
-    return signalSlow()
+    return Self.signalSlow(self)
   }
 
+  /// A function of the type: a method would have the quick path keep a register for it.
   @inline(never)
-  private func signalSlow() -> Int {
-    lock.lock()
-    guard let waiter = waiters.popFirst() else {
-      owed += 1
-      lock.unlock()
+  private static func signalSlow(_ semaphore: DispatchSemaphore) -> Int {
+    semaphore.lock.lock()
+    guard let waiter = semaphore.waiters.popFirst() else {
+      semaphore.owed += 1
+      semaphore.lock.unlock()
       return 1
     }
-    lock.unlock()
-    waiter.pointee.parker.unpark()
+    semaphore.lock.unlock()
+    Waiter.wake(waiter)
     return 1
   }
 
@@ -88,9 +89,15 @@ public final class DispatchSemaphore: DispatchObject, @unchecked Sendable {  // 
   ///
   /// Blocking: until signalled. A pool thread that waits is replaced while there is work.
   public func wait() {
-    // pairs with: signal – publishes what the signaller wrote before
-    if value.wrappingSubtract(1, ordering: .acquiring).oldValue > 0 { return }
+    if take() { return }
     _ = waitSlow(.never)
+  }
+
+  /// Takes a signal, or announces who is about to wait for one.
+  @inline(__always)
+  final func take() -> Bool {
+    // pairs with: signal – publishes what the signaller wrote before
+    value.wrappingSubtract(1, ordering: .acquiring).oldValue > 0
   }
 
   /// Takes one signal; waits for it until `timeout`.
@@ -100,13 +107,12 @@ public final class DispatchSemaphore: DispatchObject, @unchecked Sendable {  // 
   public func wait(wallTimeout: DispatchWallTime) -> DispatchTimeoutResult { wait(until: wallTimeout.deadline) }
 
   func wait(until deadline: Deadline) -> DispatchTimeoutResult {
-    // pairs with: signal – publishes what the signaller wrote before
-    if value.wrappingSubtract(1, ordering: .acquiring).oldValue > 0 { return .success }
+    if take() { return .success }
     return waitSlow(deadline) ? .success : .timedOut
   }
 
   @inline(never)
-  private func waitSlow(_ deadline: Deadline) -> Bool {
+  final func waitSlow(_ deadline: Deadline) -> Bool {
     var waiter = Waiter()
     return withUnsafeMutablePointer(to: &waiter) { waiter in
       lock.lock()
@@ -132,22 +138,50 @@ public final class DispatchSemaphore: DispatchObject, @unchecked Sendable {  // 
 
   /// N2. Returns false if a signal was promised after all; it has been taken then.
   private func giveUp(_ waiter: UnsafeMutablePointer<Waiter>) -> Bool {
-    lock.lock()
-    guard waiter.pointee.isListed else {
-      // Popped: the wake-up is on its way.
-      lock.unlock()
-      _ = waiter.pointee.parker.park()
-      return false
-    }
-    if takeBackWait() {
-      waiters.remove(waiter)
-      lock.unlock()
-      return true
-    }
-    // Every waiter has been promised a signal: this one's is about to arrive in the list.
-    lock.unlock()
+    if leave(waiter) { return true }
     _ = waiter.pointee.parker.park()
     return false
+  }
+
+  /// Takes one signal if there is one.
+  func tryWait() -> Bool {
+    // relaxed: verified by the exchange.
+    var seen = value.load(ordering: .relaxed)
+    while seen > 0 {
+      // pairs with: signal – publishes what the signaller wrote before
+      let (exchanged, found) = value.weakCompareExchange(
+        expected: seen, desired: seen - 1, successOrdering: .acquiring,
+        // relaxed: followed by another attempt.
+        failureOrdering: .relaxed)
+      if exchanged { return true }
+      seen = found
+    }
+    return false
+  }
+
+  /// Takes one signal, or adds a waiter that is no thread.
+  ///
+  /// - Returns: whether the waiter has been added.
+  func join(_ waiter: UnsafeMutablePointer<Waiter>) -> Bool {
+    if take() { return false }
+    lock.lock()
+    defer { lock.unlock() }
+    if owed > 0 {
+      owed -= 1
+      return false
+    }
+    waiters.append(waiter)
+    return true
+  }
+
+  /// N2. Takes a waiter out; false if its wake-up is on its way.
+  func leave(_ waiter: UnsafeMutablePointer<Waiter>) -> Bool {
+    lock.lock()
+    defer { lock.unlock() }
+    // If every waiter has been promised a signal, this one's is about to arrive in the list.
+    guard waiter.pointee.isListed, takeBackWait() else { return false }
+    waiters.remove(waiter)
+    return true
   }
 
   private func takeBackWait() -> Bool {

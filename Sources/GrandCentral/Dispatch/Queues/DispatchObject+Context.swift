@@ -14,7 +14,11 @@ struct ObjectContext {
     guard let pointer, let finalizer else { return }
     // unsafe: the pointer is passed through.
     nonisolated(unsafe) let context = pointer
-    target.async { finalizer(context) }
+    Sanitizer.comesBefore(context)
+    target.async {
+      Sanitizer.comesAfter(context)
+      finalizer(context)
+    }
   }
 }
 

@@ -62,8 +62,6 @@ final class Extras: @unchecked Sendable {  // all fields are guarded by `lock`
   var firstTarget: DispatchQueue?
   /// M(lock)
   var context = ObjectContext()
-  /// M(lock): the label as C wants it, once somebody has asked for it; freed with the extras.
-  var cLabel: UnsafeMutablePointer<CChar>?
-
-  deinit { cLabel?.deallocate() }
+  /// M(lock): the least that a queue's items are worth.
+  var floor = QoSWord.unspecified
 }

@@ -73,7 +73,8 @@ extension DispatchQueue {
     if kind == .global { return base }
     if flags.contains(.noQoS) || flags.contains(.detached), wanted.isUnspecified { return base }
     if wanted.isUnspecified { return submissionQoS }
-    if flags.contains(.enforceQoS) || kind == .workloop { return wanted }
+    if flags.contains(.enforceQoS) { return wanted }
+    if kind == .workloop { return wanted.merged(with: floor) }
     if flags.contains(.inheritQoS), !base.isUnspecified { return base }
     return base.merged(with: wanted)
   }

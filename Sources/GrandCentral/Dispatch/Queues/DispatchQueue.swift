@@ -36,8 +36,8 @@ public class DispatchQueue: DispatchObject, @unchecked Sendable {  // fields are
   let state: AtomicState<LaneState>
   /// A, written by the owner: the target, retained; nil for global queues and the main queue.
   let target: Atomic<UnsafeMutableRawPointer?>
-  /// I
-  let name: String
+  /// I, but for `dispatch_queue_set_label_nocopy`, which comes before others use the queue.
+  @exclusivity(unchecked) var queueName: QueueName
   /// I: what this queue was created with.
   let ownQoS: QoSWord
   /// I
@@ -46,26 +46,27 @@ public class DispatchQueue: DispatchObject, @unchecked Sendable {  // fields are
   let autoreleaseFrequency: AutoreleaseFrequency
   /// A: the QoS of items for which none is given: the own one, else the target's; 0 = the submitter's.
   let baseQoS: Atomic<UInt16>
-  /// I: what tools of the C interface look for: 1 says that one item runs at a time. See `dispatch_queue_offsets`.
-  let width: UInt16
+  /// A: how many items may run at once; the largest number stands for no limit. Tools of the C interface look for it,
+  /// see `dispatch_queue_offsets`.
+  let width: Atomic<UInt16>
   /// I: a workloop's items by urgency; the owner's alone (L1).
   let shelves: UnsafeMutablePointer<WorkloopShelves>?
   /// A, L1
   let items = MPSCList()
 
   init(
-    kind: Kind, name: String, qos: QoSWord, target: DispatchQueue?, inactive: Bool = false,
+    kind: Kind, name: QueueName, qos: QoSWord, target: DispatchQueue?, inactive: Bool = false,
     autoreleaseFrequency: AutoreleaseFrequency = .inherit
   ) {
     self.kind = kind
-    self.name = name
+    queueName = name
     ownQoS = qos
     self.autoreleaseFrequency = autoreleaseFrequency
     var initial = LaneState(rawValue: Self.roles(kind, target))
     if inactive { initial.rawValue |= LaneState.inactive }
     state = AtomicState(initial)
     baseQoS = Atomic(Self.base(qos, target).rawValue)
-    width = kind == .concurrent || kind == .global ? .max : 1
+    width = Atomic(kind == .concurrent || kind == .global ? .max : 1)
     if kind == .workloop {
       // unsafe: freed in deinit.
       let shelves = UnsafeMutablePointer<WorkloopShelves>.allocate(capacity: 1)
@@ -90,6 +91,7 @@ public class DispatchQueue: DispatchObject, @unchecked Sendable {  // fields are
     }
     shelves?.deinitialize(count: 1)
     shelves?.deallocate()
+    queueName.free()
   }
 
   static func roles(_ kind: Kind, _ target: DispatchQueue?) -> UInt64 {
@@ -127,6 +129,9 @@ public class DispatchQueue: DispatchObject, @unchecked Sendable {  // fields are
   /// Complexity: O(1). Blocking: never.
   public final var label: String { name }
 
+  /// For messages.
+  final var name: String { queueName.text }
+
   /// The quality of service given at creation.
   public final var qos: DispatchQoS { ownQoS.qos }
 
@@ -149,7 +154,7 @@ public class DispatchQueue: DispatchObject, @unchecked Sendable {  // fields are
     autoreleaseFrequency: AutoreleaseFrequency = .inherit, target: DispatchQueue? = nil
   ) {
     self.init(
-      kind: attributes.contains(.concurrent) ? .concurrent : .serial, name: label, qos: QoSWord(qos),
+      kind: attributes.contains(.concurrent) ? .concurrent : .serial, name: QueueName(label), qos: QoSWord(qos),
       target: target ?? GlobalQueues.root(for: QoSWord(qos)), inactive: attributes.contains(.initiallyInactive),
       autoreleaseFrequency: autoreleaseFrequency)
   }

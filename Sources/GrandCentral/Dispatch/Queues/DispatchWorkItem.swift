@@ -253,6 +253,25 @@ public class DispatchWorkItem: @unchecked Sendable {  // an atomic word; the res
     return waiter.pointee.parker.park(until: deadline)
   }
 
+  /// Whether the item has finished.
+  final func tryWait() -> Bool { state.load().has(State.finished) }
+
+  /// Adds a waiter that is no thread; false if the item has finished.
+  final func join(_ waiter: UnsafeMutablePointer<Waiter>) -> Bool {
+    guard register({ waiters.append(waiter) }) else { return false }
+    hurrySubmission()
+    return true
+  }
+
+  /// Takes a waiter out; false if its wake-up is on its way.
+  final func leave(_ waiter: UnsafeMutablePointer<Waiter>) -> Bool {
+    lock.lock()
+    defer { lock.unlock() }
+    guard waiter.pointee.isListed else { return false }
+    waiters.remove(waiter)
+    return true
+  }
+
   /// I2: adds to the lists, unless the item has finished.
   private final func register(_ add: () -> Void) -> Bool {
     lock.lock()

@@ -12,13 +12,13 @@ public class DispatchSerialQueue: DispatchQueue, @unchecked Sendable {  // adds 
     autoreleaseFrequency: AutoreleaseFrequency = .inherit, target: DispatchQueue? = nil
   ) {
     super.init(
-      kind: .serial, name: label, qos: QoSWord(qos), target: target ?? GlobalQueues.root(for: QoSWord(qos)),
+      kind: .serial, name: QueueName(label), qos: QoSWord(qos), target: target ?? GlobalQueues.root(for: QoSWord(qos)),
       inactive: attributes.contains(.initiallyInactive), autoreleaseFrequency: autoreleaseFrequency)
   }
 
   /// A serial queue that counts its items.
   init(pooled label: String, qos: QoSWord) {
-    super.init(kind: .pooled, name: label, qos: qos, target: GlobalQueues.root(for: qos))
+    super.init(kind: .pooled, name: QueueName(label), qos: qos, target: GlobalQueues.root(for: qos))
   }
 
   /// What a serial queue is created as.
@@ -45,7 +45,8 @@ public final class DispatchConcurrentQueue: DispatchQueue, @unchecked Sendable {
     autoreleaseFrequency: AutoreleaseFrequency = .inherit, target: DispatchQueue? = nil
   ) {
     super.init(
-      kind: .concurrent, name: label, qos: QoSWord(qos), target: target ?? GlobalQueues.root(for: QoSWord(qos)),
+      kind: .concurrent, name: QueueName(label), qos: QoSWord(qos),
+      target: target ?? GlobalQueues.root(for: QoSWord(qos)),
       inactive: attributes.contains(.initiallyInactive), autoreleaseFrequency: autoreleaseFrequency)
   }
 
@@ -74,7 +75,7 @@ public final class DispatchWorkloop: DispatchQueue, @unchecked Sendable {  // ad
   ) {
     if let target { DispatchQueue.checkWorkloopTarget(label, target) }
     super.init(
-      kind: .workloop, name: label, qos: .unspecified, target: target ?? GlobalQueues.default,
+      kind: .workloop, name: QueueName(label), qos: .unspecified, target: target ?? GlobalQueues.default,
       autoreleaseFrequency: autoreleaseFrequency)
   }
 
@@ -82,6 +83,7 @@ public final class DispatchWorkloop: DispatchQueue, @unchecked Sendable {  // ad
   public init(label: String, inactive: Bool, target: DispatchQueue? = nil) {
     if let target { DispatchQueue.checkWorkloopTarget(label, target) }
     super.init(
-      kind: .workloop, name: label, qos: .unspecified, target: target ?? GlobalQueues.default, inactive: inactive)
+      kind: .workloop, name: QueueName(label), qos: .unspecified, target: target ?? GlobalQueues.default,
+      inactive: inactive)
   }
 }

@@ -11,7 +11,7 @@ enum GlobalQueues {
   static let background = make(.background, "com.apple.root.background-qos")
 
   static let main = immortal(
-    DispatchQueue(kind: .main, name: "com.apple.main-thread", qos: .unspecified, target: nil))
+    DispatchQueue(kind: .main, name: QueueName("com.apple.main-thread"), qos: .unspecified, target: nil))
 
   /// Every thread uses these queues: counting references to them would be what threads contend for.
   private static func immortal(_ queue: DispatchQueue) -> DispatchQueue {
@@ -19,7 +19,7 @@ enum GlobalQueues {
     return queue
   }
 
-  private static func make(_ qos: DispatchQoS, _ label: String) -> DispatchQueue {
+  private static func make(_ qos: DispatchQoS, _ label: StaticString) -> DispatchQueue {
     Hooks.setLaneName { raw in
       // unsafe: the caller keeps the lane alive meanwhile.
       let name = Unmanaged<DispatchQueue>.fromOpaque(raw)._withUnsafeGuaranteedRef { $0.name }
@@ -30,7 +30,7 @@ enum GlobalQueues {
       MainLoop.holdDescriptor(hold)
       PooledQueue.holdRetired(hold)
     }
-    return immortal(DispatchQueue(kind: .global, name: label, qos: QoSWord(qos), target: nil))
+    return immortal(DispatchQueue(kind: .global, name: QueueName(label), qos: QoSWord(qos), target: nil))
   }
 
   static func queue(for qosClass: DispatchQoS.QoSClass) -> DispatchQueue {

@@ -121,7 +121,8 @@ extension DispatchQueue {
 
   private final func stepConcurrent(_ job: Job, _ flags: Job.Flags) -> Step {
     // relaxed: only the owner, this thread, admits readers while it owns the lane.
-    let full = state.load(ordering: .relaxed).readers >= Int(LaneState.ownerMask) - 1
+    let seen = state.load(ordering: .relaxed)
+    let full = isFull(seen) || seen.readers >= Int(LaneState.ownerMask) - 1
     if flags.contains(.barrier) || full {
       if !state.update({ $0.beginBarrier() }) { return .gone }
       if flags.contains(.barrier) {
@@ -189,7 +190,8 @@ extension DispatchQueue {
         return handOver(to: job)
       }
       // relaxed: only the owner admits readers.
-      if state.load(ordering: .relaxed).readers >= Int(LaneState.ownerMask) - 1 { return relayToWorker() }
+      let seen = state.load(ordering: .relaxed)
+      if isFull(seen) || seen.readers >= Int(LaneState.ownerMask) - 1 { return relayToWorker() }
       take(job)
       state.update { $0.admit() }
       WaiterNode.wake(job)

@@ -87,7 +87,15 @@ extension DispatchQueue {
   /// Takes the width for one more reader, if the lane is free of owners and barriers. The list has been found empty.
   @inline(__always)
   final func enterRead() -> Bool {
-    state.attempt { $0.enterRead() ? true : nil } != nil
+    state.attempt { isFull($0) || !$0.enterRead() ? nil : true } != nil
+  }
+
+  /// Whether as many items run as the queue's width allows. Who finds it so waits as a barrier does, for all of them.
+  @inline(__always)
+  final func isFull(_ state: LaneState) -> Bool {
+    // relaxed: a limit that is set before the queue is used.
+    let width = width.load(ordering: .relaxed)
+    return width != .max && state.readers >= Int(width)
   }
 
   /// Sends an admitted reader through the target, to run beside the others. It keeps the lane alive.

@@ -11,9 +11,20 @@ extension DispatchQueue {
   @usableFromInline
   @inline(never)
   final func beginSync(_ frame: UnsafeMutablePointer<Frame>, barrier: Bool) -> Bool {
+    // Apart from the rest, which needs registers saved.
+    let me = gc_thread_self().pointee.tid
+    if me != 0, kind.isSerial, items.tailIsNil, state.exchange(LaneState(rawValue: 0), for: LaneState(owner: me)) {
+      Frame.push(frame, self, .alone)
+      return true
+    }
+    return beginSyncOther(frame, barrier: barrier)
+  }
+
+  @inline(never)
+  private final func beginSyncOther(_ frame: UnsafeMutablePointer<Frame>, barrier: Bool) -> Bool {
     let me = Thread.id
     if items.tailIsNil {
-      if kind.isSerial || barrier, tryAcquire(me) {
+      if barrier, !kind.isSerial, tryAcquire(me) {
         Frame.push(frame, self, .alone)
         return true
       }
@@ -43,7 +54,9 @@ extension DispatchQueue {
   @inline(__always)
   private final func enterFlatRead() -> Bool {
     state.prepareUpdate()
-    return state.attempt { state in state.has(LaneState.nested) || !state.enterRead() ? nil : true } != nil
+    return state.attempt { state in
+      state.has(LaneState.nested) || isFull(state) || !state.enterRead() ? nil : true
+    } != nil
   }
 
   /// An idle lane with an idle serial target on a global queue: the common nesting, two exchanges.
@@ -162,12 +175,21 @@ extension DispatchQueue {
   @inline(never)
   final func endSync(_ frame: UnsafeMutablePointer<Frame>) {
     Frame.pop(frame)
+    // Apart from the rest, which needs registers saved; a thread that holds a lane has an id.
+    let owned = LaneState(owner: gc_thread_self().pointee.tid)
+    if frame.pointee.hold == .alone, kind != .concurrent, state.exchange(owned, for: LaneState(rawValue: 0)) { return }
+    endSyncOther(frame)
+  }
+
+  @inline(never)
+  private final func endSyncOther(_ frame: UnsafeMutablePointer<Frame>) {
     switch frame.pointee.hold {
     case .alone:
-      let idle = LaneState(rawValue: kind == .concurrent ? LaneState.concurrent : 0)
+      let idle = LaneState(rawValue: LaneState.concurrent)
       var owned = idle
       owned.setOwner(Thread.id)
-      if !state.exchange(owned, for: idle) { releaseOwnership() }
+      // Other lanes have been tried already.
+      if kind != .concurrent || !state.exchange(owned, for: idle) { releaseOwnership() }
     case .reader: leaveRead()
     case .chain:
       releaseTargets()

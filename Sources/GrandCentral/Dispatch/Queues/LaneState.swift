@@ -49,6 +49,10 @@ struct LaneState: StateWord, Equatable {
   @inline(__always)
   init(rawValue: UInt64) { self.rawValue = rawValue }
 
+  /// Held, and nothing else, by a lane without roles.
+  @inline(__always)
+  init(owner: UInt32) { rawValue = UInt64(owner) }
+
   static let ownerMask: UInt64 = (1 << 22) - 1
   static let readerOne: UInt64 = 1 << 22
   static let readerMask: UInt64 = ownerMask << 22

@@ -34,6 +34,8 @@ public enum DispatchMainLoop {
 
 /// Turns the main thread into the main queue's drainer. Never returns.
 ///
+/// The main actor's jobs run there as well, inside items of the main queue.
+///
 /// Off the main thread it traps (GC0014).
 public func dispatchMain() -> Never {
   if !Thread.isMain {
@@ -90,6 +92,9 @@ enum MainLoop {
   }
 
   static func run() -> Never {
+    #if !hasFeature(Embedded)
+      ForeignMainQueue.adopt()
+    #endif
     while true {
       drain()
       if !parker.waitBriefly(spin) { _ = parker.park() }

@@ -58,7 +58,7 @@ extension DispatchQueue {
       state.rawValue |= roles | LaneState.retargeted
     }
     // relaxed: a hint for where to queue.
-    baseQoS.store(Self.base(ownQoS, new).rawValue, ordering: .relaxed)
+    baseQoS.store(Self.base(ownQoS, new).merged(with: floor).rawValue, ordering: .relaxed)
     // pairs with: targetPointer – publishes the new target
     let old = target.exchange(Unmanaged.passRetained(new).toOpaque(), ordering: .acquiringAndReleasing)
     Self.hierarchy.unlock()
@@ -68,6 +68,19 @@ extension DispatchQueue {
     if extras.firstTarget == nil { extras.firstTarget = former }
     extras.lock.unlock()
     withExtendedLifetime(former) {}
+  }
+
+  /// The least that the queue's items are worth.
+  final var floor: QoSWord {
+    extrasReference?._withUnsafeGuaranteedRef { extras in extras.lock.withLock { extras.floor } } ?? .unspecified
+  }
+
+  /// Items are worth `floor` at least. For queues that are not active yet.
+  final func setFloor(_ floor: QoSWord) {
+    let extras = readyExtras
+    extras.lock.withLock { extras.floor = floor }
+    // relaxed: a hint for where to queue.
+    baseQoS.store(QoSWord(rawValue: baseQoS.load(ordering: .relaxed)).merged(with: floor).rawValue, ordering: .relaxed)
   }
 
   /// Runs `body` with the target, which stays alive meanwhile; for callers that do not hold the lane.

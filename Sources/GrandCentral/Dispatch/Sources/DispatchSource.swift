@@ -28,12 +28,14 @@ public class DispatchSource: DispatchObject, DispatchSourceProtocol, @unchecked 
 
   let state = AtomicState<SourceState>(SourceState(rawValue: SourceState.inactive))
   /// M(lock): the target, retained by this reference.
-  @exclusivity(unchecked) private var target: DispatchQueue
+  @exclusivity(unchecked) private(set) final var target: DispatchQueue
   /// M(lock)
-  @exclusivity(unchecked) private var handlers = SourceHandlers()
+  @exclusivity(unchecked) private(set) final var handlers = SourceHandlers()
   let lock = Lock()
   /// A, written by the delivery: `data` of this call.
   let snapshot = Atomic<UInt>(0)
+  /// A: the least that the handlers are worth.
+  let floor = Atomic<UInt16>(0)
   /// I
   public let handle: UInt
   /// I
@@ -223,7 +225,8 @@ public class DispatchSource: DispatchObject, DispatchSourceProtocol, @unchecked 
     lock.unlock()
     // relaxed: a hint for the band.
     let base = QoSWord(rawValue: target.baseQoS.load(ordering: .relaxed))
-    let qos = wanted.isUnspecified ? base : target.effectiveQoS(wanted, flags)
+    let least = QoSWord(rawValue: floor.load(ordering: .relaxed))
+    let qos = (wanted.isUnspecified ? base : target.effectiveQoS(wanted, flags)).merged(with: least)
     let job = Job(
       invoke: DispatchSource.step, flags: flags.contains(.barrier) ? .barrier : [], qos: qos.rawValue, band: qos.band,
       owner: Unmanaged.passUnretained(self).toOpaque())

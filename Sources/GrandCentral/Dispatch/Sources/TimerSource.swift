@@ -48,7 +48,10 @@ final class TimerSource: TimedSource, DispatchSourceTimer, @unchecked Sendable {
   }
 
   private static func nanoseconds(_ seconds: Double) -> Int64 {
-    Int64(exactly: (seconds * 1e9).rounded(.toNearestOrAwayFromZero)) ?? (seconds < 0 ? 1 : .max)
+    let scaled = seconds * 1e9
+    guard abs(scaled) < 0x1p62 else { return seconds < 0 ? 1 : .max }
+    // The nearest, without the library of mathematics.
+    return Int64(scaled + (scaled < 0 ? -0.5 : 0.5))
   }
 
   func schedule(_ deadline: Deadline, _ interval: Int64, _ leeway: DispatchTimeInterval) {

@@ -1,0 +1,43 @@
+#!/usr/bin/env python3
+# Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+"""Compares how a small program starts on two libraries, and how much memory it has then.
+
+    c_start.py PROGRAM OURS THEIRS    OURS and THEIRS are folders with a libdispatch.so each
+
+The program runs on either in turn. Fails unless ours takes less memory, and no more than 1 ms more to start.
+"""
+
+import os
+import statistics
+import subprocess
+import sys
+import time
+
+ROUNDS = 60
+LEEWAY = 1.0
+
+
+def run(program, library):
+    begin = time.perf_counter_ns()
+    result = subprocess.run([program], env={"LD_LIBRARY_PATH": library}, check=True, capture_output=True, text=True)
+    return (time.perf_counter_ns() - begin) / 1e6, int(result.stdout)
+
+
+def main(program, ours, theirs):
+    times = {ours: [], theirs: []}
+    memory = {ours: [], theirs: []}
+    for _ in range(ROUNDS):
+        for library in (ours, theirs):
+            milliseconds, kilobytes = run(program, library)
+            times[library].append(milliseconds)
+            memory[library].append(kilobytes)
+    took = [statistics.median(times[library]) for library in (ours, theirs)]
+    has = [int(statistics.median(memory[library])) for library in (ours, theirs)]
+    print(f"=> start to end {took[0]:.2f} ms, theirs {took[1]:.2f} ms; resident {has[0]} KB, theirs {has[1]} KB")
+    if has[0] >= has[1] or took[0] > took[1] + LEEWAY:
+        sys.exit("a program starts worse on our library than on the toolchain's")
+
+
+if len(sys.argv) != 4:
+    sys.exit(__doc__)
+main(*sys.argv[1:])

@@ -1,0 +1,97 @@
+//===- CallSites.c - who has called, for reports ----------------*- C -*-===//
+//
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+//
+// Programs do not export their functions, so the dynamic linker knows no
+// names of them; they are looked up in the file's own table of symbols.
+//
+//===----------------------------------------------------------------------===//
+#define _GNU_SOURCE 1
+#include "CPlatformCallSites.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <execinfo.h>
+#include <fcntl.h>
+#include <link.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+// Of the Swift runtime, if it is in the process. A pointer is returned in the same place as in C.
+extern void *swift_task_getCurrent(void) __attribute__((weak));
+extern char *swift_demangle(const char *name, size_t length, char *buffer, size_t *room, uint32_t flags)
+    __attribute__((weak));
+
+bool gc_in_task(void) { return swift_task_getCurrent != NULL && swift_task_getCurrent() != NULL; }
+
+int gc_call_sites(void **addresses, int room) { return backtrace(addresses, room); }
+
+static int copy_name(const char *from, size_t length, char *name, int room) {
+  if (room <= 0) return 0;
+  if (length >= (size_t)room) length = (size_t)room - 1;
+  memcpy(name, from, length);
+  name[length] = 0;
+  return (int)length;
+}
+
+/// Looks in the file's table for the function that covers `offset`.
+static int find_symbol(const char *file, size_t size, uintptr_t offset, char *name, int room) {
+  const ElfW(Ehdr) *header = (const void *)file;
+  if (size < sizeof *header || memcmp(header->e_ident, ELFMAG, SELFMAG) != 0) return 0;
+  if (header->e_shoff == 0 || header->e_shoff + (size_t)header->e_shnum * sizeof(ElfW(Shdr)) > size) return 0;
+  const ElfW(Shdr) *sections = (const void *)(file + header->e_shoff);
+  for (int i = 0; i < header->e_shnum; i++) {
+    const ElfW(Shdr) *table = &sections[i];
+    if (table->sh_type != SHT_SYMTAB || table->sh_link >= header->e_shnum) continue;
+    const ElfW(Shdr) *strings = &sections[table->sh_link];
+    if (table->sh_offset + table->sh_size > size || strings->sh_offset + strings->sh_size > size) return 0;
+    const ElfW(Sym) *symbols = (const void *)(file + table->sh_offset);
+    for (size_t k = 0; k < table->sh_size / sizeof *symbols; k++) {
+      const ElfW(Sym) *symbol = &symbols[k];
+      if ((symbol->st_info & 0xf) != STT_FUNC || symbol->st_name >= strings->sh_size) continue;
+      if (offset < symbol->st_value || offset >= symbol->st_value + symbol->st_size) continue;
+      const char *found = file + strings->sh_offset + symbol->st_name;
+      return copy_name(found, strnlen(found, strings->sh_size - symbol->st_name), name, room);
+    }
+  }
+  return 0;
+}
+
+int gc_describe_code(const void *address, char *name, int name_room, char *place, int place_room) {
+  Dl_info info;
+  if (name_room > 0) name[0] = 0;
+  if (place_room > 0) place[0] = 0;
+  if (!dladdr(address, &info) || !info.dli_fname) return 0;
+  uintptr_t offset = (uintptr_t)address - (uintptr_t)info.dli_fbase;
+  snprintf(place, (size_t)place_room, "%s+0x%zx", info.dli_fname, (size_t)offset);
+  int length = 0;
+  int fd = open(info.dli_fname, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+  struct stat status;
+  if (fd >= 0 && fstat(fd, &status) == 0 && status.st_size > 0) {
+    char *file = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (file != MAP_FAILED) {
+      // The addresses in a file that is not moved are those in memory.
+      const ElfW(Ehdr) *header = (const void *)file;
+      if (header->e_type == ET_EXEC) offset = (uintptr_t)address;
+      length = find_symbol(file, (size_t)status.st_size, offset, name, name_room);
+      munmap(file, (size_t)status.st_size);
+    }
+  }
+  if (fd >= 0) close(fd);
+  if (length == 0 && info.dli_sname) length = copy_name(info.dli_sname, strlen(info.dli_sname), name, name_room);
+  return length;
+}
+
+void gc_demangle(char *name, int room) {
+  if (swift_demangle == NULL || strncmp(name, "$s", 2) != 0) return;
+  char *words = swift_demangle(name, strlen(name), NULL, NULL, 0);
+  if (words == NULL) return;
+  copy_name(words, strlen(words), name, room);
+  free(words);
+}

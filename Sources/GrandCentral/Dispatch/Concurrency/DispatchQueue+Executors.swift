@@ -1,0 +1,125 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+// Queues as executors. A job of Swift Concurrency is one word, and lies in the node like any other item's words: putting it
+// into a queue allocates nothing.
+
+/// Every queue runs tasks that prefer it.
+///
+/// ```swift
+/// Task(executorPreference: DispatchQueue.global(qos: .utility)) { await compress(file) }
+/// await withTaskExecutorPreference(store) { await load() }
+/// ```
+///
+/// On a serial queue such tasks, and the parts of them between two suspensions, run one at a time. A job is an item: it is
+/// run in order with other items, at the more urgent one of the task's and the queue's quality of service.
+extension DispatchQueue: TaskExecutor {
+  /// Puts a job behind everything that was submitted before. Called by Swift Concurrency.
+  ///
+  /// Complexity: O(1); allocates nothing. Blocking: never.
+  public final func enqueue(_ job: consuming ExecutorJob) {
+    let qos = jobQoS(job.priority)
+    let node = Job(
+      invoke: isSerialExecutor ? ConcurrencyJobs.isolated : ConcurrencyJobs.plain, qos: qos.rawValue,
+      band: qos.rawValue == QoSWord.ofDefaultClass ? .normal : qos.band,
+      owner: Unmanaged.passUnretained(self).toOpaque())
+    node.extra = ConcurrencyJobs.word(of: UnownedJob(job))
+    enqueue(node)
+  }
+
+  /// Priorities have the numbers of the classes of quality of service.
+  @inline(__always)
+  fileprivate final func jobQoS(_ priority: JobPriority) -> QoSWord {
+    // relaxed: changes with the target, between items.
+    let base = QoSWord(rawValue: baseQoS.load(ordering: .relaxed))
+    let wanted = QoSWord(rawValue: UInt16(priority.rawValue) << 8)
+    return base.isUnspecified || base == wanted ? wanted : kind == .global ? base : base.merged(with: wanted)
+  }
+
+  /// Whether actors may be isolated to this queue.
+  @inline(__always)
+  private final var isSerialExecutor: Bool { type(of: self) == DispatchSerialQueue.self || kind == .pooled }
+}
+
+extension QoSWord {
+  fileprivate static let ofDefaultClass: UInt16 = 0x1500
+}
+
+/// What runs jobs: `extra` is the job, `owner` the queue, which is alive while it runs an item.
+private enum ConcurrencyJobs {
+  @inline(__always)
+  static func word(of job: UnownedJob) -> UnsafeMutableRawPointer {
+    // unsafe: a job is the address of its runtime object.
+    unsafeBitCast(job, to: UnsafeMutableRawPointer.self)
+  }
+
+  @inline(__always)
+  private static func take<Executor: AnyObject>(_ raw: UnsafeMutableRawPointer) -> (UnownedJob, Unmanaged<Executor>) {
+    let node = Job(raw: raw)
+    // unsafe: see `word`.
+    let job = unsafeBitCast(node.extra!, to: UnownedJob.self)
+    let executor = Unmanaged<Executor>.fromOpaque(node.owner!)
+    Items.adopt(node)
+    node.recycle()
+    return (job, executor)
+  }
+
+  static let plain: Job.Invoke = { raw in
+    let (job, queue): (UnownedJob, Unmanaged<DispatchQueue>) = take(raw)
+    job.runSynchronously(on: queue._withUnsafeGuaranteedRef { UnownedTaskExecutor(ordinary: $0) })
+  }
+
+  /// A job of a barrier executor, which is the `owner`.
+  static let barrier: Job.Invoke = { raw in
+    let (job, executor): (UnownedJob, Unmanaged<BarrierExecutor>) = take(raw)
+    job.runSynchronously(on: executor._withUnsafeGuaranteedRef { UnownedTaskExecutor(ordinary: $0) })
+  }
+
+  /// A job may be here because its actor is isolated to the queue, or because its task prefers the queue; the runtime does
+  /// not say which, and does not mind to be told both.
+  static let isolated: Job.Invoke = { raw in
+    let (job, queue): (UnownedJob, Unmanaged<DispatchQueue>) = take(raw)
+    queue._withUnsafeGuaranteedRef { queue in
+      // unsafe: only queues of this class use this function.
+      let serial = unsafeDowncast(queue, to: DispatchSerialQueue.self)
+      job.runSynchronously(
+        isolatedTo: UnownedSerialExecutor(ordinary: serial), taskExecutor: UnownedTaskExecutor(ordinary: queue))
+    }
+  }
+}
+
+/// A concurrent queue, as an executor whose jobs are barriers.
+final class BarrierExecutor: TaskExecutor {
+  private let queue: DispatchQueue
+
+  init(queue: DispatchQueue) { self.queue = queue }
+
+  /// The task keeps the executor that it prefers for as long, and so until the job has run.
+  func enqueue(_ job: consuming ExecutorJob) {
+    let qos = queue.jobQoS(job.priority)
+    let node = Job(
+      invoke: ConcurrencyJobs.barrier, flags: .barrier, qos: qos.rawValue, band: qos.band,
+      owner: Unmanaged.passUnretained(self).toOpaque())
+    node.extra = ConcurrencyJobs.word(of: UnownedJob(job))
+    queue.enqueue(node)
+  }
+}
+
+/// A serial queue isolates actors: their jobs are items of the queue.
+///
+/// ```swift
+/// actor Store {
+///   private let queue = DispatchSerialQueue(label: "store")
+///   nonisolated var unownedExecutor: UnownedSerialExecutor { queue.asUnownedSerialExecutor() }
+/// }
+/// ```
+///
+/// In an item of the queue, or of a queue that targets it, `assumeIsolated` and `dispatchPrecondition` agree.
+extension DispatchSerialQueue: SerialExecutor {
+  public final func asUnownedSerialExecutor() -> UnownedSerialExecutor { UnownedSerialExecutor(ordinary: self) }
+
+  /// Traps (GC0011) unless the calling thread is inside an item of this queue, or of one that targets it.
+  public final func checkIsolated() { dispatchPrecondition(condition: .onQueue(self)) }
+
+  /// Whether the calling thread is inside an item of this queue, or of one that targets it.
+  public final func isIsolatingCurrentContext() -> Bool? { isCurrent }
+}

@@ -1,0 +1,40 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+
+/// Says on standard error where async code blocks its thread, once for each place: for who sets `GRANDCENTRAL_CHECKS`.
+///
+/// Swift Concurrency has as many threads as there are processors, and starts no others: tasks that block them all stop the
+/// program. On threads of our own pool a blocked task is replaced like everything else, and only slow.
+enum BlockingReports {
+  private static let lock = Lock()
+  /// M(lock): traces that have been looked at, and places that have been reported.
+  nonisolated(unsafe) private static var seen: Set<UInt> = []
+
+  /// How much of a trace tells it from others.
+  private static let depth = 40
+
+  /// The calling thread is about to wait in one of our primitives.
+  @inline(__always)
+  static func note() {
+    if Settings.reportsBlocking { noteSlow() }
+  }
+
+  @inline(never)
+  private static func noteSlow() {
+    guard CallSite.isInTask else { return }
+    let trace = CallSite.trace(limit: depth)
+    var hash: UInt = 5381
+    for address in trace { hash = hash &* 33 ^ address }
+    // Looking names up takes milliseconds; a trace needs it once.
+    guard isNew(hash), let site = CallSite.outside(trace), isNew(site.address) else { return }
+    Fault.report(
+      "async code blocks its thread in " + site.description
+        + ". Use the async form of the call: await group.wait(), await semaphore.wait(), await item.value(), await run."
+    )
+  }
+
+  private static func isNew(_ number: UInt) -> Bool {
+    lock.withLock { seen.insert(number).inserted }
+  }
+}

@@ -1,0 +1,113 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+// What settings of objects do: widths, floors of the quality of service, contexts of queues that everybody shares.
+
+#include <dispatch/dispatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+extern void dispatch_queue_set_width(dispatch_queue_t queue, long width);
+
+static int checks;
+
+#define CHECK(condition) \
+  do { \
+    if (!(condition)) { \
+      fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition); \
+      exit(1); \
+    } \
+    checks++; \
+  } while (0)
+
+static int running, most, finished;
+
+static void count(void *unused) {
+  (void)unused;
+  int now = __atomic_add_fetch(&running, 1, __ATOMIC_SEQ_CST);
+  int seen = __atomic_load_n(&most, __ATOMIC_SEQ_CST);
+  while (now > seen && !__atomic_compare_exchange_n(&most, &seen, now, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
+  }
+  // Waiting by invitation: the pool brings in more threads.
+  dispatch_semaphore_t never = dispatch_semaphore_create(0);
+  dispatch_semaphore_wait(never, dispatch_time(DISPATCH_TIME_NOW, 200000));
+  dispatch_release(never);
+  __atomic_sub_fetch(&running, 1, __ATOMIC_SEQ_CST);
+  __atomic_add_fetch(&finished, 1, __ATOMIC_SEQ_CST);
+}
+
+// No more items at once than the width says, however they come; and with room for several, there are several.
+static void widths(void) {
+  for (long width = 1; width <= 3; width++) {
+    running = most = finished = 0;
+    dispatch_queue_t queue = dispatch_queue_create("width", DISPATCH_QUEUE_CONCURRENT);
+    dispatch_queue_set_width(queue, width);
+    for (int i = 0; i < 60; i++) {
+      dispatch_async_f(queue, NULL, count);
+      if (i % 10 == 5) dispatch_barrier_async_f(queue, NULL, count);
+      if (i % 10 == 8) dispatch_sync_f(queue, NULL, count);
+    }
+    dispatch_barrier_sync_f(queue, NULL, count);
+    CHECK(finished == 73);
+    CHECK(most <= width);
+    CHECK(width == 1 || most > 1);
+    dispatch_release(queue);
+  }
+  // Numbers of processors, of some kind or other: no limit of the queue's own.
+  running = most = finished = 0;
+  dispatch_queue_t queue = dispatch_queue_create("wide", DISPATCH_QUEUE_CONCURRENT);
+  dispatch_queue_set_width(queue, -3);
+  for (int i = 0; i < 16; i++) dispatch_async_f(queue, NULL, count);
+  dispatch_barrier_sync_f(queue, NULL, count);
+  CHECK(finished == 17 && most > 1);
+  dispatch_release(queue);
+}
+
+static char order[8];
+
+static void note(void *letter) { strncat(order, letter, 1); }
+
+// On a workloop more urgent items come first: what a floor raises is more urgent.
+static void floors(void) {
+  dispatch_queue_attr_t inactive = dispatch_queue_attr_make_initially_inactive(DISPATCH_QUEUE_SERIAL);
+  dispatch_workloop_t loop = dispatch_workloop_create_inactive("loop");
+  dispatch_queue_t low = dispatch_queue_create_with_target(
+      "low", dispatch_queue_attr_make_with_qos_class(inactive, 0x11, 0), (dispatch_queue_t)loop);
+  dispatch_queue_t raised = dispatch_queue_create_with_target(
+      "raised", dispatch_queue_attr_make_with_qos_class(inactive, 0x09, 0), (dispatch_queue_t)loop);
+  dispatch_set_qos_class_floor(raised, 0x21, 0);
+  dispatch_activate(low);
+  dispatch_activate(raised);
+  dispatch_async_f(low, "l", note);
+  dispatch_async_f(raised, "r", note);
+  CHECK(order[0] == 0);
+  dispatch_activate(loop);
+  dispatch_sync_f(low, "", note);
+  dispatch_sync_f(raised, "", note);
+  CHECK(strcmp(order, "rl") == 0);
+  // It is no answer to what the queue was made with.
+  CHECK(dispatch_queue_get_qos_class(raised, NULL) == 0x09);
+  dispatch_release(low);
+  dispatch_release(raised);
+  dispatch_release(loop);
+}
+
+static void contexts(void) {
+  static int context;
+  dispatch_queue_t queues[] = {dispatch_get_main_queue(), dispatch_get_global_queue(0, 0),
+                               dispatch_get_global_queue(DISPATCH_QUEUE_PRIORITY_LOW, 0)};
+  for (int i = 0; i < 3; i++) {
+    CHECK(dispatch_get_context(queues[i]) == NULL);
+    dispatch_set_context(queues[i], &context);
+    CHECK(dispatch_get_context(queues[i]) == &context);
+    dispatch_set_context(queues[i], NULL);
+  }
+}
+
+int main(void) {
+  widths();
+  floors();
+  contexts();
+  printf("%d checks\n", checks);
+}
