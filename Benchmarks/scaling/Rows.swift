@@ -92,19 +92,23 @@ private func grow(_ depth: Int) {
 
 private final class Hops: @unchecked Sendable {  // one hop at a time
   private let queues: [DispatchQueue]
-  private var left = 0
+  /// On lines of its own: what is counted is the library's sharing, not that of a row with whatever lies beside it.
+  private let left = UnsafeMutableRawPointer.allocate(byteCount: 128, alignment: 128)
+    .initializeMemory(as: Int.self, to: 0)
 
   init(_ queues: [DispatchQueue]) { self.queues = queues }
 
+  deinit { left.deallocate() }
+
   func begin(_ count: Int) {
-    left = count
+    left.pointee = count
     hop()
   }
 
   private func hop() {
-    if left == 0 { return machine_item_done() }
-    left -= 1
-    queues[left % queues.count].async { self.hop() }
+    if left.pointee == 0 { return machine_item_done() }
+    left.pointee -= 1
+    queues[left.pointee % queues.count].async { self.hop() }
   }
 }
 

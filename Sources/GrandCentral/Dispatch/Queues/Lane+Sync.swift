@@ -13,9 +13,22 @@ extension DispatchQueue {
   final func beginSync(_ frame: UnsafeMutablePointer<Frame>, barrier: Bool) -> Bool {
     // Apart from the rest, which needs registers saved.
     let me = gc_thread_self().pointee.tid
-    if me != 0, kind.isSerial, items.tailIsNil, state.exchange(LaneState(rawValue: 0), for: LaneState(owner: me)) {
-      Frame.push(frame, self, .alone)
-      return true
+    guard me != 0, items.tailIsNil else { return beginSyncOther(frame, barrier: barrier) }
+    if kind.isSerial {
+      if state.exchange(LaneState(rawValue: 0), for: LaneState(owner: me)) {
+        Frame.push(frame, self, .alone)
+        return true
+      }
+    } else if kind == .concurrent {
+      if !barrier {
+        if enterFlatRead() {
+          Frame.push(frame, self, .reader)
+          return true
+        }
+      } else if state.exchange(LaneState(rawValue: LaneState.concurrent), for: LaneState(concurrentOwner: me)) {
+        Frame.push(frame, self, .alone)
+        return true
+      }
     }
     return beginSyncOther(frame, barrier: barrier)
   }
@@ -176,20 +189,25 @@ extension DispatchQueue {
   final func endSync(_ frame: UnsafeMutablePointer<Frame>) {
     Frame.pop(frame)
     // Apart from the rest, which needs registers saved; a thread that holds a lane has an id.
-    let owned = LaneState(owner: gc_thread_self().pointee.tid)
-    if frame.pointee.hold == .alone, kind != .concurrent, state.exchange(owned, for: LaneState(rawValue: 0)) { return }
+    let me = gc_thread_self().pointee.tid
+    switch frame.pointee.hold {
+    case .alone where kind == .concurrent:
+      if state.exchange(LaneState(concurrentOwner: me), for: LaneState(rawValue: LaneState.concurrent)) { return }
+    case .alone:
+      if state.exchange(LaneState(owner: me), for: LaneState(rawValue: 0)) { return }
+    case .reader:
+      state.prepareUpdate()
+      if !state.update({ $0.leaveRead(me) }) { return }
+      return releaseOwnership()
+    default: break
+    }
     endSyncOther(frame)
   }
 
   @inline(never)
   private final func endSyncOther(_ frame: UnsafeMutablePointer<Frame>) {
     switch frame.pointee.hold {
-    case .alone:
-      let idle = LaneState(rawValue: LaneState.concurrent)
-      var owned = idle
-      owned.setOwner(Thread.id)
-      // Other lanes have been tried already.
-      if kind != .concurrent || !state.exchange(owned, for: idle) { releaseOwnership() }
+    case .alone: releaseOwnership()
     case .reader: leaveRead()
     case .chain:
       releaseTargets()

@@ -53,6 +53,10 @@ struct LaneState: StateWord, Equatable {
   @inline(__always)
   init(owner: UInt32) { rawValue = UInt64(owner) }
 
+  /// Held, and nothing else, by a concurrent lane without other roles.
+  @inline(__always)
+  init(concurrentOwner owner: UInt32) { rawValue = Self.concurrent | UInt64(owner) }
+
   static let ownerMask: UInt64 = (1 << 22) - 1
   static let readerOne: UInt64 = 1 << 22
   static let readerMask: UInt64 = ownerMask << 22
