@@ -29,25 +29,47 @@ extension Scenario {
   }
 
   @inline(never) private static func waitForSemaphore() {
-    _ = DispatchSemaphore(value: 0).wait(timeout: .now() + .milliseconds(2))
+    let semaphore = DispatchSemaphore(value: 0)
+    releaseOnceAsleep { semaphore.signal() }.during { semaphore.wait() }
   }
 
   @inline(never) private static func waitForGroup() {
     let group = DispatchGroup()
     group.enter()
-    _ = group.wait(timeout: .now() + .milliseconds(2))
-    group.leave()
+    releaseOnceAsleep { group.leave() }.during { group.wait() }
   }
 
   @inline(never) private static func waitInSync() {
-    let queue = DispatchQueue(label: "busy")
-    let started = Latch()
+    let (queue, started, go) = (DispatchQueue(label: "busy"), Latch(), Latch())
     queue.async {
       started.open()
-      usleep(20_000)
+      go.wait()
     }
-    _ = started.wait()
-    queue.sync {}
+    started.wait()
+    releaseOnceAsleep { go.open() }.during { queue.sync {} }
+  }
+
+  /// Lets the calling thread's wait end, but not before the kernel says that the thread sleeps in it.
+  private static func releaseOnceAsleep(_ release: @escaping @Sendable () -> Void) -> Release {
+    let (thread, waits) = (Kernel.threadID, Latch())
+    let releaser = PlainThread {
+      waits.wait()
+      require(eventually { ProcessThreads.record(of: thread)?.state == "S" }, "the thread waits")
+      release()
+    }
+    return Release(waits: waits, releaser: releaser)
+  }
+
+  private struct Release {
+    let waits: Latch
+    let releaser: PlainThread
+
+    @inline(__always)
+    func during(_ wait: () -> Void) {
+      waits.open()
+      wait()
+      releaser.join()
+    }
   }
 
   /// No task, no report.
