@@ -68,6 +68,17 @@ public func dispatch_after(
 
 // MARK: Synchronous
 
+/// Has a block run by `run`, which is told whether as a barrier; as its work item if it stands for one.
+@inline(__always)
+private func run(_ block: Raw, on queue: DispatchQueue, barrier: Bool, _ run: (Bool, () -> Void) -> Void) {
+  guard let item = gcd_block_work_item(block) else { return run(barrier) { gcd_block_call(block) } }
+  // unsafe: the block keeps its item, and the caller the block.
+  Unmanaged<DispatchWorkItem>.fromOpaque(item)._withUnsafeGuaranteedRef { item in
+    item.noteSubmission(to: queue)
+    run(barrier || item.flags.contains(.barrier)) { item.runSubmitted() }
+  }
+}
+
 @c @implementation
 public func dispatch_sync_f(
   _ queue: dispatch_queue_t?, _ context: Raw?, _ work: dispatch_function_t?
@@ -82,15 +93,7 @@ public func dispatch_sync(
 ) {
   let work = Handle.need(work)
   Handle.queue(queue)._withUnsafeGuaranteedRef { queue in
-    if let item = gcd_block_work_item(work) {
-      // unsafe: the block keeps its item, and the caller the block.
-      Unmanaged<DispatchWorkItem>.fromOpaque(item)._withUnsafeGuaranteedRef { item in
-        item.noteSubmission(to: queue)
-        queue.runInline(barrier: item.flags.contains(.barrier)) { item.runSubmitted() }
-      }
-    } else {
-      queue.runInline(barrier: false) { gcd_block_call(work) }
-    }
+    run(work, on: queue, barrier: false) { queue.runInline(barrier: $0, $1) }
   }
 }
 
@@ -108,15 +111,7 @@ public func dispatch_barrier_sync(
 ) {
   let work = Handle.need(work)
   Handle.queue(queue)._withUnsafeGuaranteedRef { queue in
-    if let item = gcd_block_work_item(work) {
-      // unsafe: the block keeps its item, and the caller the block.
-      Unmanaged<DispatchWorkItem>.fromOpaque(item)._withUnsafeGuaranteedRef { item in
-        item.noteSubmission(to: queue)
-        queue.runInline(barrier: true) { item.runSubmitted() }
-      }
-    } else {
-      queue.runInline(barrier: true) { gcd_block_call(work) }
-    }
+    run(work, on: queue, barrier: true) { queue.runInline(barrier: $0, $1) }
   }
 }
 
@@ -134,15 +129,7 @@ public func dispatch_async_and_wait(
 ) {
   let work = Handle.need(work)
   Handle.queue(queue)._withUnsafeGuaranteedRef { queue in
-    if let item = gcd_block_work_item(work) {
-      // unsafe: the block keeps its item, and the caller the block.
-      Unmanaged<DispatchWorkItem>.fromOpaque(item)._withUnsafeGuaranteedRef { item in
-        item.noteSubmission(to: queue)
-        queue.runAnywhere(barrier: item.flags.contains(.barrier)) { item.runSubmitted() }
-      }
-    } else {
-      queue.runAnywhere(barrier: false) { gcd_block_call(work) }
-    }
+    run(work, on: queue, barrier: false) { queue.runAnywhere(barrier: $0, $1) }
   }
 }
 
@@ -160,15 +147,7 @@ public func dispatch_barrier_async_and_wait(
 ) {
   let work = Handle.need(work)
   Handle.queue(queue)._withUnsafeGuaranteedRef { queue in
-    if let item = gcd_block_work_item(work) {
-      // unsafe: the block keeps its item, and the caller the block.
-      Unmanaged<DispatchWorkItem>.fromOpaque(item)._withUnsafeGuaranteedRef { item in
-        item.noteSubmission(to: queue)
-        queue.runAnywhere(barrier: true) { item.runSubmitted() }
-      }
-    } else {
-      queue.runAnywhere(barrier: true) { gcd_block_call(work) }
-    }
+    run(work, on: queue, barrier: true) { queue.runAnywhere(barrier: $0, $1) }
   }
 }
 

@@ -209,16 +209,16 @@ struct AsyncWaitTests {
     let (semaphore, log) = (DispatchSemaphore(value: 0), Recorder<Int>())
     var waits: [Task<Void, any Error>] = []
     for index in 0..<5 {
-      let started = Latch()
+      let (started, queue) = (Latch(), DispatchQueue(label: "waiter"))
       waits.append(
-        Task(executorPreference: DispatchQueue(label: "waiter")) {
+        Task(executorPreference: queue) {
           started.open()
           try await semaphore.wait()
           log.note(index)
         })
       #expect(started.wait())
-      // Its next step, on the same executor, comes after it has suspended.
-      try await Task.sleep(for: .milliseconds(1))
+      // The item that has begun is over once the task has suspended.
+      queue.sync {}
     }
     waits[1].cancel()
     waits[3].cancel()

@@ -2,6 +2,8 @@
 
 // C1, C2: most of the interface, by what it promises. Compiled against any <dispatch/dispatch.h>, with blocks.
 
+#include "check.h"
+
 #include <Block.h>
 #include <dispatch/dispatch.h>
 #include <pthread.h>
@@ -12,17 +14,6 @@
 
 // Exported by every library, declared by few.
 extern void dispatch_async_and_wait_f(dispatch_queue_t queue, void *context, dispatch_function_t work);
-
-static int checks;
-
-#define CHECK(condition) \
-  do { \
-    if (!(condition)) { \
-      fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition); \
-      exit(1); \
-    } \
-    checks++; \
-  } while (0)
 
 static void increment(void *counter) { ++*(int *)counter; }
 

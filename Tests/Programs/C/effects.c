@@ -2,6 +2,8 @@
 
 // What settings of objects do: widths, floors of the quality of service, contexts of queues that everybody shares.
 
+#include "check.h"
+
 #include <dispatch/dispatch.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,17 +11,6 @@
 #include <unistd.h>
 
 extern void dispatch_queue_set_width(dispatch_queue_t queue, long width);
-
-static int checks;
-
-#define CHECK(condition) \
-  do { \
-    if (!(condition)) { \
-      fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition); \
-      exit(1); \
-    } \
-    checks++; \
-  } while (0)
 
 static int running, most, finished;
 

@@ -2,6 +2,8 @@
 
 // C2: what the library exports and no header of Linux declares. With blocks.
 
+#include "check.h"
+
 #include <Block.h>
 #include <dispatch/dispatch.h>
 #include <pthread.h>
@@ -32,17 +34,6 @@ extern void dispatch_queue_set_label_nocopy(dispatch_queue_t queue, const char *
 extern void dispatch_source_cancel_and_wait(dispatch_source_t source);
 extern size_t dispatch_source_get_extended_data(dispatch_source_t source, void *data, size_t size);
 extern bool _dispatch_is_multithreaded(void);
-
-static int checks;
-
-#define CHECK(condition) \
-  do { \
-    if (!(condition)) { \
-      fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition); \
-      exit(1); \
-    } \
-    checks++; \
-  } while (0)
 
 static void blocks(void) {
   __block int runs = 0;

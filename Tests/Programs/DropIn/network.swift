@@ -6,7 +6,7 @@ import Foundation
 import FoundationNetworking
 
 /// Answers each request of HTTP/1.1 and closes: /echo with the body, /slow never, else with the path.
-final class Server: @unchecked Sendable {
+final class Server: @unchecked Sendable {  // immutable
   let port: UInt16
   private let listener: any DispatchSourceRead
 

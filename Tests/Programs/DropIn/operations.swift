@@ -4,7 +4,7 @@
 import Dispatch
 import Foundation
 
-final class Log: @unchecked Sendable {
+final class Log: @unchecked Sendable {  // guarded by `lock`
   private let lock = NSLock()
   private var lines: [String] = []
   func add(_ line: String) { lock.withLock { lines.append(line) } }
@@ -12,7 +12,7 @@ final class Log: @unchecked Sendable {
 }
 
 /// An operation that ends later than its `start`.
-final class Later: Operation, @unchecked Sendable {
+final class Later: Operation, @unchecked Sendable {  // guarded by `lock`
   private let lock = NSLock()
   private var (runs, ended) = (false, false)
   override var isAsynchronous: Bool { true }

@@ -196,6 +196,7 @@ extension DispatchQueue {
     case .alone:
       if state.exchange(LaneState(owner: me), for: LaneState(rawValue: 0)) { return }
     case .reader:
+      // `leaveRead`, spelt out: a call here would have the quick ways save registers.
       state.prepareUpdate()
       if !state.update({ $0.leaveRead(me) }) { return }
       return releaseOwnership()
@@ -208,14 +209,14 @@ extension DispatchQueue {
   private final func endSyncOther(_ frame: UnsafeMutablePointer<Frame>) {
     switch frame.pointee.hold {
     case .alone: releaseOwnership()
-    case .reader: leaveRead()
     case .chain:
       releaseTargets()
       if !tryDisown(Thread.id) { releaseOwnership() }
     case .chainReader:
       releaseTargets()
       leaveRead()
-    case .nothing: break
+    // A reader has left already.
+    case .reader, .nothing: break
     }
   }
 
