@@ -33,7 +33,7 @@ let package = Package(
     ),
     .target(name: "ContractSupport", path: "Tests/Support"),
     .executableTarget(name: "contract-probe", dependencies: contract, path: "Tests/Programs/Probe"),
-    .testTarget(name: "PlatformTests", dependencies: engineUnderTest),
+    .testTarget(name: "PlatformTests", dependencies: contract),
     .testTarget(name: "PrimitivesTests", dependencies: contract),
     .testTarget(name: "EngineTests", dependencies: contract + ["contract-probe"]),
     .testTarget(name: "DispatchTests", dependencies: contract + ["contract-probe"]),

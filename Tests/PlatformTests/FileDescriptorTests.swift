@@ -1,6 +1,7 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
 import CPlatform
+import ContractSupport
 import Glibc
 import Testing
 
@@ -23,6 +24,7 @@ struct FileDescriptorTests {
     var byte: UInt8 = 0
     #expect(gc_read(input.raw, &byte, 1) == -Int(EAGAIN))
     do { _ = FileDescriptor(owning: writer) }
+    #expect(Kernel.waitForHangUp(input.raw))
     #expect(gc_read(input.raw, &byte, 1) == 0)
   }
 

@@ -81,6 +81,15 @@ public enum Kernel {
     return socketpair(AF_UNIX, kind, 0, &ends) == 0 ? (ends[0], ends[1]) : nil
   }
 
+  /// Waits until the other end of a pipe or a connection is closed in every process: those that other tests start have a copy
+  /// of each descriptor until they run their program. False when that takes too long.
+  public static func waitForHangUp(_ descriptor: Int32) -> Bool {
+    eventually {
+      var state = pollfd(fd: descriptor, events: 0, revents: 0)
+      return poll(&state, 1, 0) == 1 && state.revents & Int16(POLLHUP | POLLERR) != 0
+    }
+  }
+
   // Looked up once, before any system call is forbidden.
   private static let prctl = unsafeBitCast(dlsym(nil, "prctl"), to: Prctl.self)
   private static let syscall = unsafeBitCast(dlsym(nil, "syscall"), to: Syscall.self)
