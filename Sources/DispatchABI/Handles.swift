@@ -35,9 +35,13 @@ enum Handle {
   @inline(__always)
   static func queue(_ handle: OpaquePointer?, _ call: StaticString = #function) -> Unmanaged<DispatchQueue> {
     guard let handle else { nullArgument(call) }
-    if handle == OpaquePointer(gcd_main_queue()) { return Unmanaged.passUnretained(GlobalQueues.main) }
+    if handle == OpaquePointer(gcd_main_queue()) { return main() }
     return Unmanaged<DispatchQueue>.fromOpaque(UnsafeRawPointer(handle))
   }
+
+  /// Out of line: every call has this way, and hardly any takes it.
+  @inline(never)
+  private static func main() -> Unmanaged<DispatchQueue> { Unmanaged.passUnretained(GlobalQueues.main) }
 
   /// A queue that may be left out.
   @inline(__always)
@@ -57,10 +61,13 @@ enum Handle {
   @inline(never)
   static func nullArgument(_ call: StaticString) -> Never {
     // Without the parentheses that `#function` ends in.
-    let name = call.description.utf8.prefix { $0 != 0x28 }
+    var length = 0
+    // unsafe: within the literal.
+    while length < call.utf8CodeUnitCount, call.utf8Start[length] != UInt8(ascii: "(") { length += 1 }
+    let name = String(decoding: UnsafeBufferPointer(start: call.utf8Start, count: length), as: UTF8.self)
     Fault.misuse(
       .nullArgument,
-      String(Substring(name)) + " was given NULL, on queue \"" + DispatchQueue.current.name
+      name + " was given NULL, on queue \"" + DispatchQueue.current.name
         + "\", where it needs an object, a function or a block. Check the result of the call that made it.")
   }
 

@@ -48,7 +48,7 @@ extension DispatchQueue {
     }
     if owns == nil { return false }
     var frame = Frame()
-    return withUnsafeMutablePointer(to: &frame) { frame in
+    return _withUnprotectedUnsafeMutablePointer(to: &frame) { frame in
       Frame.push(frame, self, .nothing)
       let job = first()
       if let job {

@@ -68,14 +68,19 @@ public func dispatch_after(
 
 // MARK: Synchronous
 
-/// Has a block run by `run`, which is told whether as a barrier; as its work item if it stands for one.
-@inline(__always)
-private func run(_ block: Raw, on queue: DispatchQueue, barrier: Bool, _ run: (Bool, () -> Void) -> Void) {
-  guard let item = gcd_block_work_item(block) else { return run(barrier) { gcd_block_call(block) } }
-  // unsafe: the block keeps its item, and the caller the block.
+/// Runs the work item that a block stands for.
+@inline(never)
+private func run(item: Raw, on queue: Unmanaged<DispatchQueue>, barrier: Bool, anywhere: Bool) {
+  // unsafe: the block keeps its item, and the caller the block and the queue.
   Unmanaged<DispatchWorkItem>.fromOpaque(item)._withUnsafeGuaranteedRef { item in
+    let queue = queue.takeUnretainedValue()
+    let barrier = barrier || item.flags.contains(.barrier)
     item.noteSubmission(to: queue)
-    run(barrier || item.flags.contains(.barrier)) { item.runSubmitted() }
+    if anywhere {
+      queue.runAnywhere(barrier: barrier) { item.runSubmitted() }
+    } else {
+      queue.runInline(barrier: barrier) { item.runSubmitted() }
+    }
   }
 }
 
@@ -92,9 +97,9 @@ public func dispatch_sync(
   _ queue: dispatch_queue_t?, _ work: Raw?
 ) {
   let work = Handle.need(work)
-  Handle.queue(queue)._withUnsafeGuaranteedRef { queue in
-    run(work, on: queue, barrier: false) { queue.runInline(barrier: $0, $1) }
-  }
+  let queue = Handle.queue(queue)
+  if let item = gcd_block_work_item(work) { return run(item: item, on: queue, barrier: false, anywhere: false) }
+  queue._withUnsafeGuaranteedRef { $0.runInline(barrier: false) { gcd_block_call(work) } }
 }
 
 @c @implementation
@@ -110,9 +115,9 @@ public func dispatch_barrier_sync(
   _ queue: dispatch_queue_t?, _ work: Raw?
 ) {
   let work = Handle.need(work)
-  Handle.queue(queue)._withUnsafeGuaranteedRef { queue in
-    run(work, on: queue, barrier: true) { queue.runInline(barrier: $0, $1) }
-  }
+  let queue = Handle.queue(queue)
+  if let item = gcd_block_work_item(work) { return run(item: item, on: queue, barrier: true, anywhere: false) }
+  queue._withUnsafeGuaranteedRef { $0.runInline(barrier: true) { gcd_block_call(work) } }
 }
 
 @c @implementation
@@ -128,9 +133,9 @@ public func dispatch_async_and_wait(
   _ queue: dispatch_queue_t?, _ work: Raw?
 ) {
   let work = Handle.need(work)
-  Handle.queue(queue)._withUnsafeGuaranteedRef { queue in
-    run(work, on: queue, barrier: false) { queue.runAnywhere(barrier: $0, $1) }
-  }
+  let queue = Handle.queue(queue)
+  if let item = gcd_block_work_item(work) { return run(item: item, on: queue, barrier: false, anywhere: true) }
+  queue._withUnsafeGuaranteedRef { $0.runAnywhere(barrier: false) { gcd_block_call(work) } }
 }
 
 @c @implementation
@@ -146,9 +151,9 @@ public func dispatch_barrier_async_and_wait(
   _ queue: dispatch_queue_t?, _ work: Raw?
 ) {
   let work = Handle.need(work)
-  Handle.queue(queue)._withUnsafeGuaranteedRef { queue in
-    run(work, on: queue, barrier: true) { queue.runAnywhere(barrier: $0, $1) }
-  }
+  let queue = Handle.queue(queue)
+  if let item = gcd_block_work_item(work) { return run(item: item, on: queue, barrier: true, anywhere: true) }
+  queue._withUnsafeGuaranteedRef { $0.runAnywhere(barrier: true) { gcd_block_call(work) } }
 }
 
 // MARK: Many

@@ -316,6 +316,17 @@ struct LaneTransitionTests {
     }
   }
 
+  @Test("leaveReadUnawaited is leaveRead where no barrier waits, and declines where one does")
+  func leaveReadUnawaited() {
+    compare(where: { $0.readers > 0 }) {
+      $0.leaveReadUnawaited()
+    } with: { lane in
+      if lane.barrierPending { return nil }
+      lane.readers -= 1
+      return true
+    }
+  }
+
   // MARK: Limits
 
   /// As many readers as the field can count.

@@ -35,20 +35,20 @@ static inline void gcd_object_retain(void *object) {
     __atomic_fetch_add(gcd_count(object), 1, __ATOMIC_RELAXED);
 }
 
-/// The compiler's own, for the last reference.
-extern void swift_release(void *object);
+/// Gives up a reference that may be the last one, or under ThreadSanitizer.
+void gcd_object_release_slow(void *object);
+
+/// The reference that was given up was the last one.
+void gcd_object_end(void *object);
 
 static inline void gcd_object_release(void *object) {
   uintptr_t count = __atomic_load_n(gcd_count(object), __ATOMIC_RELAXED);
   if (!gcd_is_counted(count)) return;
-  gc_comes_before(object);
-  if (count != 1) {
-    if (__atomic_fetch_sub(gcd_count(object), 1, __ATOMIC_ACQ_REL) != 1) return;
-    // Others have let go meanwhile: this is the last one.
-    __atomic_store_n(gcd_count(object), 1, __ATOMIC_RELAXED);
+  if (count == 1 || gc_is_watched()) {
+    gcd_object_release_slow(object);
+  } else if (__atomic_fetch_sub(gcd_count(object), 1, __ATOMIC_ACQ_REL) == 1) {
+    gcd_object_end(object);
   }
-  gc_comes_after(object);
-  swift_release(object);
 }
 
 /// What a source type stands for; the first word of each.

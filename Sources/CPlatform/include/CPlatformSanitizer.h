@@ -7,6 +7,7 @@
 #ifndef C_PLATFORM_SANITIZER_H
 #define C_PLATFORM_SANITIZER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #ifdef __cplusplus
@@ -15,6 +16,9 @@ extern "C" {
 
 extern void __tsan_release(void *address) __attribute__((__weak__));
 extern void __tsan_acquire(void *address) __attribute__((__weak__));
+
+/// Whether somebody wants to be told.
+static inline bool gc_is_watched(void) { return __builtin_expect(__tsan_release != NULL, 0); }
 
 /// What the thread has done so far comes before whatever follows a `gc_comes_after` with the same address.
 static inline void gc_comes_before(void *address) {

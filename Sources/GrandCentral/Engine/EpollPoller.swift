@@ -150,7 +150,7 @@ struct EpollPoller: ~Copyable, @unchecked Sendable {  // the holder's own, but f
     } else {
       eventCount.pointee = 0
       let deadline = timeout == .max ? Deadline.never : Deadline.after(timeout, on: .uptime)
-      _ = withUnsafePointer(to: fallback) { Futex.wait($0, while: seenFallback.pointee, until: deadline) }
+      _ = _withUnprotectedUnsafePointer(to: fallback) { Futex.wait($0, while: seenFallback.pointee, until: deadline) }
     }
   }
 
@@ -162,7 +162,7 @@ struct EpollPoller: ~Copyable, @unchecked Sendable {  // the holder's own, but f
       // relaxed: published with the epoll's place.
       EventFD.signal(interruption.load(ordering: .relaxed) - 1)
     } else {
-      _ = withUnsafePointer(to: fallback) { Futex.wake($0) }
+      _ = _withUnprotectedUnsafePointer(to: fallback) { Futex.wake($0) }
     }
   }
 

@@ -21,7 +21,7 @@ enum Settings {
 
   @inline(never)
   private static func threadBudgetSlow() -> Int {
-    let wanted = number(named: "GRANDCENTRAL_THREAD_BUDGET") ?? defaultThreadBudget
+    let wanted = Environment.number(of: "GRANDCENTRAL_THREAD_BUDGET") ?? defaultThreadBudget
     setThreadBudget(wanted)
     // relaxed: a number by itself.
     return budget.load(ordering: .relaxed)
@@ -37,7 +37,7 @@ enum Settings {
     // relaxed: a number by itself.
     var value = starvation.load(ordering: .relaxed)
     if value == .max {
-      value = UInt64(max(0, number(named: "GRANDCENTRAL_STARVATION_MS") ?? 0)) &* 1_000_000
+      value = UInt64(max(0, Environment.number(of: "GRANDCENTRAL_STARVATION_MS") ?? 0)) &* 1_000_000
       starvation.store(value, ordering: .relaxed)
     }
     return value == 0 ? nil : value
@@ -62,14 +62,10 @@ enum Settings {
     // relaxed: a setting.
     let known = blockingReports.load(ordering: .relaxed)
     if known != 0 { return known == 2 }
-    let checks = Environment.value(of: "GRANDCENTRAL_CHECKS") ?? ""
-    let wanted = checks.utf8.split(separator: 0x2C).contains { $0.elementsEqual("blocking".utf8) }
+    let checks = Environment.value(of: "GRANDCENTRAL_CHECKS") ?? []
+    let wanted = Text.parts(checks[...], UInt8(ascii: ",")).contains { Text.equal($0, "blocking") }
     // relaxed: a setting; whoever finds it unset finds the same.
     blockingReports.store(wanted ? 2 : 1, ordering: .relaxed)
     return wanted
-  }
-
-  private static func number(named name: String) -> Int? {
-    Environment.value(of: name).flatMap { Int($0) }
   }
 }

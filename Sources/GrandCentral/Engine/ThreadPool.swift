@@ -47,21 +47,23 @@ extension Engine {
         // seq-cst: read after the barrier of `withLanesHeld`.
         guard let lane = workers[index].pointee.runningLane.load(ordering: .sequentiallyConsistent) else { continue }
         let name = Hooks.name(ofLane: lane)
-        if let known = names.firstIndex(where: { $0.name == name }) {
+        if let known = names.firstIndex(where: { Text.equal($0.name, name) }) {
           names[known].count += 1
         } else {
           names.append((name, 1))
         }
       }
     }
-    names.sort { $0.count > $1.count }
     var text = ""
-    for entry in names.prefix(16) {
+    for _ in 0..<min(16, names.count) {
+      var most = 0
+      for index in names.indices where names[index].count > names[most].count { most = index }
       if !text.isEmpty { text += ", " }
-      text += "\"" + entry.name + "\""
-      if entry.count > 1 { text += " × " + String(entry.count) }
+      text += "\"" + names[most].name + "\""
+      if names[most].count > 1 { text += " × " + String(names[most].count) }
+      names.remove(at: most)
     }
-    if names.count > 16 { text += ", and " + String(names.count - 16) + " more" }
+    if !names.isEmpty { text += ", and " + String(names.count) + " more" }
     return text.isEmpty ? "(nothing that has a name)" : text
   }
 }

@@ -2,10 +2,9 @@
 
 /// How much processor time the control groups that the process is in allow it.
 ///
-/// Everything is a function over the contents of files. Files are bytes, not strings: paths need not be UTF-8, and
-/// comparing strings would pull the Unicode tables into a library that has no other use for them.
+/// Everything is a function over the contents of files.
 enum ControlGroup {
-  typealias Bytes = ArraySlice<UInt8>
+  typealias Bytes = Text.Bytes
 
   /// The two interfaces of the kernel; they may be mounted side by side.
   enum Version: Equatable, Sendable {
@@ -43,13 +42,13 @@ enum ControlGroup {
   ///
   /// Lines are `number:controllers:path`; version 2 has number 0 and no controllers.
   static func group(of version: Version, in groups: [UInt8]) -> [UInt8]? {
-    for line in groups.split(separator: newline) {
-      let fields = line.split(separator: colon, maxSplits: 2, omittingEmptySubsequences: false)
+    for line in Text.lines(groups[...]) {
+      let fields = Text.parts(line, colon, most: 3, keepsEmpty: true)
       guard fields.count == 3 else { continue }
       let matches =
         switch version {
         case .one: list(fields[1], contains: "cpu")
-        case .two: fields[0].elementsEqual("0".utf8) && fields[1].isEmpty
+        case .two: Text.equal(fields[0], "0") && fields[1].isEmpty
         }
       if matches { return Array(fields[2]) }
     }
@@ -61,17 +60,15 @@ enum ControlGroup {
   /// Lines are `id parent device root point options [optional ...] - type source super-options`.
   static func parseMounts(_ mounts: [UInt8]) -> [Mount] {
     var result = [Mount]()
-    for line in mounts.split(separator: newline) {
-      let fields = line.split(separator: space)
-      guard fields.count >= 9, let dash = fields[6...].firstIndex(where: { $0.elementsEqual("-".utf8) }) else {
-        continue
-      }
+    for line in Text.lines(mounts[...]) {
+      let fields = Text.words(line)
+      guard fields.count >= 9, let dash = fields[6...].firstIndex(where: { Text.equal($0, "-") }) else { continue }
       let tail = fields[(dash + 1)...]
       guard let type = tail.first else { continue }
       let version: Version
-      if type.elementsEqual("cgroup2".utf8) {
+      if Text.equal(type, "cgroup2") {
         version = .two
-      } else if type.elementsEqual("cgroup".utf8), tail.count >= 3, list(tail[dash + 3], contains: "cpu") {
+      } else if Text.equal(type, "cgroup"), tail.count >= 3, list(tail[dash + 3], contains: "cpu") {
         version = .one
       } else {
         continue
@@ -83,13 +80,13 @@ enum ControlGroup {
 
   /// The directories of a group and of its ancestors, as far as the mount shows them.
   static func directories(of group: [UInt8], under mount: Mount) -> [[UInt8]] {
-    let groupNames = group.split(separator: slash)
-    let rootNames = mount.root.split(separator: slash)
+    let groupNames = Text.parts(group[...], slash)
+    let rootNames = Text.parts(mount.root[...], slash)
     var names = ArraySlice<Bytes>()
     // A group outside of what is mounted here is shown as such (`/../x`), or has another root: then all that can be
     // read is the mount's own top.
-    let isInside = groupNames.starts(with: rootNames, by: { $0.elementsEqual($1) })
-    if isInside, !groupNames.contains(where: { $0.elementsEqual("..".utf8) }) {
+    let isInside = groupNames.starts(with: rootNames, by: { Text.equal($0, $1) })
+    if isInside, !groupNames.contains(where: { Text.equal($0, "..") }) {
       names = groupNames[rootNames.count...]
     }
     var directory = mount.point
@@ -117,7 +114,7 @@ enum ControlGroup {
 
   /// Processors in the contents of `cpu.max`, "quota period" or "max period"; nil when there is no limit.
   static func parseQuota(_ text: [UInt8]) -> Int? {
-    let fields = text.split(whereSeparator: { $0 == space || $0 == newline })
+    let fields = Text.lines(text[...]).first.map { Text.words($0) } ?? []
     guard let quota = fields.first else { return nil }
     // The kernel's default period, should it be left out.
     return parseQuota(quota: Array(quota), period: fields.count > 1 ? Array(fields[1]) : Array("100000".utf8))
@@ -125,24 +122,9 @@ enum ControlGroup {
 
   /// Processors in the contents of version 1's two files; a quota of -1 is no limit.
   static func parseQuota(quota: [UInt8], period: [UInt8]) -> Int? {
-    guard let quota = number(quota), let period = number(period), quota > 0, period > 0 else { return nil }
+    guard let quota = Text.number(quota[...]), let period = Text.number(period[...]), quota > 0, period > 0
+    else { return nil }
     return (quota - 1) / period + 1
-  }
-
-  /// A decimal number without a sign, perhaps before a line break; nil for anything else.
-  static func number(_ text: [UInt8]) -> Int? {
-    var digits = text[...]
-    while let last = digits.last, last == newline || last == space { digits.removeLast() }
-    guard !digits.isEmpty else { return nil }
-    var value = 0
-    for byte in digits {
-      guard byte >= 0x30, byte <= 0x39 else { return nil }
-      let (product, tooBig) = value.multipliedReportingOverflow(by: 10)
-      let (sum, carries) = product.addingReportingOverflow(Int(byte) - 0x30)
-      if tooBig || carries { return nil }
-      value = sum
-    }
-    return value
   }
 
   /// `mountinfo` writes space, tab, line break and backslash as a backslash and three octal digits.
@@ -161,12 +143,10 @@ enum ControlGroup {
     return result
   }
 
-  private static func list(_ field: Bytes, contains name: String) -> Bool {
-    field.split(separator: comma).contains { $0.elementsEqual(name.utf8) }
+  private static func list(_ field: Bytes, contains name: StaticString) -> Bool {
+    Text.parts(field, comma).contains { Text.equal($0, name) }
   }
 
-  private static let newline = UInt8(ascii: "\n")
-  private static let space = UInt8(ascii: " ")
   private static let colon = UInt8(ascii: ":")
   private static let comma = UInt8(ascii: ",")
   private static let slash = UInt8(ascii: "/")

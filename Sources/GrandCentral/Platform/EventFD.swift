@@ -13,11 +13,7 @@ struct EventFD: ~Copyable, Sendable {
   }
 
   /// Makes the descriptor readable. Any thread; does not block, signals add up.
-  borrowing func signal() {
-    var one: UInt64 = 1
-    // A full counter (EAGAIN) is readable already, which is all that is promised.
-    _ = withUnsafeBytes(of: &one) { descriptor.write($0) }
-  }
+  borrowing func signal() { Self.signal(descriptor.raw) }
 
   /// Makes the descriptor unreadable.
   /// - Returns: how often it was signalled since it was last drained.
@@ -32,10 +28,13 @@ struct EventFD: ~Copyable, Sendable {
   /// Gives up the descriptor: it lives as long as the process, known by its number.
   consuming func release() -> Int32 { descriptor.take() }
 
-  /// `signal()` for a descriptor that was released.
+  /// `signal()` for a descriptor that was released. Out of line: its buffer would give the callers' quick ways a guarded
+  /// frame.
+  @inline(never)
   static func signal(_ number: Int32) {
     var one: UInt64 = 1
-    // unsafe: the buffer is the variable, valid for the call.
+    // unsafe: the buffer is the variable, valid for the call. A full counter (EAGAIN) is readable already, which is all
+    // that is promised.
     _ = withUnsafeBytes(of: &one) { gc_write(number, $0.baseAddress, $0.count) }
   }
 

@@ -13,8 +13,8 @@ struct FaultID: RawRepresentable, Equatable, Sendable {
 
   /// `GC` and four decimal digits.
   var description: String {
-    let digits = String(rawValue)
-    return "GC" + String(repeating: "0", count: max(0, 4 - digits.utf8.count)) + digits
+    let zeros = rawValue < 10 ? "GC000" : rawValue < 100 ? "GC00" : rawValue < 1000 ? "GC0" : "GC"
+    return zeros + String(rawValue)
   }
 }
 

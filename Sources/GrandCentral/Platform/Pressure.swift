@@ -102,7 +102,7 @@ struct PressureFiles: Sendable {
 
   /// Nil for "max", too.
   private func number(in path: String) -> Int? {
-    FileDescriptor.contents(of: path).flatMap { ControlGroup.number($0) }
+    FileDescriptor.contents(of: path).flatMap { Text.number($0[...]) }
   }
 
   static func left(_ used: Int, of limit: Int) -> Int {
@@ -120,11 +120,9 @@ struct PressureFiles: Sendable {
 
   /// The number that follows `name` at the beginning of a line.
   static func field(_ name: StaticString, in text: ArraySlice<UInt8>) -> Int? {
-    // unsafe: the bytes of a literal live for ever.
-    let wanted = UnsafeBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount)
-    for line in text.split(separator: UInt8(ascii: "\n")) {
-      let words = line.split(separator: UInt8(ascii: " "))
-      if words.count >= 2, words[0].elementsEqual(wanted) { return ControlGroup.number(Array(words[1])) }
+    for line in Text.lines(text) {
+      let words = Text.words(line)
+      if words.count >= 2, Text.equal(words[0], name) { return Text.number(words[1]) }
     }
     return nil
   }

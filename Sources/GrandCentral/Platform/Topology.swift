@@ -6,7 +6,7 @@ import Synchronization
 /// How many processors the process may use.
 enum Topology {
   /// The environment variable that overrides what the system says.
-  static let environmentName = "GRANDCENTRAL_THREADS"
+  static let environmentName: StaticString = "GRANDCENTRAL_THREADS"
 
   /// The numbers that an override may have.
   static let overrideRange = 1...1024
@@ -73,12 +73,11 @@ enum Topology {
 
   /// A number outside the range, or no number at all, is as good as none: a variable does not stop a program.
   private static func environmentOverride() -> Int? {
-    guard let value = environmentName.withCString({ gc_getenv($0) }) else { return nil }
-    return parseOverride(Array(String(cString: value).utf8))
+    Environment.value(of: environmentName).flatMap { parseOverride($0) }
   }
 
   static func parseOverride(_ text: [UInt8]) -> Int? {
-    guard let count = ControlGroup.number(text), overrideRange.contains(count) else { return nil }
+    guard let count = Text.number(text[...]), overrideRange.contains(count) else { return nil }
     return count
   }
 }

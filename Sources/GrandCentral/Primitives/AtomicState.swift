@@ -47,7 +47,7 @@ struct AtomicState<State: StateWord>: ~Copyable, Sendable {
   @inline(__always)
   borrowing func prepareUpdate() {
     // unsafe: an address to prefetch, no access.
-    withUnsafePointer(to: word) { gc_prefetch_write($0) }
+    _withUnprotectedUnsafePointer(to: word) { gc_prefetch_write($0) }
   }
 
   // MARK: Updates

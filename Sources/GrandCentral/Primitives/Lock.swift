@@ -100,5 +100,5 @@ struct Lock: ~Copyable, Sendable {
 
   /// unsafe: an atomic stays where it is as long as its owner lives.
   @inline(__always)
-  private var address: UnsafeRawPointer { withUnsafePointer(to: word) { UnsafeRawPointer($0) } }
+  private var address: UnsafeRawPointer { _withUnprotectedUnsafePointer(to: word) { UnsafeRawPointer($0) } }
 }

@@ -133,7 +133,7 @@ public final class DispatchGroup: DispatchObject, @unchecked Sendable {  // an a
   @inline(never)
   private func waitSlow(_ deadline: Deadline) -> Bool {
     var waiter = Waiter()
-    return withUnsafeMutablePointer(to: &waiter) { waiter in
+    return _withUnprotectedUnsafeMutablePointer(to: &waiter) { waiter in
       lock.lock()
       guard watch() else {
         lock.unlock()

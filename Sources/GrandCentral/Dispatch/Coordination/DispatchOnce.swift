@@ -73,7 +73,7 @@ public final class DispatchOnce: @unchecked Sendable {  // one atomic word
       if !marked { return }
     }
     let blocking = Blocking.begin()
-    _ = withUnsafePointer(to: word) { Futex.wait($0, while: seen | Self.waited) }
+    _ = _withUnprotectedUnsafePointer(to: word) { Futex.wait($0, while: seen | Self.waited) }
     blocking.end()
   }
 
@@ -81,7 +81,7 @@ public final class DispatchOnce: @unchecked Sendable {  // one atomic word
   func finish() {
     // pairs with: hasRun, begin – publishes what the body wrote
     if word.exchange(Self.done, ordering: .releasing) & Self.waited != 0 {
-      _ = withUnsafePointer(to: word) { Futex.wake($0, count: .max) }
+      _ = _withUnprotectedUnsafePointer(to: word) { Futex.wake($0, count: .max) }
     }
   }
 }

@@ -114,7 +114,7 @@ public final class DispatchSemaphore: DispatchObject, @unchecked Sendable {  // 
   @inline(never)
   final func waitSlow(_ deadline: Deadline) -> Bool {
     var waiter = Waiter()
-    return withUnsafeMutablePointer(to: &waiter) { waiter in
+    return _withUnprotectedUnsafeMutablePointer(to: &waiter) { waiter in
       lock.lock()
       if owed > 0 {
         owed -= 1

@@ -89,10 +89,10 @@ final class IOScheduler: @unchecked Sendable {  // guarded by its locks, as said
   private func choose() {
     if hasChosen { return }
     hasChosen = true
-    let wanted = Environment.value(of: "GRANDCENTRAL_IO")
-    if wanted == "threads" { return }
+    let wanted = Environment.value(of: "GRANDCENTRAL_IO") ?? []
+    if Text.equal(wanted[...], "threads") { return }
     guard let made = IORing(entries: Self.mostInRing) else {
-      if wanted == "uring" {
+      if Text.equal(wanted[...], "uring") {
         Fault.report("GRANDCENTRAL_IO asks for io_uring, which the kernel does not give; helpers read.")
       }
       return

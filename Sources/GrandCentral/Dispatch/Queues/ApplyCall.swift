@@ -46,7 +46,7 @@ struct ApplyCall: ~Copyable {
     let helpers = min(helpers, count - 1)
     if helpers <= 0 { return count > 0 ? body(0, count) : () }
     var call = ApplyCall(count: count, body: BorrowedClosure(body), helpers: helpers, queue: queue)
-    withUnsafeMutablePointer(to: &call) { runWithHelp($0) }
+    _withUnprotectedUnsafeMutablePointer(to: &call) { runWithHelp($0) }
   }
 
   private static func runWithHelp(_ call: UnsafeMutablePointer<ApplyCall>) {

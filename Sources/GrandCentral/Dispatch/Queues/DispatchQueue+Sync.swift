@@ -63,7 +63,7 @@ extension DispatchQueue {
   final func runInline<T, E: Error>(barrier: Bool, _ work: () throws(E) -> T) throws(E) -> T {
     var frame = Frame()
     // unsafe: the frame stays where it is until `endSync`.
-    return try withUnsafeMutablePointer(to: &frame) { (frame) throws(E) -> T in
+    return try _withUnprotectedUnsafeMutablePointer(to: &frame) { (frame) throws(E) -> T in
       guard beginSync(frame, barrier: barrier) else { return try collect(barrier: barrier, work) }
       defer { endSync(frame) }
       return try work()
@@ -75,7 +75,7 @@ extension DispatchQueue {
   final func runAnywhere<T, E: Error>(barrier: Bool, _ work: () throws(E) -> T) throws(E) -> T {
     var frame = Frame()
     // unsafe: the frame stays where it is until `endSync`.
-    return try withUnsafeMutablePointer(to: &frame) { (frame) throws(E) -> T in
+    return try _withUnprotectedUnsafeMutablePointer(to: &frame) { (frame) throws(E) -> T in
       guard beginIfIdle(frame, barrier: barrier) else { return try collect(barrier: barrier, work) }
       defer { endSync(frame) }
       return try work()

@@ -229,7 +229,7 @@ public class DispatchWorkItem: @unchecked Sendable {  // an atomic word; the res
           + "\"), and would wait for itself for ever. Use notify instead.")
     }
     var waiter = Waiter()
-    return withUnsafeMutablePointer(to: &waiter) { waiter in
+    return _withUnprotectedUnsafeMutablePointer(to: &waiter) { waiter in
       guard register({ waiters.append(waiter) }) else { return true }
       hurrySubmission()
       if waiter.pointee.parker.waitBriefly(Self.spin) || waitingForItem(waiter, deadline) { return true }

@@ -34,7 +34,7 @@ extension DispatchQueue {
       outcome = giveUp()
     } else if arrived {
       var frame = Frame()
-      withUnsafeMutablePointer(to: &frame) { frame in
+      _withUnprotectedUnsafeMutablePointer(to: &frame) { frame in
         Frame.push(frame, self, .nothing)
         let worker = Worker.current
         publishRunning(worker)
@@ -56,7 +56,7 @@ extension DispatchQueue {
   final func drainOnMain() -> Bool {
     guard state.update({ $0.arrive(Thread.id) }) else { return false }
     var frame = Frame()
-    return withUnsafeMutablePointer(to: &frame) { frame in
+    return _withUnprotectedUnsafeMutablePointer(to: &frame) { frame in
       Frame.push(frame, self, .nothing)
       let outer = gc_thread_self().pointee.qos
       let outcome = drain(nil)

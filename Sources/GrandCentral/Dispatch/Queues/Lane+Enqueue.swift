@@ -137,7 +137,7 @@ extension DispatchQueue {
   private static func runReader(of lane: Unmanaged<DispatchQueue>, _ item: () -> Void) {
     lane._withUnsafeGuaranteedRef { lane in
       var frame = Frame()
-      withUnsafeMutablePointer(to: &frame) { frame in
+      _withUnprotectedUnsafeMutablePointer(to: &frame) { frame in
         Frame.push(frame, lane, .nothing)
         let worker = Worker.current
         lane.publishRunning(worker)

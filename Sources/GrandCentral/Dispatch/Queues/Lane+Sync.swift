@@ -151,7 +151,7 @@ extension DispatchQueue {
   private final func waitForTurn(_ me: UInt32, reads: Bool) {
     let qos = QoSWord(rawValue: UInt16(truncatingIfNeeded: gc_thread_self().pointee.qos))
     var waiter = WaiterNode(flags: reads ? [] : .barrier, qos: qos, thread: me)
-    withUnsafeMutablePointer(to: &waiter) { waiter in
+    _withUnprotectedUnsafeMutablePointer(to: &waiter) { waiter in
       let urgency = Urgency.of(qos.band)
       if items.push(UnsafeMutableRawPointer(waiter)) {
         if state.update({ $0.join(me, urgency: urgency, barrier: !reads) }) == .owns {
@@ -196,10 +196,8 @@ extension DispatchQueue {
     case .alone:
       if state.exchange(LaneState(owner: me), for: LaneState(rawValue: 0)) { return }
     case .reader:
-      // `leaveRead`, spelt out: a call here would have the quick ways save registers.
       state.prepareUpdate()
-      if !state.update({ $0.leaveRead(me) }) { return }
-      return releaseOwnership()
+      if state.attempt({ $0.leaveReadUnawaited() }) != nil { return }
     default: break
     }
     endSyncOther(frame)
@@ -215,8 +213,8 @@ extension DispatchQueue {
     case .chainReader:
       releaseTargets()
       leaveRead()
-    // A reader has left already.
-    case .reader, .nothing: break
+    case .reader: leaveRead()
+    case .nothing: break
     }
   }
 
@@ -242,7 +240,7 @@ extension DispatchQueue {
   final func runRemotely(barrier: Bool, _ work: () -> Void) {
     checkDeadlock(Thread.id, reads: kind == .concurrent && !barrier)
     var call = RemoteCall(work: BorrowedClosure(work))
-    withUnsafeMutablePointer(to: &call) { call in
+    _withUnprotectedUnsafeMutablePointer(to: &call) { call in
       let qos = QoSWord(rawValue: UInt16(truncatingIfNeeded: gc_thread_self().pointee.qos))
       let job = Job(invoke: RemoteCall.invoke, flags: barrier ? .barrier : [], qos: qos.rawValue, band: qos.band)
       job.extra = UnsafeMutableRawPointer(call)

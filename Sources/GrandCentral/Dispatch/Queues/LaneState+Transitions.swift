@@ -154,6 +154,14 @@ extension LaneState {
     return true
   }
 
+  /// `leaveRead` where nobody waits for the readers; nil where somebody does.
+  @inline(__always)
+  mutating func leaveReadUnawaited() -> Bool? {
+    if has(Self.barrierPending) { return nil }
+    rawValue &-= Self.readerOne
+    return true
+  }
+
   // MARK: Suspension
 
   mutating func suspend() { rawValue |= Self.suspended }

@@ -67,8 +67,14 @@ final class PooledQueue: DispatchSerialQueue, @unchecked Sendable {  // atomics;
   // MARK: Lives
 
   private static let lock = Lock()
-  /// M(lock): queues that no pool has, by name.
-  nonisolated(unsafe) private static var retired: [String: PooledQueue] = [:]
+  /// M(lock): queues that no pool has, newest first, in as many lists as there are buckets for names.
+  nonisolated(unsafe) private static var retired: [PooledQueue?] = Array(repeating: nil, count: 256)
+
+  private static func bucket(_ name: String) -> Int {
+    var hash: UInt32 = 2_166_136_261
+    for byte in name.utf8 { hash = (hash ^ UInt32(byte)) &* 16_777_619 }
+    return Int(hash >> 8) % 256
+  }
 
   /// Nobody may be moving queues while the process forks.
   static func holdRetired(_ hold: Bool) { hold ? lock.lock() : lock.unlock() }
@@ -83,13 +89,14 @@ final class PooledQueue: DispatchSerialQueue, @unchecked Sendable {  // atomics;
 
   /// The newest one that fits, if it is as good as new: idle, and with nothing that its former users have set.
   private static func takeRetired(_ name: String, _ qos: QoSWord) -> PooledQueue? {
+    let bucket = bucket(name)
     lock.lock()
     defer { lock.unlock() }
     var previous: PooledQueue?
-    var link = retired[name]
+    var link = retired[bucket]
     while let queue = link {
-      if queue.ownQoS == qos, queue.isPristine {
-        if let previous { previous.next = queue.next } else { retired[name] = queue.next }
+      if queue.ownQoS == qos, Text.equal(queue.name, name), queue.isPristine {
+        if let previous { previous.next = queue.next } else { retired[bucket] = queue.next }
         queue.next = nil
         // relaxed: figures of an idle queue.
         queue.submitted.store(0, ordering: .relaxed)
@@ -104,9 +111,10 @@ final class PooledQueue: DispatchSerialQueue, @unchecked Sendable {  // atomics;
 
   /// The pool goes; others may still use the queue.
   func retire() {
+    let bucket = Self.bucket(name)
     Self.lock.lock()
-    next = Self.retired[name]
-    Self.retired[name] = self
+    next = Self.retired[bucket]
+    Self.retired[bucket] = self
     Self.lock.unlock()
   }
 

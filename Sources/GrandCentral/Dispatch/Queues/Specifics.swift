@@ -98,7 +98,7 @@ struct Specifics: ~Copyable, @unchecked Sendable {  // the list is guarded by `b
     while let box = link {
       // unsafe: a box in the list is retained by it; the word lies in an object, the queue's extras.
       if box._withUnsafeGuaranteedRef({ $0.key == key }) {
-        return withUnsafePointer(to: busy) { SpecificLookup(box: box, busy: $0) }
+        return _withUnprotectedUnsafePointer(to: busy) { SpecificLookup(box: box, busy: $0) }
       }
       link = box._withUnsafeGuaranteedRef { $0.next }
     }

@@ -1,0 +1,22 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+// The rare ways of giving up a reference, out of line so that the common one needs no frame.
+
+#include "CDispatchGlue.h"
+
+// The compiler's own, for the last reference.
+extern void swift_release(void *object);
+
+void gcd_object_end(void *object) {
+  __atomic_store_n(gcd_count(object), 1, __ATOMIC_RELAXED);
+  gc_comes_after(object);
+  swift_release(object);
+}
+
+void gcd_object_release_slow(void *object) {
+  gc_comes_before(object);
+  if (__atomic_load_n(gcd_count(object), __ATOMIC_RELAXED) != 1 &&
+      __atomic_fetch_sub(gcd_count(object), 1, __ATOMIC_ACQ_REL) != 1)
+    return;
+  gcd_object_end(object);
+}
