@@ -10,7 +10,7 @@ struct Tool: ParsableCommand {
     abstract: "Grand Central Dispatch at work.",
     subcommands: [
       IndexCommand.self, CatCommand.self, CopyCommand.self, WatchCommand.self, WaitCommand.self, RunCommand.self,
-      DoctorCommand.self,
+      DoctorCommand.self, AdoptCommand.self,
     ]
   )
 }

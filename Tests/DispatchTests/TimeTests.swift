@@ -31,9 +31,26 @@ struct DispatchTimeTests {
     #expect(time(5).uptimeNanoseconds == 5)
     #expect(DispatchTime.distantFuture.rawValue == .max)
     #expect(time(.max) == .distantFuture)
-    #expect(time(1 << 62) == .distantFuture)
-    #expect(time(1 << 63) == .distantFuture)
     #expect(time(horizon) != .distantFuture)
+  }
+
+  @Test(
+    "T1: a count beyond the horizon is kept, and is the distant future in arithmetic",
+    arguments: [1 << 62, 1 << 63, .max - 1])
+  func beyondTheHorizon(count: UInt64) {
+    #expect(time(count).rawValue == count)
+    #expect(time(count).uptimeNanoseconds == count)
+    #expect(time(horizon) < time(count))
+    #expect(time(count) < .distantFuture)
+    #expect(time(count) - .seconds(1) == .distantFuture)
+    #expect(time(count) + 1.5 == .distantFuture)
+    #expect(time(count).distance(to: .distantFuture) == .never)
+    #expect(time(count - 5).distance(to: time(count)) == .nanoseconds(5))
+    #expect(time(count).distance(to: time(1)) == .nanoseconds(-Int(clamping: count - 1)))
+    // As a deadline it does not come: a wait that could time out would fail.
+    let semaphore = DispatchSemaphore(value: 0)
+    DispatchQueue.global().async { semaphore.signal() }
+    #expect(semaphore.wait(timeout: time(count)) == .success)
   }
 
   @Test(

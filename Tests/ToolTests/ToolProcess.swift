@@ -65,6 +65,9 @@ final class ToolProcess {
     return true
   }
 
+  /// Types something on the tool's terminal, if that is what it reads.
+  func type(_ text: String) { _ = write(output, text, text.utf8.count) }
+
   private func text(_ descriptor: Int32) -> String { String(decoding: texts[descriptor] ?? [], as: UTF8.self) }
 
   /// False if there is nothing more to read. Kills a tool that is silent for two minutes.
@@ -159,7 +162,10 @@ final class ToolProcess {
     var arguments = words.map { strdup($0) } + [nil]
     // The tool ends from within: what its main function still holds is not a leak.
     let defaults = ["PATH=/usr/bin:/bin", "LANG=C.UTF-8", "ASAN_OPTIONS=detect_leaks=0"]
-    var variables = (defaults + environment).map { strdup($0) } + [nil]
+    let unset = defaults.filter { entry in
+      !environment.contains { $0.hasPrefix(entry.prefix { $0 != "=" } + "=") }
+    }
+    var variables = (unset + environment).map { strdup($0) } + [nil]
     defer { for string in arguments + variables { free(string) } }
     var identifier: pid_t = 0
     let code = posix_spawn(&identifier, words[0], &actions, &attributes, &arguments, &variables)

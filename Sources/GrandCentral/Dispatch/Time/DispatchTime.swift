@@ -9,12 +9,13 @@
 /// day, and stands still while the machine sleeps. For the time of day use ``DispatchWallTime``.
 ///
 /// Arithmetic saturates: what lies more than 146 years after the clock's start is ``distantFuture``, what would lie
-/// before its start is its first nanosecond, and ``distantFuture`` stays what it is.
+/// before its start is its first nanosecond, and ``distantFuture`` stays what it is. An instant made from a count of
+/// nanoseconds beyond that horizon keeps its count, for comparisons and distances; in arithmetic and as a deadline it is
+/// the distant future.
 ///
-/// Difference from libdispatch: also `Hashable`; a count of nanoseconds at or beyond that horizon is the distant
-/// future from the start, where libdispatch keeps bits that its C interface reads as other clocks.
+/// Difference from libdispatch: also `Hashable`; a count beyond the horizon is never read as another clock.
 public struct DispatchTime: Comparable, Hashable, Sendable {
-  /// The instant as the C interface encodes it: nanoseconds of uptime, or all ones for the distant future.
+  /// Nanoseconds of uptime, or all ones for the distant future: as the C interface encodes it, up to the horizon.
   public let rawValue: UInt64
 
   @inline(__always)
@@ -31,7 +32,7 @@ public struct DispatchTime: Comparable, Hashable, Sendable {
   ///
   /// - Complexity: O(1).
   public init(uptimeNanoseconds: UInt64) {
-    rawValue = uptimeNanoseconds > TimeCode.horizon ? .max : uptimeNanoseconds
+    rawValue = uptimeNanoseconds
   }
 
   /// The present instant.
@@ -128,13 +129,16 @@ public func - (time: DispatchTime, seconds: Double) -> DispatchTime {
 
 extension DispatchTime {
   /// What the engine waits for; never for the distant future.
-  var deadline: Deadline { TimeCode(rawValue: rawValue).deadline }
+  var deadline: Deadline { code.deadline }
+
+  /// In C the two topmost bits name a clock, and would name another one beyond the horizon.
+  private var code: TimeCode { rawValue > TimeCode.horizon ? .forever : TimeCode(rawValue: rawValue) }
 
   fileprivate func moved(by delta: Int64) -> DispatchTime {
-    DispatchTime(TimeCode(rawValue: rawValue).advanced(by: delta))
+    DispatchTime(code.advanced(by: delta))
   }
 
   fileprivate func moved(bySeconds seconds: Double) -> DispatchTime {
-    DispatchTime(TimeCode(rawValue: rawValue).advanced(bySeconds: seconds))
+    DispatchTime(code.advanced(bySeconds: seconds))
   }
 }
