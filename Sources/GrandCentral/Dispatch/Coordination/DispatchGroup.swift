@@ -19,6 +19,8 @@ import Synchronization
 /// R1  Nobody is registered while `watched` is clear. Registering sets it, under the lock, and only while count > 0.
 /// R2  The step from 1 to 0 with `watched` set is made under the lock, clears `watched`, and takes the whole
 ///     registration list with it: so whoever registers later waits for the next zero, and nobody is let through early.
+///
+/// Model: `Verification/group.pml`.
 public final class DispatchGroup: DispatchObject, @unchecked Sendable {  // an atomic, and lists under their lock
   private static let watched: UInt64 = 1 << 32
   private static let countMask: UInt64 = watched - 1

@@ -19,6 +19,8 @@ import Synchronization
 /// N1  value < 0: exactly −value waiters without a promised signal exist (listed, or on their way into the list).
 /// N2  A waiter that gives up moves the value back up itself, if it is still below zero; if not, a signal has been
 ///     promised to it and is on its way: it takes that.
+///
+/// Model: `Verification/semaphore.pml`.
 public final class DispatchSemaphore: DispatchObject, @unchecked Sendable {  // atomics, and a list under its lock
   /// A
   private let value: Atomic<Int>
