@@ -12,6 +12,7 @@ a planted bug: a model that cannot fail says nothing either.
 usage: models.py [MODEL...]     default: Verification/*.pml
 """
 
+import concurrent.futures
 import pathlib
 import re
 import subprocess
@@ -19,6 +20,7 @@ import sys
 import tempfile
 import time
 
+AT_ONCE = 2
 MEMORY_MB = 6000
 SECONDS = 400
 # What counts as the planted bug; any other trouble is trouble.
@@ -103,22 +105,25 @@ def judge(check, output, folder, model):
     return "the planted bug was not found" if check.expects_error else None
 
 
-def check_model(model):
-    """Checks one model; returns how many checks failed."""
-    checks = checks_of(model)
-    if not any(not check.expects_error for check in checks) or not any(check.expects_error for check in checks):
-        print(f"{model}: needs a check that passes and a planted bug, `expect: fail`, that is found")
-        return 1
+def carry_out(model, check):
+    """Runs one check; returns (problem or None, a line about it)."""
+    begin = time.monotonic()
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            problem, searched = search(model, check, folder)
+        except subprocess.TimeoutExpired:
+            problem, searched = f"not done after {SECONDS} s", ""
+    outcome = "FAILED" if problem else "finds its planted bug" if check.expects_error else "holds"
+    line = f"{model.name}: {check}: {outcome}; {searched or 'no search'}, {time.monotonic() - begin:.1f} s"
+    return problem, line
+
+
+def check_model(model, checks, outcomes):
+    """Tells how the checks of one model went; returns how many failed."""
     failures = 0
-    for check in checks:
-        begin = time.monotonic()
-        with tempfile.TemporaryDirectory() as folder:
-            try:
-                problem, searched = search(model, check, folder)
-            except subprocess.TimeoutExpired:
-                problem, searched = f"not done after {SECONDS} s", ""
-        outcome = "FAILED" if problem else "finds its planted bug" if check.expects_error else "holds"
-        print(f"{model.name}: {check}: {outcome}; {searched or 'no search'}, {time.monotonic() - begin:.1f} s")
+    for check, outcome in zip(checks, outcomes):
+        problem, line = outcome.result()
+        print(line, flush=True)
         if problem:
             print(f"=> FAILED: {model.name}: {check}", problem, sep="\n")
             failures += 1
@@ -131,7 +136,14 @@ def main():
     models = [pathlib.Path(argument) for argument in sys.argv[1:]] or sorted(pathlib.Path("Verification").glob("*.pml"))
     if not models:
         sys.exit("no model in Verification")
-    sys.exit(1 if sum(check_model(model) for model in models) else 0)
+    checks = {model: checks_of(model) for model in models}
+    for model, own in checks.items():
+        if len({check.expects_error for check in own}) < 2:
+            sys.exit(f"{model}: needs a check that passes and a planted bug, `expect: fail`, that is found")
+    # A search has one thread.
+    with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+        outcomes = {model: [pool.submit(carry_out, model, check) for check in checks[model]] for model in models}
+        sys.exit(1 if sum(check_model(model, checks[model], outcomes[model]) for model in models) else 0)
 
 
 if __name__ == "__main__":
