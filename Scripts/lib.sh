@@ -36,7 +36,7 @@ source_files() {
   local extension names=()
   for extension in "$@"; do names+=(-o -name "*.$extension"); done
   local roots=()
-  for root in Package.swift Sources Tests Tools Benchmarks Examples Verification Scripts .ci; do
+  for root in Package.swift DropIn Sources Tests Tools Benchmarks Examples Verification Scripts .ci; do
     [ -e "$root" ] && roots+=("$root")
   done
   find "${roots[@]}" -name '.build*' -prune -o -type f \( "${names[@]:1}" \) -print | sort

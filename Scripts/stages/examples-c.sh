@@ -5,6 +5,7 @@
 
 . Scripts/lib.sh
 
+# C3: each of the documents' listings is a program, and prints what it says.
 prefix=$OUT/dropin-prefix
 folder=$OUT/examples-c
 theirs=$(dirname "$(dirname "$(readlink -f "$(command -v swiftc)")")")/lib/swift

@@ -5,6 +5,7 @@
 
 . Scripts/lib.sh
 
+# C1: the headers are of our own, for every language and compiler; types and values are compared with the list below.
 need gcc
 need g++
 headers=Sources/CDispatch/include

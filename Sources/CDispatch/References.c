@@ -4,6 +4,9 @@
 
 #include "CDispatchGlue.h"
 
+// The process's Swift runtime has its own ways.
+#ifndef GRANDCENTRAL_SHARED_RUNTIME
+
 // The compiler's own, for the last reference.
 extern void swift_release(void *object);
 
@@ -20,3 +23,5 @@ void gcd_object_release_slow(void *object) {
     return;
   gcd_object_end(object);
 }
+
+#endif

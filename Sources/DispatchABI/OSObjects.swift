@@ -48,7 +48,7 @@ public func osObjectAllocate(_ type: UnsafeRawPointer?, _ size: Int) -> Raw? {
   let object = gcd_allocate(size)!
   object.initializeMemory(as: UInt8.self, repeating: 0, count: size)
   object.copyMemory(from: Unmanaged.passUnretained(prototype).toOpaque(), byteCount: MemoryLayout<UInt>.size)
-  object.storeBytes(of: 1, toByteOffset: MemoryLayout<UInt>.size, as: UInt.self)
+  object.storeBytes(of: UInt(GCD_FIRST_COUNT), toByteOffset: MemoryLayout<UInt>.size, as: UInt.self)
   return object
 }
 

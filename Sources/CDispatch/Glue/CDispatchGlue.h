@@ -24,11 +24,36 @@ static inline void *gcd_empty_data(void) { return (void *)&_dispatch_data_empty;
 static inline void *gcd_destructor_free(void) { return _dispatch_data_destructor_free; }
 static inline void *gcd_destructor_munmap(void) { return _dispatch_data_destructor_munmap; }
 
-/// The count of an object, its second word: one for each reference. 0 and all ones stand for objects that are not counted;
-/// the uppermost bit is the compiler's own. The compiler's retain and release do the same.
+/// The count of an object, its second word. 0 and all ones stand for objects that are not counted; the uppermost bit is
+/// the compiler's own.
 static inline uintptr_t *gcd_count(void *object) { return (uintptr_t *)object + 1; }
 
 static inline bool gcd_is_counted(uintptr_t count) { return (count << 1) + 2 > 2; }
+
+#ifdef GRANDCENTRAL_SHARED_RUNTIME
+
+/// The count of a new object, as the process's Swift runtime counts.
+enum { GCD_FIRST_COUNT = 3 };
+
+extern void *swift_retain(void *object);
+extern void swift_release(void *object);
+
+static inline void gcd_object_retain(void *object) {
+  if (gcd_is_counted(__atomic_load_n(gcd_count(object), __ATOMIC_RELAXED))) swift_retain(object);
+}
+
+static inline void gcd_object_release(void *object) {
+  if (!gcd_is_counted(__atomic_load_n(gcd_count(object), __ATOMIC_RELAXED))) return;
+  // Which reference is the last one is known to the runtime only: each comes after those before it.
+  gc_comes_before(object);
+  gc_comes_after(object);
+  swift_release(object);
+}
+
+#else
+
+/// The count of a new object: one for each reference. The compiler's retain and release do the same as these.
+enum { GCD_FIRST_COUNT = 1 };
 
 static inline void gcd_object_retain(void *object) {
   if (gcd_is_counted(__atomic_load_n(gcd_count(object), __ATOMIC_RELAXED)))
@@ -50,6 +75,8 @@ static inline void gcd_object_release(void *object) {
     gcd_object_end(object);
   }
 }
+
+#endif
 
 /// What a source type stands for; the first word of each.
 enum {

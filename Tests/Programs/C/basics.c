@@ -21,11 +21,13 @@ static void increment_atomically(void *counter, size_t index) {
   __atomic_fetch_add((size_t *)counter, index, __ATOMIC_RELAXED);
 }
 
-static int finalized;
+static size_t finalized;
 static dispatch_semaphore_t finalizer_ran;
 
+static char finalizers_key;
+
 static void finalize(void *context) {
-  finalized = *(int *)context;
+  if (dispatch_get_specific(&finalizers_key) == context) finalized++;
   dispatch_semaphore_signal(finalizer_ran);
 }
 
@@ -61,16 +63,44 @@ static void queues(void) {
     CHECK(strcmp(dispatch_queue_get_label(DISPATCH_CURRENT_QUEUE_LABEL), "serial") == 0);
   });
 
-  static int context = 42;
+  dispatch_release(queue);
+}
+
+// O2: the finalizer gets the context once, on the target queue, after the last release; without a context it does not run.
+static void finalizers(void) {
+  static int context;
   finalizer_ran = dispatch_semaphore_create(0);
-  dispatch_set_context(queue, &context);
-  CHECK(dispatch_get_context(queue) == &context);
-  dispatch_set_finalizer_f(queue, finalize);
-  dispatch_retain(queue);
-  dispatch_release(queue);
-  dispatch_release(queue);
-  CHECK(dispatch_semaphore_wait(finalizer_ran, DISPATCH_TIME_FOREVER) == 0);
-  CHECK(finalized == 42);
+  dispatch_queue_t target = dispatch_queue_create("finalizers", DISPATCH_QUEUE_SERIAL);
+  dispatch_queue_set_specific(target, &finalizers_key, &context, NULL);
+  for (size_t round = 1; round <= 2; round++) {
+    dispatch_object_t objects[] = {
+        {._dq = dispatch_queue_create_with_target("queue", NULL, target)},
+        {._ds = dispatch_source_create(DISPATCH_SOURCE_TYPE_DATA_ADD, 0, 0, target)},
+    };
+    for (size_t i = 0; i < 2; i++) {
+      dispatch_object_t object = objects[i];
+      CHECK(dispatch_get_context(object) == NULL);
+      dispatch_set_finalizer_f(object, finalize);
+      dispatch_set_context(object, &context);
+      CHECK(dispatch_get_context(object) == &context);
+      if (round == 2) dispatch_set_context(object, NULL);
+      if (i == 1) {
+        dispatch_activate(object);
+        dispatch_source_cancel(object._ds);
+      }
+      dispatch_retain(object);
+      dispatch_release(object);
+      dispatch_sync(target, ^{
+      });
+      CHECK(finalized == (round == 1 ? i : 2));
+      dispatch_release(object);
+      if (round == 1) CHECK(dispatch_semaphore_wait(finalizer_ran, DISPATCH_TIME_FOREVER) == 0);
+    }
+  }
+  dispatch_sync(target, ^{
+  });
+  CHECK(finalized == 2);
+  dispatch_release(target);
   dispatch_release(finalizer_ran);
 }
 
@@ -320,6 +350,7 @@ int main(int count, char **arguments) {
   (void)arguments;
   pthread_t main_thread = pthread_self();
   queues();
+  finalizers();
   globals();
   attributes();
   coordination();

@@ -1,6 +1,6 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
-// Misuses the interface in the way that its argument names, and should not live to return.
+// C4: misuses the interface in the way that its argument names, and should not live to return.
 
 #include <dispatch/dispatch.h>
 #include <stdio.h>

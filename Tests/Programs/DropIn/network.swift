@@ -1,6 +1,6 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
-// URLSession, against a server on descriptor sources of the same library. Only the loopback address is used.
+// C2: URLSession, against a server on descriptor sources of the same library. Only the loopback address is used.
 import Dispatch
 import Foundation
 import FoundationNetworking

@@ -1,6 +1,6 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
-// Foundation's operations. What it prints is the same on any library.
+// C2: Foundation's operations. What it prints is the same on any library.
 import Dispatch
 import Foundation
 

@@ -1,6 +1,6 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
-// The toolchain's Dispatch overlay, whole: each call of it goes to the library's C functions.
+// C2: the toolchain's Dispatch overlay, whole: each call of it goes to the library's C functions.
 import Dispatch
 import Glibc
 

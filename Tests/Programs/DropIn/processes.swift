@@ -1,6 +1,6 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
-// Foundation's processes, pipes and file handles.
+// C2: Foundation's processes, pipes and file handles.
 import Dispatch
 import Foundation
 

@@ -1,6 +1,6 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
-// Foundation's main run loop, whose source of dispatched work is the library's main queue.
+// C2: Foundation's main run loop, whose source of dispatched work is the library's main queue.
 import Dispatch
 import Foundation
 

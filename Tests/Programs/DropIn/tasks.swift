@@ -1,6 +1,6 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
-// The Swift Concurrency runtime, which puts its jobs and timers on the library's queues.
+// C2: the Swift Concurrency runtime, which puts its jobs and timers on the library's queues.
 import Dispatch
 
 actor Counter {

@@ -1,6 +1,7 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
-#if hasFeature(Embedded)
+// GRANDCENTRAL_DROPIN: the C face is compiled along, as ordinary Swift.
+#if hasFeature(Embedded) || GRANDCENTRAL_DROPIN
   /// A queue's name as C programs give it: bytes, whatever they mean, and a zero.
   struct QueueName {
     /// Valid as long as the queue; nil stands for no name.

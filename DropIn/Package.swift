@@ -1,0 +1,65 @@
+// swift-tools-version: 6.2
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import PackageDescription
+
+// The product `dispatch`: a libdispatch.so that shares the process's Swift runtime, of the same sources as the other
+// build. A package of its own, whose unsafe flags are no concern of who uses `GrandCentral`. See decision 0019.
+
+let sources = "\(Context.packageDirectory)/Sources"
+
+let package = Package(
+  name: "drop-in",
+  products: [.library(name: "dispatch", type: .dynamic, targets: ["DispatchEngine"])],
+  targets: [
+    .target(name: "CPlatform", path: "Sources/CPlatform"),
+    .target(
+      name: "CDispatchGlue",
+      path: "Sources/CDispatch",
+      exclude: ["libdispatch.map"],
+      publicHeadersPath: "Glue",
+      cSettings: [
+        .headerSearchPath("include"), .headerSearchPath("../CPlatform/include"),
+        .define("GRANDCENTRAL_BUILDING"), .define("GRANDCENTRAL_SHARED_RUNTIME"),
+      ]
+    ),
+    .target(
+      name: "DispatchEngine",
+      dependencies: ["CPlatform", "CDispatchGlue"],
+      path: "Sources",
+      exclude: [
+        "CDispatch", "CPlatform", "IndexKit", "gcd", "GrandCentral/GrandCentral.docc",
+        "GrandCentral/Primitives/README.md", "GrandCentral/Engine/Sleep/README.md",
+        // It needs _Concurrency.
+        "GrandCentral/Dispatch/Concurrency",
+      ],
+      sources: [
+        "GrandCentral/Platform", "GrandCentral/Primitives", "GrandCentral/Engine", "GrandCentral/Dispatch",
+        "DispatchABI",
+      ],
+      cSettings: [
+        .headerSearchPath("CDispatch/include"),
+        .define("GRANDCENTRAL_BUILDING"), .define("GRANDCENTRAL_SHARED_RUNTIME"),
+      ],
+      swiftSettings: [
+        .define("GRANDCENTRAL_DROPIN"),
+        // _Concurrency needs libdispatch.so, which this is. Functions that look alike stay apart: one body for several
+        // of them would call through a pointer.
+        .unsafeFlags([
+          "-Xfrontend", "-disable-implicit-concurrency-module-import",
+          "-Xfrontend", "-disable-implicit-string-processing-module-import",
+          "-Xfrontend", "-function-sections", "-Xfrontend", "-disable-llvm-merge-functions-pass",
+        ]),
+      ],
+      linkerSettings: [
+        // With its name it stands for the toolchain's; the list keeps what is Swift's to itself, which gold does not.
+        .unsafeFlags([
+          "-use-ld=lld", "-Xlinker", "-soname=libdispatch.so",
+          "-Xlinker", "--version-script=\(sources)/CDispatch/libdispatch.map",
+        ])
+      ]
+    ),
+  ],
+  swiftLanguageModes: [.v6],
+  cLanguageStandard: .gnu11
+)

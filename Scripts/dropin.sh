@@ -1,0 +1,174 @@
+# Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+# What the stages that run programs on a drop-in share. Sourced after lib.sh.
+
+# What comes with the toolchain: headers, and below linux the libraries.
+theirs=$(dirname "$(dirname "$(readlink -f "$(command -v swiftc)")")")/lib/swift
+c_programs=Tests/Programs/C
+# Built for the toolchain's library, which they find by themselves.
+binary=(clang -std=gnu17 -O1 -fblocks -Wno-deprecated-declarations -L "$theirs/linux" "-Wl,-rpath,$theirs/linux")
+
+# What a program is run on; the stage says which.
+prefix=''
+library=''
+folder=''
+
+# use PREFIX FOLDER: the library below PREFIX; programs and their output go to FOLDER.
+use() {
+  prefix=$(readlink -f "$1") folder=$2
+  library=$prefix/lib/libdispatch.so
+  mkdir -p "$folder"
+}
+
+# run PROGRAM ARGUMENTS...: on the library, found by path.
+run() { LD_LIBRARY_PATH=$prefix/lib timeout 60 "$@" || fail "$1 ended with $?"; }
+
+# run_preloaded PROGRAM ARGUMENTS...
+run_preloaded() { LD_PRELOAD=$library timeout 60 "$@" >/dev/null || fail "$1, preloaded, ended with $?"; }
+
+# examine NEEDED...: the library's name, what it needs, and what it exports.
+examine() {
+  local needed strays
+  needed=$(readelf -d "$library" | sed -n 's/.*NEEDED.*\[\(.*\)\]/\1/p' | sort | paste -sd ' ')
+  [ "$needed" = "$*" ] || fail "the library needs $needed, and not $*"
+  readelf -d "$library" | grep -F 'SONAME' | grep -F '[libdispatch.so]' >/dev/null || fail "the library has no name"
+  strays=$(nm -D --defined-only --extern-only "$library" | awk '{ print $3 }' |
+    grep -vE '^(_?dispatch_|_os_object_|libdispatch)' || true)
+  [ -z "$strays" ] || fail "exported by accident: $strays"
+  Scripts/c_interface.py exports "$library"
+}
+
+# swift_program SOURCE PROGRAM FLAGS...: compiles what another stage has not compiled already.
+swift_program() {
+  [ "$2" -nt "$1" ] || swiftc -swift-version 5 -suppress-warnings -parse-as-library "${@:3}" "$1" -o "$2"
+}
+
+# Programs in C: built for the toolchain's library, with and without copies of the static objects, and built with our
+# headers; blocks, names that no header declares, and processes that fork, end and get signals.
+run_c_programs() {
+  local program compiler
+  "${binary[@]}" -I "$theirs" -I "$theirs/Block" "$c_programs/basics.c" -ldispatch -lBlocksRuntime -o "$folder/basics"
+  timeout 60 "$folder/basics" >/dev/null || fail "the program does not even run on the toolchain's library"
+  fact "basics: $(run "$folder/basics" insist)"
+  run_preloaded "$folder/basics" insist
+
+  # As position-dependent code: the program has copies of the static objects.
+  "${binary[@]}" -fno-pie -no-pie -I "$theirs" -I "$theirs/Block" "$c_programs/basics.c" -ldispatch -lBlocksRuntime \
+    -o "$folder/basics-fixed"
+  fact "basics with copied objects: $(run "$folder/basics-fixed" insist)"
+
+  clang -std=gnu17 -fblocks -I "$prefix/include" -I "$theirs/Block" "$c_programs/basics.c" -L "$prefix/lib" -ldispatch \
+    -L "$theirs/linux" -lBlocksRuntime "-Wl,-rpath,$theirs/linux" -o "$folder/basics-ours"
+  fact "basics with our headers: $(run "$folder/basics-ours" insist)"
+  for compiler in gcc clang; do
+    for program in functions offsets pools; do
+      "$compiler" -std=gnu11 -O2 -Wall -Wextra -Werror -I "$prefix/include" "$c_programs/$program.c" \
+        -L "$prefix/lib" -ldispatch -o "$folder/$program-$compiler"
+      fact "$program, $compiler: $(run "$folder/$program-$compiler")"
+    done
+  done
+
+  for program in undeclared effects process; do
+    clang -std=gnu17 -O2 -fblocks -Wall -Wextra -Werror -I "$prefix/include" -I "$theirs/Block" \
+      "$c_programs/$program.c" -L "$prefix/lib" -ldispatch -L "$theirs/linux" -lBlocksRuntime \
+      "-Wl,-rpath,$theirs/linux" -o "$folder/$program"
+    fact "$program: $(run "$folder/$program")"
+    run_preloaded "$folder/$program"
+  done
+}
+
+# build_as_others PREFIX: a build by pkg-config, and one by CMake, find the library below PREFIX, and what they have built
+# runs on it.
+build_as_others() {
+  local flags ours program
+  ours=$(readlink -f "$1/lib/libdispatch.so")
+  read -ra flags <<<"$(PKG_CONFIG_PATH=$1/lib/pkgconfig pkg-config --cflags --libs dispatch)"
+  gcc "$c_programs/hello.c" "${flags[@]}" "-Wl,-rpath,$1/lib" -o "$folder/hello"
+  rm -rf "$folder/cmake"
+  cmake -S "$c_programs" -B "$folder/cmake" -DCMAKE_PREFIX_PATH="$1" >/dev/null
+  cmake --build "$folder/cmake" >/dev/null
+  for program in "$folder/hello" "$folder/cmake/hello"; do
+    timeout 60 "$program" >/dev/null || fail "$program does not run"
+    [ "$(readlink -f "$(ldd "$program" | sed -n 's/.*libdispatch.so => \(.*\) (.*/\1/p')")" = "$ours" ] ||
+      fail "$program is not linked with $ours"
+  done
+}
+
+# What must not be NULL, and other misuse, ends the process with a message.
+run_misuse() {
+  local ways=0 way status id
+  clang -std=gnu17 -fblocks -I "$prefix/include" "$c_programs/misuse.c" -L "$prefix/lib" -ldispatch \
+    -L "$theirs/linux" -lBlocksRuntime "-Wl,-rpath,$theirs/linux" -o "$folder/misuse"
+  for way in null-queue:28 null-function:28 null-object:28 not-an-item:29 sync-on-itself:7 resume:1 leave:4 assertion:11 \
+    cancel-and-wait:30; do
+    status=0
+    LD_LIBRARY_PATH=$prefix/lib timeout 60 "$folder/misuse" "${way%:*}" >"$folder/misuse.log" 2>&1 || status=$?
+    id=$(printf 'GC%04d' "${way#*:}")
+    [ "$status" -gt 128 ] || fail "misuse ${way%:*} ended with $status"
+    grep -F "GrandCentral misuse [$id]: " "$folder/misuse.log" >/dev/null || fail "misuse ${way%:*} does not say $id"
+    ways=$((ways + 1))
+  done
+  fact "misuse: $ways ways"
+}
+
+# ThreadSanitizer wraps what programs submit, and looks into our queues while it does so. It reports nothing.
+run_sanitized() {
+  local program
+  for program in basics undeclared; do
+    "${binary[@]}" -g -fsanitize=thread -I "$prefix/include" -I "$theirs/Block" "$c_programs/$program.c" \
+      -ldispatch -lBlocksRuntime -o "$folder/$program-tsan"
+  done
+  swift_program "$c_programs/concurrency.swift" "$folder/concurrency-tsan" -sanitize=thread
+  # A planted race is reported, so that silence means something.
+  "${binary[@]}" -g -fsanitize=thread -I "$prefix/include" "$c_programs/race.c" -ldispatch -lBlocksRuntime \
+    -o "$folder/race-tsan"
+  if LD_LIBRARY_PATH=$prefix/lib timeout 60 "$folder/race-tsan" >/dev/null 2>&1; then
+    fail "ThreadSanitizer does not find a race between items and their submitter"
+  fi
+  for program in basics-tsan undeclared-tsan concurrency-tsan; do
+    run "$folder/$program" insist >"$folder/$program.log" 2>&1
+    ! grep -q 'WARNING: ThreadSanitizer' "$folder/$program.log" || fail "$program: ThreadSanitizer reports something"
+  done
+  fact "ThreadSanitizer: 3 programs, no report"
+}
+
+# Runs a program and keeps what it prints: try NAME COMMAND...
+try() {
+  local name=$1
+  shift
+  timeout 60 "$@" >"$folder/$name.out" 2>"$folder/$name.err"
+}
+
+# As `try`, and the program must not fail.
+keep() {
+  local status=0
+  try "$@" || status=$?
+  [ "$status" -eq 0 ] || { tail -n 20 "$folder/$1.out" "$folder/$1.err"; fail "$1 ended with $status"; }
+}
+
+# Programs with Foundation, the Dispatch overlay and Swift Concurrency print the same as on the toolchain's library.
+run_swift_programs() {
+  local program way loaded lines=0 programs=(operations runloop processes network tasks overlay)
+  for program in "${programs[@]}"; do
+    swift_program "Tests/Programs/DropIn/$program.swift" "$folder/$program"
+    if ! try "$program-theirs" "$folder/$program"; then
+      # A machine without a loopback address, for one, says nothing about us.
+      fact "$program does not run here on the toolchain's library either"
+      continue
+    fi
+    keep "$program-ours" env LD_LIBRARY_PATH="$prefix/lib" "$folder/$program"
+    keep "$program-preloaded" env LD_PRELOAD="$library" "$folder/$program"
+    for way in ours preloaded; do
+      diff "$folder/$program-theirs.out" "$folder/$program-$way.out" || fail "$program prints something else: $way"
+    done
+    lines=$((lines + $(wc -l <"$folder/$program-ours.out")))
+  done
+  [ "$lines" -gt 40 ] || fail "the programs print $lines lines only"
+  fact "${#programs[@]} programs, $lines lines: the same by path, and preloaded"
+
+  # It was our library that ran them: the loader tells.
+  for way in LD_LIBRARY_PATH="$prefix/lib" LD_PRELOAD="$library"; do
+    loaded=$(env "$way" LD_DEBUG=libs "$folder/tasks" 2>&1 >/dev/null | grep 'calling init: .*/libdispatch.so')
+    [[ $loaded == *"$prefix/lib/libdispatch.so" ]] || fail "another library ran them: $loaded"
+  done
+}

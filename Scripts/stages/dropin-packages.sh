@@ -1,0 +1,11 @@
+#!/usr/bin/env bash
+# Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+# What: the tests of swift-async-algorithms fail on our libdispatch.so where they fail on the toolchain's, and nowhere else
+# Budget: 300
+
+. Scripts/lib.sh
+
+# C2: a package's own tests, as it has them. `Scripts/packages` runs larger ones too.
+Scripts/packages --selftest
+Scripts/build-dropin "$OUT/dropin-prefix"
+Scripts/packages --prefix "$OUT/dropin-prefix" swift-async-algorithms

@@ -1,0 +1,253 @@
+# Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+"""Runs the test programs that SwiftPM builds on one libdispatch or the other, and compares what fails."""
+
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import time
+
+# What a run may take, in seconds; a run that is stopped fails the test that it stands in.
+PATIENCE = 3000
+ALONE = 300
+# The longest argument that a test program is given.
+ARGUMENT = 100_000
+
+
+class Library:
+    """One of the two, by the folder it lies in; None is what the program finds by itself."""
+
+    def __init__(self, name, folder):
+        self.name, self.folder = name, folder
+
+    def environment(self):
+        own = {key: value for key, value in os.environ.items() if key not in ("LD_LIBRARY_PATH", "LD_PRELOAD")}
+        return dict(own, LD_LIBRARY_PATH=str(self.folder)) if self.folder else own
+
+    def verify(self, program):
+        """The loader must take this library, and no other."""
+        said = subprocess.run([program, "--list-tests"], env=dict(self.environment(), LD_DEBUG="libs"), check=True,
+                              capture_output=True, text=True, errors="replace").stderr
+        loaded = [os.path.realpath(path) for path in re.findall(r"calling init: (.*/libdispatch\.so)", said)]
+        expected = [os.path.realpath(self.folder / "libdispatch.so")] if self.folder else loaded[:1]
+        if not loaded or loaded != expected:
+            sys.exit(f"{program} on {self.name} library loads {loaded}")
+        return loaded[0]
+
+
+def command_output(command, library, limit):
+    """What a test program prints, and whether it ended by itself. It is not waited for longer than `limit` seconds."""
+    with tempfile.TemporaryFile() as output:
+        process = subprocess.Popen(command, env=library.environment(), stdin=subprocess.DEVNULL, stdout=output,
+                                   stderr=subprocess.STDOUT, cwd=pathlib.Path(command[0]).parents[3])
+        try:
+            status = process.wait(timeout=limit)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+            status = None
+        output.seek(0)
+        return output.read().decode(errors="replace"), status
+
+
+class XCTests:
+    """The tests written with XCTest: `Module.Class/test` in lists, `Class.test` in what is printed."""
+
+    EVENT = re.compile(r"Test Case '([^'\n]+)' (started|passed|failed|skipped)")
+
+    def __init__(self, program):
+        self.program = str(program)
+
+    def list(self):
+        """What is printed of a test to what selects it."""
+        text = subprocess.run([self.program, "--list-tests"], check=True, capture_output=True, text=True).stdout
+        tests = re.findall(r"^(\S+)\.([^\s./]+)/(\S+)$", text, re.MULTILINE)
+        return {f"{group}.{test}": f"{module}.{group}/{test}" for module, group, test in tests}
+
+    def arguments(self, selected):
+        """Groups of tests, none too long for an argument."""
+        groups, length = [[]], 0
+        for test in selected:
+            if length + len(test) > ARGUMENT:
+                groups.append([])
+                length = 0
+            groups[-1].append(test)
+            length += len(test) + 1
+        return [",".join(group) for group in groups if group]
+
+    def run(self, library, selected, limit, everything=False):
+        """Runs tests, `selected` as `list` has them: name to verdict. After a crash the others run without the one."""
+        verdicts, commands = {}, [[self.program]] if everything else self.commands(selected.values())
+        while commands:
+            text, status = command_output(commands.pop(0), library, limit)
+            current = None
+            for name, event in self.EVENT.findall(text):
+                current = name if event == "started" else None
+                if event != "started":
+                    verdicts[name] = event
+            if current:
+                verdicts[current] = "hung" if status is None else "crashed"
+                rest = [selected[name] for name in selected if name not in verdicts]
+                commands = self.commands(rest)
+        return verdicts
+
+    def commands(self, selected):
+        return [[self.program, argument] for argument in self.arguments(selected)]
+
+    @staticmethod
+    def group(name):
+        return name.rsplit(".", 1)[0]
+
+
+class SwiftTests:
+    """The tests written with Swift Testing, by their identifiers without the place in a file."""
+
+    def __init__(self, program):
+        self.program = str(program)
+
+    def list(self):
+        # With no test at all it ends with EX_UNAVAILABLE.
+        text = subprocess.run([self.program, "--testing-library", "swift-testing", "--list-tests"], check=False,
+                              capture_output=True, text=True).stdout
+        tests = re.findall(r"^([^\s/]+\..+?\(.*?\))(?:/[^/\s]+:\d+:\d+)?$", text, re.MULTILINE)
+        return {test: test for test in tests}
+
+    def run(self, library, selected, limit, everything=False):
+        verdicts = {}
+        while True:
+            with tempfile.NamedTemporaryFile(mode="r", suffix=".json", errors="replace") as stream:
+                command = [self.program, "--testing-library", "swift-testing", "--event-stream-version", "0",
+                           "--event-stream-output-path", stream.name]
+                for test in [] if everything else selected:
+                    command += ["--filter", "^" + re.escape(test)]
+                _, status = command_output(command, library, limit)
+                running = self.read(stream, verdicts)
+            if not running:
+                return verdicts
+            # Tests run side by side: all that had begun are suspect.
+            for name in running:
+                verdicts[name] = "hung" if status is None else "crashed"
+            selected = {name: name for name in selected if name not in verdicts}
+            everything = False
+            if not selected:
+                return verdicts
+
+    @staticmethod
+    def read(stream, verdicts):
+        """Adds the verdicts of an event stream; returns the tests without an end."""
+        running = {}
+        for line in stream:
+            try:
+                record = json.loads(line)
+            except ValueError:
+                continue
+            event = record.get("payload", {})
+            name = re.sub(r"/[^/]+:\d+:\d+$", "", event.get("testID", ""))
+            if record.get("kind") != "event" or not name.endswith(")"):
+                continue
+            kind = event["kind"]
+            if kind == "testStarted":
+                running[name] = True
+            elif kind == "issueRecorded" and not event.get("issue", {}).get("isKnown"):
+                verdicts[name] = "failed"
+            elif kind == "testSkipped":
+                verdicts[name] = "skipped"
+            elif kind == "testEnded":
+                running.pop(name, None)
+                verdicts.setdefault(name, "passed")
+        return running
+
+    @staticmethod
+    def group(name):
+        return name.rsplit("/", 1)[0]
+
+
+def fails(verdict):
+    return verdict not in ("passed", "skipped")
+
+
+def repeat(tests, libraries, selected, name, rounds):
+    """How often a test fails on either library, run in turn."""
+    counts = {library.name: 0 for library in libraries}
+    for _ in range(rounds):
+        for library in libraries:
+            counts[library.name] += fails(tests.run(library, selected, ALONE).get(name))
+    return counts
+
+
+def judge(tests, libraries, listed, name, rounds):
+    """Whether a test that has failed on our library only does so again. Returns (is a fault, words)."""
+    words = []
+    fellows = {other: key for other, key in listed.items() if tests.group(other) == tests.group(name)}
+    for how, selected in (("alone", {name: listed[name]}), ("in its class", fellows)):
+        counts = repeat(tests, libraries, selected, name, rounds)
+        ours, theirs = (counts[library.name] for library in libraries)
+        words.append(f"{how} {ours} of {rounds} on ours, {theirs} of {rounds} on the toolchain's")
+        if ours or theirs:
+            return ours > theirs, "; ".join(words)
+    return False, "; ".join(words)
+
+
+def contest(program, libraries, rounds):
+    """Runs all tests on both libraries, ours first, and judges what fails on ours only."""
+    result = {"tests": 0, "skipped": 0, "both": [], "theirs": [], "ours": [], "unsteady": []}
+    took = [0.0, 0.0]
+    for tests in (XCTests(program), SwiftTests(program)):
+        listed = tests.list()
+        if not listed:
+            continue
+        verdicts = []
+        for index, library in enumerate(libraries):
+            begin = time.monotonic()
+            verdicts.append(tests.run(library, listed, PATIENCE, everything=True))
+            took[index] += time.monotonic() - begin
+        ours, theirs = verdicts
+        result["tests"] += len(listed)
+        for name in listed:
+            on_ours, on_theirs = ours.get(name, "not run"), theirs.get(name, "not run")
+            result["skipped"] += on_ours == on_theirs == "skipped"
+            if fails(on_ours) and fails(on_theirs):
+                result["both"].append(name)
+            elif fails(on_theirs):
+                result["theirs"].append(name)
+            elif fails(on_ours):
+                is_fault, words = judge(tests, libraries, listed, name, rounds)
+                result["ours" if is_fault else "unsteady"].append(f"{name} ({on_ours}): {words}")
+    result["seconds"] = [round(seconds, 1) for seconds in took]
+    return result
+
+
+# A test program that has found a fault: on "our" library a test fails, one ends the process, and one fails by chance.
+FAULTY = """#!/bin/sh
+[ "$1" != --testing-library ] || exit 69
+if [ "$1" = --list-tests ]; then printf 'M.C/%s\\n' good bad worse chance after; exit; fi
+for test in $(echo "${1:-M.C/good,M.C/bad,M.C/worse,M.C/chance,M.C/after}" | tr , ' '); do
+  name=C.${test#*/} verdict=passed
+  echo "Test Case '$name' started at noon"
+  case "${LD_LIBRARY_PATH:+ours}$name" in
+    oursC.bad) verdict=failed ;;
+    oursC.worse) kill -9 $$ ;;
+    oursC.chance) [ -n "$1" ] && [ -e "$0.chance" ] || { : >"$0.chance"; verdict=failed; } ;;
+  esac
+  echo "Test Case '$name' $verdict (0.1 seconds)"
+done
+"""
+
+
+def check_itself():
+    """The comparison finds what there is to find."""
+    with tempfile.TemporaryDirectory() as folder:
+        program = pathlib.Path(folder, ".build", "machine", "debug", "faulty")
+        program.parent.mkdir(parents=True)
+        program.write_text(FAULTY, encoding="utf-8")
+        program.chmod(0o755)
+        libraries = [Library("our", pathlib.Path(folder)), Library("the toolchain's", None)]
+        found = contest(program, libraries, 3)
+        swapped = contest(program, libraries[::-1], 3)
+    names = [[line.split(" ")[0] for line in found[kind]] for kind in ("ours", "unsteady", "both", "theirs")]
+    if names != [["C.bad", "C.worse"], ["C.chance"], [], []] or swapped["ours"] or len(swapped["theirs"]) != 2:
+        sys.exit(f"the comparison does not find what there is: {found}, {swapped}")
+    print("=> finds a failure, a crash, and a failure by chance")
