@@ -10,6 +10,8 @@ let package = Package(
   name: "swift-grand-central",
   products: [
     .library(name: "GrandCentral", targets: ["GrandCentral"]),
+    // Experimental: Swift Concurrency's own pool replaced by ours.
+    .library(name: "GrandCentralExecutors", targets: ["GrandCentralExecutors"]),
     .executable(name: "gcd", targets: ["gcd"]),
   ],
   dependencies: [
@@ -23,6 +25,7 @@ let package = Package(
       dependencies: ["CPlatform"],
       exclude: ["Primitives/README.md", "Engine/Sleep/README.md"]
     ),
+    .target(name: "GrandCentralExecutors", dependencies: ["GrandCentral"]),
     .target(name: "IndexKit"),
     .executableTarget(
       name: "gcd",
@@ -33,6 +36,10 @@ let package = Package(
     ),
     .target(name: "ContractSupport", path: "Tests/Support"),
     .executableTarget(name: "contract-probe", dependencies: contract, path: "Tests/Programs/Probe"),
+    .executableTarget(
+      name: "async-main-probe", dependencies: contract + ["GrandCentralExecutors"], path: "Tests/Programs/AsyncMain"
+    ),
+    .executableTarget(name: "run-loop-probe", dependencies: contract, path: "Tests/Programs/RunLoop"),
     .testTarget(name: "PlatformTests", dependencies: contract),
     .testTarget(name: "PrimitivesTests", dependencies: contract),
     .testTarget(name: "EngineTests", dependencies: contract + ["contract-probe"]),
@@ -40,7 +47,9 @@ let package = Package(
     .testTarget(name: "SourceTests", dependencies: contract + ["contract-probe"]),
     .testTarget(name: "DataTests", dependencies: contract),
     .testTarget(name: "IOTests", dependencies: contract + ["contract-probe"]),
-    .testTarget(name: "ConcurrencyTests", dependencies: contract + ["contract-probe"]),
+    .testTarget(
+      name: "ConcurrencyTests", dependencies: contract + ["contract-probe", "async-main-probe", "run-loop-probe"]
+    ),
     .testTarget(name: "FaultTests", dependencies: contract),
     .testTarget(name: "StressTests", dependencies: contract),
     .testTarget(name: "ToolTests", dependencies: ["IndexKit", "gcd"]),

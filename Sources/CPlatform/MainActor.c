@@ -6,8 +6,11 @@
 #define _GNU_SOURCE 1
 #include "CPlatformMainActor.h"
 
+#include "CPlatformIdentity.h"
+
 #include <dlfcn.h>
 #include <poll.h>
+#include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <unistd.h>
@@ -26,3 +29,68 @@ void gc_foreign_main_drain(int handle) {
   if (poll(&entry, 1, 0) > 0 && read(handle, &count, sizeof count) < 0) return;
   drain(NULL);
 }
+
+static struct {
+  void *queue;
+  void (*async)(void *queue, void *context, void (*item)(void *));
+  void *(*specific)(const void *key);
+} foreign;
+
+// Its address marks the queue.
+static char mark;
+
+static void find_foreign(void) {
+  void (*set)(void *, const void *, void *, void (*)(void *)) =
+      (void (*)(void *, const void *, void *, void (*)(void *)))dlsym(RTLD_DEFAULT, "dispatch_queue_set_specific");
+  foreign.queue = dlsym(RTLD_DEFAULT, "_dispatch_main_q");
+  foreign.async = (void (*)(void *, void *, void (*)(void *)))dlsym(RTLD_DEFAULT, "dispatch_async_f");
+  foreign.specific = (void *(*)(const void *))dlsym(RTLD_DEFAULT, "dispatch_get_specific");
+  if (set == NULL || foreign.async == NULL || foreign.specific == NULL) foreign.queue = NULL;
+  if (foreign.queue != NULL) set(foreign.queue, &mark, &mark, NULL);
+}
+
+// A child of fork must leave the other library alone.
+static bool has_foreign(void) {
+  if (gc_is_forked()) return false;
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, find_foreign);
+  return foreign.queue != NULL;
+}
+
+bool gc_foreign_main_post(void (*item)(void *)) {
+  if (!has_foreign()) return false;
+  foreign.async(foreign.queue, NULL, item);
+  return true;
+}
+
+bool gc_foreign_main_is_current(void) { return has_foreign() && foreign.specific(&mark) == &mark; }
+
+#if defined(__has_attribute)
+#if __has_attribute(swiftcall)
+#define GC_SWIFT __attribute__((swiftcall))
+#endif
+#endif
+
+#ifdef GC_SWIFT
+static void (*async_main)(void);
+
+static GC_SWIFT void run_async_main(void *original, void *override) {
+  (void)original;
+  (void)override;
+  async_main();
+}
+
+bool gc_take_async_main(void (*run)(void)) {
+  typedef GC_SWIFT void (*hook_function)(void *, void *);
+  hook_function *hook = (hook_function *)dlsym(RTLD_DEFAULT, "swift_task_asyncMainDrainQueue_hook");
+  if (hook == NULL || dlsym(RTLD_DEFAULT, "CFRunLoopRun") != NULL) return false;
+  async_main = run;
+  *hook = run_async_main;
+  return true;
+}
+#else
+bool gc_take_async_main(void (*run)(void)) {
+  (void)run;
+  return false;
+}
+#endif

@@ -68,6 +68,14 @@ struct LifeTests {
     #expect(result["parentAfter"] == "works", "\(result)")
   }
 
+  @Test("E5: a child forked before the engine is used has a main thread and an engine of its own")
+  func forkBeforeUse() {
+    let result = Probe.run("fork-before-use")
+    #expect(result.ended, "\(result)")
+    guard result.skipped == nil else { return }
+    #expect(result.number("child") == 1, "\(result)")
+  }
+
   @Test("E6: running out of descriptors kills nothing: work is done, timers come when they can")
   func noDescriptors() {
     let result = Probe.run("no-descriptors")

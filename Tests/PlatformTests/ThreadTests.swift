@@ -62,7 +62,6 @@ struct ThreadTests {
       _ = GrandCentral.Thread.isMain
       let child = gc_fork()
       if child == 0 {
-        GrandCentral.Thread.resetAfterFork()
         let isRight = GrandCentral.Thread.id == UInt32(LibC.threadID()) && GrandCentral.Thread.id != parentID
         _exit(isRight && GrandCentral.Thread.isMain ? 0 : 1)
       }

@@ -35,7 +35,8 @@ public struct ProbeResult: Sendable, CustomStringConvertible {
 
 public enum Probe {
   public static func run(
-    _ scenario: String, environment: [String: String] = [:], seconds: Double = Patience.seconds * 2
+    _ scenario: String, of program: Program = .contract, environment: [String: String] = [:],
+    seconds: Double = Patience.seconds * 2
   ) -> ProbeResult {
     let (output, errors) = (Pipe(), Pipe())
     var actions = posix_spawn_file_actions_t()
@@ -48,6 +49,7 @@ public enum Probe {
     // A fault is expected to end the process at once, and the backtracer can hang on a sanitized one.
     variables["SWIFT_BACKTRACE"] = "enable=no"
     for (name, value) in environment { variables[name] = value }
+    let path = program.path
     let arguments = CStrings([path, scenario])
     let settings = CStrings(variables.map { "\($0)=\($1)" })
     var process = pid_t()
@@ -72,14 +74,27 @@ public enum Probe {
     status & 0x7f == 0 ? .exited((status >> 8) & 0xff) : .killed(status & 0x7f)
   }
 
-  private static let path: String = {
-    if let override = getenv("GC_PROBE") { return String(cString: override) }
+  /// The programs beside the tests.
+  public enum Program: String {
+    case contract = "contract-probe"
+    /// Its main is `async`.
+    case asyncMain = "async-main-probe"
+    /// Its main is in Foundation's run loop.
+    case runLoop = "run-loop-probe"
+
+    fileprivate var path: String {
+      if self == .contract, let override = getenv("GC_PROBE") { return String(cString: override) }
+      return Probe.folder + "/" + rawValue
+    }
+  }
+
+  private static let folder: String = {
     var buffer = [UInt8](repeating: 0, count: 4096)
     let count = buffer.withUnsafeMutableBytes {
       readlink("/proc/self/exe", $0.baseAddress!.assumingMemoryBound(to: CChar.self), $0.count)
     }
     let executable = String(decoding: buffer[..<max(0, count)], as: UTF8.self)
-    return executable[..<(executable.lastIndex(of: "/") ?? executable.startIndex)] + "/contract-probe"
+    return String(executable[..<(executable.lastIndex(of: "/") ?? executable.startIndex)])
   }()
 
   private static func inheritedEnvironment() -> [String: String] {

@@ -83,7 +83,6 @@ enum Fork {
 
   private static func child() {
     Region.unlockAfterFork()
-    Thread.resetAfterFork()
     Magazine.resetAfterFork()
     gc_thread_self().pointee.worker = nil
     Engine.replaceInChild()

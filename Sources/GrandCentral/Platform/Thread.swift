@@ -7,9 +7,6 @@ import Synchronization
 enum Thread {
   typealias Body = @convention(c) (UnsafeMutableRawPointer?) -> Void
 
-  /// A (`A`tomic): the first thread's id once somebody has asked, else 0.
-  private static let mainID = Atomic<UInt32>(0)
-
   /// Starts a detached thread that runs `body(argument)`.
   ///
   /// It blocks the signals that the program's threads blocked when the first thread was started, so that a child which the
@@ -56,26 +53,7 @@ enum Thread {
 
   /// Whether the calling thread is the process's first one.
   @inline(__always)
-  static var isMain: Bool {
-    // relaxed: the value is the same whoever finds it out, and 0 only leads to asking.
-    let main = mainID.load(ordering: .relaxed)
-    return main == 0 ? isMainSlow() : main == id
-  }
-
-  @inline(never)
-  private static func isMainSlow() -> Bool {
-    let main = gc_process_id()
-    // relaxed: see above.
-    mainID.store(main, ordering: .relaxed)
-    return main == id
-  }
-
-  /// Forgets what the parent process knew about the calling thread. The child of a fork calls it first.
-  static func resetAfterFork() {
-    gc_thread_self().pointee.tid = 0
-    // relaxed: the child has one thread.
-    mainID.store(0, ordering: .relaxed)
-  }
+  static var isMain: Bool { gc_main_thread_id() == id }
 
   /// Tells the processor that this is a spin loop.
   @inline(__always)

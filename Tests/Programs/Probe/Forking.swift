@@ -8,7 +8,7 @@ import GrandCentral
 extension Scenario {
   static let forking: [String: Body] = [
     "fork": fork, "fork-while-busy": forkWhileBusy, "fork-while-locked": forkWhileLocked,
-    "fork-from-item": forkFromItem,
+    "fork-from-item": forkFromItem, "fork-before-use": forkBeforeUse,
   ]
 
   /// Everything that must work; nil, or what did not.
@@ -79,6 +79,25 @@ extension Scenario {
     report("child", runChild())
     report("parentAfter", selfTest() ?? "works")
     report("secondChild", runChild())
+  }
+
+  /// The parent has asked who it is, and has no engine yet: nothing of ours has been told of forks.
+  @Sendable private static func forkBeforeUse() {
+    if Kernel.isThreadSanitized { skip("ThreadSanitizer starts no thread after a fork") }
+    dispatchPrecondition(condition: .onQueue(.main))
+    DispatchQueue.main.async {}
+    let child = gc_fork()
+    if child == 0 {
+      DispatchQueue.main.async {
+        let failure = selfTest()
+        if let failure { complain("child: \(failure)") }
+        _exit(failure == nil ? 0 : 1)
+      }
+      dispatchMain()
+    }
+    var status: Int32 = -1
+    require(waitpid(child, &status, 0) == child, "waitpid")
+    report("child", status == 0)
   }
 
   /// Forks while workers are in the middle of everything, but for the first use of a type: the Swift runtime holds no

@@ -125,9 +125,16 @@ extension DispatchSource {
   public static func memoryPressure(
     mask: MemoryPressureEvent = .all, queue: DispatchQueue? = nil
   ) -> Events<MemoryPressureEvent> {
+    memoryPressure(MemoryPressureSource.Setup(), mask: mask, queue: queue)
+  }
+
+  /// As above, with the kernel's files elsewhere.
+  static func memoryPressure(
+    _ setup: MemoryPressureSource.Setup, mask: MemoryPressureEvent = .all, queue: DispatchQueue? = nil
+  ) -> Events<MemoryPressureEvent> {
     Events { mailbox in
-      let source = makeMemoryPressureSource(eventMask: mask, queue: queue)
-      return mailbox.attach(source) { source.data }
+      let source = MemoryPressureSource(setup, mask: mask.rawValue, queue: queue)
+      return mailbox.attach(source) { (source as any DispatchSourceMemoryPressure).data }
     }
   }
 }

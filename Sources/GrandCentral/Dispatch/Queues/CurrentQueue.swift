@@ -20,7 +20,7 @@ extension DispatchQueue {
       // relaxed: the worker's own field.
       return GlobalQueues.queue(for: Band(rank: worker.pointee.runningRank.load(ordering: .relaxed)))
     }
-    return Thread.isMain ? .main : GlobalQueues.default
+    return MainLoop.isHere ? .main : GlobalQueues.default
   }
 
   /// Whether the calling thread is inside an item of this queue, or of a queue that targets it.
@@ -28,7 +28,7 @@ extension DispatchQueue {
     // relaxed: a thread sees its own ownership.
     if state.load(ordering: .relaxed).owner == Thread.id { return true }
     if Frame.contains(self) { return true }
-    if kind == .main { return Thread.isMain && Worker.current == nil }
+    if kind == .main { return Worker.current == nil && MainLoop.isHere }
     return kind == .global && Frame.innermost == nil && Worker.current != nil && DispatchQueue.current === self
   }
 

@@ -62,7 +62,8 @@ enum GlobalQueues {
 extension DispatchQueue {
   /// The queue whose items run on the main thread, one at a time.
   ///
-  /// Its items run once the main thread is in `dispatchMain()`, or in a loop that calls `DispatchMainLoop.drain()`.
+  /// Its items run once the main thread is in `dispatchMain()`, or in a loop that calls `DispatchMainLoop.drain()`. In a
+  /// program that does neither they run where the main actor's jobs do: under an `async` main, or in Foundation's run loop.
   public final class var main: DispatchQueue { GlobalQueues.main }
 
   /// The shared concurrent queue of a quality of service.

@@ -11,8 +11,8 @@ extension DispatchQueue {
     // relaxed: a thread sees its own ownership.
     let seen = state.load(ordering: .relaxed)
     if seen.owner == me { faultSyncOntoHeld() }
-    if kind == .main, Thread.isMain { faultSyncOntoHeld() }
-    if seen.has(LaneState.mainBound), Thread.isMain { faultSyncOntoMainBound() }
+    if kind == .main, MainLoop.isHere { faultSyncOntoHeld() }
+    if seen.has(LaneState.mainBound), MainLoop.isHere { faultSyncOntoMainBound() }
     if !reads, seen.readers > 0, Frame.contains(self) { faultBarrierFromReader() }
   }
 

@@ -54,15 +54,32 @@ enum MainLoop {
   private static let eventWord = Atomic<Int32>(0)
   private static let making = Lock()
 
+  /// A: whether the main thread is in `run`.
+  private static let isRunning = Atomic<Bool>(false)
+
   /// The idle main thread looks for a while before it sleeps.
   private static let spin = SpinBudget(rounds: SpinBudget.answer)
 
   /// The main queue has become runnable.
   static func signal() {
     parker.unpark()
-    // pairs with: descriptor – publishes the made descriptor
-    let word = eventWord.load(ordering: .acquiring)
-    if word != 0 { EventFD.signal(word - 1) }
+    // seq-cst: after the item's push, see `descriptor`.
+    let word = eventWord.load(ordering: .sequentiallyConsistent)
+    if word != 0 { return EventFD.signal(word - 1) }
+    #if !hasFeature(Embedded)
+      // relaxed: a wake-up too many finds nothing to do.
+      if !isRunning.load(ordering: .relaxed) { ForeignMainQueue.wake() }
+    #endif
+  }
+
+  /// Whether the calling thread is the one that runs the main queue's items. Under an `async` main that need not be the
+  /// process's first thread: the toolchain gives that one up, and runs the main actor elsewhere.
+  static var isHere: Bool {
+    #if hasFeature(Embedded)
+      Thread.isMain
+    #else
+      Thread.isMain || ForeignMainQueue.isCurrent
+    #endif
   }
 
   /// Nobody may be making the descriptor while the process forks.
@@ -76,8 +93,10 @@ enum MainLoop {
     if known != 0 { return known - 1 }
     guard let event = EventFD() else { return -1 }
     let number = event.release()
-    // pairs with: signal – publishes the made descriptor
-    eventWord.store(number + 1, ordering: .releasing)
+    // seq-cst: either the look at the list sees an item, or who has pushed it sees the descriptor; without a total order
+    // both could look too early, and nobody would signal.
+    eventWord.store(number + 1, ordering: .sequentiallyConsistent)
+    atomicMemoryFence(ordering: .sequentiallyConsistent)
     // What was signalled before there was a descriptor is signalled again: an item is pushed before it is signalled.
     if !GlobalQueues.main.items.tailIsNil { EventFD.signal(number) }
     return number
@@ -91,7 +110,26 @@ enum MainLoop {
     while GlobalQueues.main.drainOnMain() {}
   }
 
+  #if !hasFeature(Embedded)
+    /// For a program that has no loop for the main queue, but one for the main actor: runs some items, in a job of the
+    /// toolchain's main queue.
+    ///
+    /// - Returns: whether items are left.
+    static func visit() -> Bool {
+      // relaxed: `run` drains after it has said so.
+      if isRunning.load(ordering: .relaxed) { return false }
+      // pairs with: descriptor – publishes the made descriptor
+      let word = eventWord.load(ordering: .acquiring)
+      if word == 0 { return GlobalQueues.main.drainOnMain() }
+      // The descriptor was asked for in the meantime: whoever watches it may have looked too early.
+      EventFD.signal(word - 1)
+      return false
+    }
+  #endif
+
   static func run() -> Never {
+    // relaxed: see `signal`.
+    isRunning.store(true, ordering: .relaxed)
     #if !hasFeature(Embedded)
       ForeignMainQueue.adopt()
     #endif

@@ -13,6 +13,8 @@ struct Turn {
   /// A drainer that runs dry looks a little longer before it gives its lane up: about a microsecond, in which the next
   /// item of a steady stream arrives without anybody being woken.
   private static let lingering = 24
+  /// Items in a row of the main queue, which shares its thread with the program's loop and with the main actor.
+  private static let itemsOnMain: UInt32 = 64
 
   private let worker: Worker.Pointer?
   private let engine: Engine.Pointer
@@ -32,13 +34,19 @@ struct Turn {
   /// Called after each item.
   @inline(__always)
   mutating func isOver() -> Bool {
-    guard worker != nil else { return false }
+    guard worker != nil else { return isOverOnMain() }
     // relaxed: a hint about other work; the turn ends an item later.
     let pending = engine.pointee.pending.load(ordering: .relaxed)
     if pending & moreUrgent != 0 { return true }
     items &+= 1
     if items % Self.itemsPerLook != 0 { return false }
     return sliceIsUsed(pending)
+  }
+
+  @inline(never)
+  private mutating func isOverOnMain() -> Bool {
+    items &+= 1
+    return items >= Self.itemsOnMain
   }
 
   @inline(never)

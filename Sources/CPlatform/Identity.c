@@ -1,0 +1,32 @@
+//===- Identity.c - which process, and its first thread ----------*- C -*-===//
+//
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+//
+//===----------------------------------------------------------------------===//
+#define _GNU_SOURCE 1
+#include "CPlatformIdentity.h"
+
+#include "CPlatform.h"
+
+#include <pthread.h>
+#include <unistd.h>
+
+uint32_t gc_main_thread;
+static bool is_forked;
+
+static void note_main_thread(void) { __atomic_store_n(&gc_main_thread, (uint32_t)getpid(), __ATOMIC_RELAXED); }
+
+// The child of a fork has one thread, which is another one than the parent's that it is a copy of.
+static void begin_in_child(void) {
+  is_forked = true;
+  gc_thread_self()->tid = 0;
+  note_main_thread();
+}
+
+// Before anything is asked, and before any other handler of ours: children run handlers in the order of registration.
+__attribute__((constructor)) static void begin(void) {
+  note_main_thread();
+  pthread_atfork(NULL, NULL, begin_in_child);
+}
+
+bool gc_is_forked(void) { return is_forked; }

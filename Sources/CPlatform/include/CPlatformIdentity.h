@@ -1,0 +1,28 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+/// @file
+/// Which process this is, and which thread its first one: known before anything is asked, and again in a child of fork.
+
+#ifndef C_PLATFORM_IDENTITY_H
+#define C_PLATFORM_IDENTITY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+extern uint32_t gc_main_thread;
+
+/// The id of the process's first thread.
+static inline uint32_t gc_main_thread_id(void) { return __atomic_load_n(&gc_main_thread, __ATOMIC_RELAXED); }
+
+/// Whether this process is a copy of one that had begun to run: a child of fork.
+bool gc_is_forked(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

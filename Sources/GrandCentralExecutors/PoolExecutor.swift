@@ -1,0 +1,60 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+#if compiler(>=6.3) && compiler(<6.4)
+  import GrandCentral
+  @_spi(ExperimentalCustomExecutors) @_spi(ExperimentalScheduling) import _Concurrency
+
+  /// The executors of a program, in the form in which the compiler will once ask for them:
+  /// `typealias DefaultExecutorFactory = DispatchExecutorFactory`. Swift 6.3 does not look for that name yet.
+  @_spi(ExperimentalCustomExecutors)
+  public struct DispatchExecutorFactory: ExecutorFactory {
+    /// The platform's. Whoever waits for its jobs has captured it before a program can say otherwise.
+    public static var mainExecutor: any MainExecutor { PlatformExecutorFactory.mainExecutor }
+
+    public static let defaultExecutor: any TaskExecutor = PoolExecutor()
+  }
+
+  /// Runs what has no other executor.
+  final class PoolExecutor: TaskExecutor, SchedulingExecutor {
+    func enqueue(_ job: consuming ExecutorJob) { ConcurrencyPool.enqueue(UnownedJob(job)) }
+
+    func enqueue<C: Clock>(
+      _ job: consuming ExecutorJob, after delay: C.Duration, tolerance: C.Duration?, clock: C
+    ) {
+      let job = UnownedJob(job)
+      let isContinuous = clock is ContinuousClock
+      guard isContinuous || clock is SuspendingClock, let delay = delay as? Duration else {
+        return Self.enqueue(job, at: clock.now.advanced(by: delay), tolerance, clock)
+      }
+      ConcurrencyPool.enqueue(
+        job, after: delay.clampedNanoseconds, leeway: (tolerance as? Duration)?.clampedNanoseconds ?? 0,
+        continuous: isContinuous)
+    }
+
+    func enqueue<C: Clock>(_ job: consuming ExecutorJob, at instant: C.Instant, tolerance: C.Duration?, clock: C) {
+      enqueue(job, after: clock.now.duration(to: instant), tolerance: tolerance, clock: clock)
+    }
+
+    /// A clock of somebody else's is the only one to know how to wait for its instants.
+    private static func enqueue<C: Clock>(
+      _ job: UnownedJob, at instant: C.Instant, _ tolerance: C.Duration?, _ clock: C
+    ) {
+      Task.detached(priority: TaskPriority(ExecutorJob(job).priority)) {
+        // Nobody cancels this task; a clock that fails all the same ends the wait.
+        try? await clock.sleep(until: instant, tolerance: tolerance)
+        ConcurrencyPool.enqueue(job)
+      }
+    }
+  }
+
+  extension Duration {
+    /// Nanoseconds, from none to as many as can be counted.
+    fileprivate var clampedNanoseconds: UInt64 {
+      let (seconds, attoseconds) = components
+      if seconds < 0 || attoseconds < 0 { return 0 }
+      let (whole, isFar) = UInt64(seconds).multipliedReportingOverflow(by: 1_000_000_000)
+      let (sum, isFurther) = whole.addingReportingOverflow(UInt64(attoseconds / 1_000_000_000))
+      return isFar || isFurther ? .max : sum
+    }
+  }
+#endif
