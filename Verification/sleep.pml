@@ -15,6 +15,7 @@
 // check: safety -DJOBS=2 -DWORKERS=2 -DRETIRE
 // check: safety -DJOBS=1 -DWORKERS=3 -DRING -DTOGETHER
 // check: safety -DJOBS=2 -DWORKERS=2 -DTARGET=1 -DBLOCKING
+// check: safety -DJOBS=2 -DWORKERS=3 -DTARGET=2 -DBLOCKING -DCROWD=0
 // check: safety -DJOBS=2 -DWORKERS=2 -DTARGET=1 -DUNSEEN
 // check: safety -DJOBS=2 -DWORKERS=2 -DLOOK_FIRST
 // expect: fail
@@ -84,7 +85,13 @@ byte ended = 0;
 #endif
 // live - blocked - sleeping, without going below zero
 #define CROWDED (live > TARGET + blocked + sleeping)
-#define FREE (live < TARGET + blocked + sleeping)
+// A crowd of blocked ones is not replaced as long as half of the processors have a worker.
+#ifdef CROWD
+#define HOLDS_BACK (blocked > CROWD && 2 * live >= TARGET + 2 * (blocked + sleeping))
+#else
+#define HOLDS_BACK false
+#endif
+#define FREE (live < TARGET + blocked + sleeping && !HOLDS_BACK)
 #define CONSISTENT assert(searching + sleeping + blocked <= live && live <= WORKERS && sleeping == LISTED)
 
 inline wakeMonitor() {

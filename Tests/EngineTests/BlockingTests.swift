@@ -62,6 +62,16 @@ struct BlockingTests {
     #expect(result.number("total") ?? .max < 5_000, "\(result)")
   }
 
+  @Test(
+    "E1, E2: items that work in turns do not make a crowd of threads, whatever they wait for",
+    arguments: ["contended-mutex", "contended-semaphore", "contended-queue"])
+  func contended(scenario: String) {
+    let result = run(scenario)
+    #expect(result.ended, "\(result)")
+    #expect(result.number("workers") ?? .max <= 200, "\(result)")
+    #expect(!result.errors.contains("budget"), "\(result)")
+  }
+
   @Test("E2: what an item has made runnable does not wait behind it when it blocks, though all were busy at the time")
   func slotBehindBlocker() {
     let result = run("slot-behind-blocker")

@@ -37,6 +37,22 @@ struct PoolStateTests {
     }
   }
 
+  @Test("E2: a crowd of blocked workers is left to the monitor while half of the processors have a worker")
+  func crowd() {
+    for target in [1, 2, 3, 16] {
+      let most = max(8, 2 * target + 4)
+      for blocked in [0, most, most + 1, 100] {
+        for active in 0...target {
+          let state = word(live: blocked + active, blocked: blocked, sleeping: 0, searching: 0)
+          #expect(state.isCrowd(target: target) == (blocked > most))
+          let expected: PoolState.Wake =
+            active >= target || blocked > most && 2 * active >= target ? .watch : .spawn
+          #expect(state.wake(target: target, budget: 512) == expected, "\(blocked) blocked, \(active) of \(target)")
+        }
+      }
+    }
+  }
+
   @Test("E1: each step is undone by its counterpart, and touches nothing else")
   func pairs() {
     let start = word(live: 5, blocked: 1, sleeping: 2, searching: 1)

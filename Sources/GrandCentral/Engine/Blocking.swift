@@ -5,6 +5,10 @@ import Synchronization
 
 /// Told by our own primitives before a thread waits in the kernel, and after: a worker that waits is replaced at once
 /// if there is work.
+///
+/// A worker that has been chosen to go on is not blocked any more, though it takes a while to wake up: with a duty, the
+/// waker says so in its place. Otherwise each hand-over of a semaphore or a lane would look as if everybody was blocked
+/// when the one that hands on waits next, and would add a worker.
 enum Blocking {
   /// The calling thread is about to wait. Call the result's `end` when it is back.
   @inline(never)
@@ -22,14 +26,32 @@ enum Blocking {
     return Wait(worker: worker)
   }
 
+  /// As `begin`; whoever wakes the thread performs the duty.
+  @inline(never)
+  static func begin(_ duty: borrowing WakeDuty) -> Wait {
+    let wait = begin()
+    if wait.worker != nil { duty.arm { Engine.shared.pointee.pool.update { $0.unblock() } } }
+    return wait
+  }
+
   struct Wait {
     fileprivate let worker: Worker.Pointer?
 
     func end() {
       guard let worker else { return }
+      back(worker)
+      Engine.shared.pointee.pool.update { $0.unblock() }
+    }
+
+    func end(_ duty: borrowing WakeDuty) {
+      guard let worker else { return }
+      back(worker)
+      if duty.disarm() { Engine.shared.pointee.pool.update { $0.unblock() } }
+    }
+
+    private func back(_ worker: Worker.Pointer) {
       // relaxed: see `begin`.
       worker.pointee.waits.store(worker.pointee.waits.load(ordering: .relaxed) - 1, ordering: .relaxed)
-      Engine.shared.pointee.pool.update { $0.unblock() }
     }
   }
 }

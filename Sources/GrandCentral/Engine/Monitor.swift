@@ -28,8 +28,6 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
   private static let calmTick: UInt64 = 4_000_000
   private static let calmness = 8
   private static let lingering: UInt64 = 2_000_000_000
-  /// Most workers added at one tick beyond the processors: they double while every added one blocks too.
-  private static let largestBurst = 64
 
   /// A
   private let state = Atomic<UInt32>(State.none)
@@ -64,18 +62,18 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
   private static let main: Thread.Body = { _ in Engine.shared.pointee.monitor.run(Engine.shared) }
 
   private func run(_ engine: Engine.Pointer) {
-    var burst = 0
+    var compensation = Compensation()
     var quiet = 0
     var eager = Self.quickTicks
     var calm = 0
     var last = Clock.uptime.now()
     while true {
       let tick = calm >= Self.calmness ? Self.calmTick : Self.tick
-      Thread.sleep(nanoseconds: burst > 0 || eager > 0 ? Self.quickTick : tick)
+      Thread.sleep(nanoseconds: compensation.isGrowing || eager > 0 ? Self.quickTick : tick)
       eager -= 1
       let now = Clock.uptime.now()
       calm = engine.pointee.isCalm ? calm + 1 : 0
-      quiet = look(engine, elapsed: now - last, &burst) ? 0 : quiet + 1
+      quiet = look(engine, elapsed: now - last, &compensation) ? 0 : quiet + 1
       last = now
       if quiet < Self.patience { continue }
       // seq-cst: asleep before the last look, see `wake`.
@@ -100,14 +98,14 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
   }
 
   /// One tick. Returns whether there was anything to watch.
-  private func look(_ engine: Engine.Pointer, elapsed: UInt64, _ burst: inout Int) -> Bool {
+  private func look(_ engine: Engine.Pointer, elapsed: UInt64, _ compensation: inout Compensation) -> Bool {
     let busy = engine.pointee.poller.isBusy
     engine.pointee.pollIfVacant()
     engine.pointee.watchSlotsFromMonitor()
     let helped = engine.pointee.soloists.helpLingering()
     // relaxed: looked at again, with the proper order, before the monitor sleeps.
     guard engine.pointee.pending.load(ordering: .relaxed) != 0 else {
-      burst = 0
+      compensation.rest()
       // relaxed: see below.
       engine.pointee.allowance.store(0, ordering: .relaxed)
       let isMissed = engine.pointee.poller.isMissed(engine.pointee.timers)
@@ -121,53 +119,53 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
     if engine.pointee.pool.load(ordering: .relaxed).live < Settings.threadBudget {
       engine.pointee.exhaustionReported.store(false, ordering: .relaxed)
     }
-    let stalled = findStalled(engine, elapsed: elapsed)
-    burst = nextBurst(burst, stalled)
+    let (stalled, hasEnded) = findStalled(engine, elapsed: elapsed)
+    // relaxed: a setting; the claims look at the word again.
+    let target = engine.pointee.target.load(ordering: .relaxed)
+    let pool = engine.pointee.pool.load(ordering: .relaxed)
+    let wanted = compensation.wanted(pool, target: target, stalled: stalled, hasEnded: hasEnded, elapsed: elapsed)
     // relaxed: a hint for workers that wonder whether they are too many.
-    engine.pointee.allowance.store(burst, ordering: .relaxed)
-    grow(engine, by: burst)
+    engine.pointee.allowance.store(compensation.burst, ordering: .relaxed)
+    if let wanted { grow(engine, to: wanted) }
     engine.pointee.refreshTarget()
     return true
   }
 
-  /// Doubles as long as added workers block too; halves at every other tick without a stall, as it takes two ticks to
-  /// see one.
-  private func nextBurst(_ burst: Int, _ stalled: Int) -> Int {
-    if stalled > 0 { return min(max(8, burst * 2), Self.largestBurst) }
-    return burst & 1 == 0 ? (burst == 0 ? 0 : burst - 1) : burst / 2
-  }
-
-  private func grow(_ engine: Engine.Pointer, by burst: Int) {
-    // relaxed: settings.
-    let target = engine.pointee.target.load(ordering: .relaxed) + burst
+  private func grow(_ engine: Engine.Pointer, to wanted: Int) {
     let budget = Settings.threadBudget
-    for _ in 0..<Self.largestBurst {
-      switch engine.pointee.reinforce(target: target, budget: budget) {
+    for _ in 0..<Compensation.largestBurst {
+      switch engine.pointee.reinforce(target: wanted, budget: budget) {
       case .unpark, .spawn: continue
       case .nothing, .watch, .exhausted: return
       }
     }
   }
 
-  /// Counts the workers that have been off their processor since the last tick as blocked.
-  private func findStalled(_ engine: Engine.Pointer, elapsed: UInt64) -> Int {
+  /// Counts the workers that have been off their processor since the last tick as blocked, and sees whether jobs end.
+  private func findStalled(_ engine: Engine.Pointer, elapsed: UInt64) -> (stalled: Int, hasEnded: Bool) {
     var found = 0
+    var hasEnded = false
     for index in 0..<engine.pointee.workers.count {
       let worker = engine.pointee.workers[index]
       // relaxed: observations; `markStalled` makes sure of them.
       let thread = worker.pointee.thread.load(ordering: .relaxed)
       let pulse = worker.pointee.progress.load(ordering: .relaxed)
+      // relaxed: the monitor's own note.
+      let seen = worker.pointee.seenProgress.exchange(pulse, ordering: .relaxed)
+      // It is odd in a job: half of it counts the ends.
+      if pulse / 2 != seen / 2 { hasEnded = true }
+      // relaxed: observations, as above.
       guard thread != 0, pulse & 1 == 1, worker.pointee.waits.load(ordering: .relaxed) == 0,
         worker.pointee.status.load(ordering: .relaxed) == Worker.Status.running
       else { continue }
       let used = Thread.processorTime(of: thread)
-      // relaxed: the monitor's own notes.
+      // relaxed: the monitor's own note.
       let before = worker.pointee.seenCPU.exchange(used, ordering: .relaxed)
-      if worker.pointee.seenProgress.exchange(pulse, ordering: .relaxed) != pulse { continue }
+      if seen != pulse { continue }
       // Hardly any CPU time: it waits for something, or for a processor. The second is nothing to replace it for.
       if used &- before < elapsed / 4, !Thread.isRunnable(thread), markStalled(worker, pulse, engine) { found += 1 }
     }
-    return found
+    return (found, hasEnded)
   }
 
   private func markStalled(_ worker: Worker.Pointer, _ pulse: UInt64, _ engine: Engine.Pointer) -> Bool {

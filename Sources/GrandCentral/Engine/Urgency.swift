@@ -6,10 +6,9 @@ import Synchronization
 // or of a more urgent one, a job of that band gets a worker of its own, beyond the processors. The kernel divides the
 // processors meanwhile; afterwards the surplus worker goes back to sleep.
 extension Engine {
-  /// Whether as many workers as there are processors run work at least as urgent as `band`.
-  private func isSaturated(with band: Band, except me: Worker.Pointer?) -> Bool {
-    // relaxed: settings and observations; a wrong guess adds a worker, or leaves the job to the next free one.
-    let target = target.load(ordering: .relaxed)
+  /// Whether `target` workers run work at least as urgent as `band`.
+  private func isSaturated(with band: Band, except me: Worker.Pointer?, _ target: Int) -> Bool {
+    // relaxed: observations; a wrong guess adds a worker, or leaves the job to the next free one.
     var busy = 0
     for index in 0..<workers.count {
       let worker = workers[index]
@@ -23,9 +22,10 @@ extension Engine {
     return false
   }
 
+  /// Adds a worker for a job of `band`, unless `enough` run work that is as urgent.
   @inline(never)
-  func addUrgentWorker(for band: Band) {
-    if isSaturated(with: band, except: nil) { return }
+  func addUrgentWorker(for band: Band, among enough: Int) {
+    if isSaturated(with: band, except: nil, enough) { return }
     // relaxed: the claim looks again.
     let active = pool.load(ordering: .relaxed).active
     _ = reinforce(target: active + 1, budget: Settings.threadBudget)
@@ -44,10 +44,12 @@ extension Engine {
     if let job = worker.pointee.takeSlot() { return job }
     // relaxed: a hint; the sleep protocol looks again.
     var bands = pending.load(ordering: .relaxed)
+    // relaxed: a setting.
+    let target = target.load(ordering: .relaxed)
     while bands != 0 {
       let band = Band(rank: UInt8(truncatingIfNeeded: bands.trailingZeroBitCount))
       bands &= bands &- 1
-      if isSaturated(with: band, except: worker) { return nil }
+      if isSaturated(with: band, except: worker, target) { return nil }
       if let job = worker.pointee.take(from: band, in: self) { return job }
     }
     return nil

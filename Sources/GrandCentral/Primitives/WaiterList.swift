@@ -15,6 +15,7 @@ struct Waiter: ~Copyable {
 
   /// A
   let parker = Parker()
+  let duty = WakeDuty()
   /// M(list)
   fileprivate(set) var next: UnsafeMutablePointer<Waiter>?
   /// M(list)
@@ -35,7 +36,10 @@ struct Waiter: ~Copyable {
   /// What a chosen waiter is owed. It must not be touched afterwards.
   @inline(__always)
   static func wake(_ waiter: UnsafeMutablePointer<Waiter>) {
-    guard let awaken = waiter.pointee.awaken else { return waiter.pointee.parker.unpark() }
+    guard let awaken = waiter.pointee.awaken else {
+      waiter.pointee.duty.perform()
+      return waiter.pointee.parker.unpark()
+    }
     awaken(UnsafeMutableRawPointer(waiter))
   }
 }

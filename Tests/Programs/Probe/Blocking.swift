@@ -11,6 +11,9 @@ extension Scenario {
     "rendezvous-semaphore": { rendezvous(Rendezvous(DispatchSemaphore(value: 0))) },
     "rendezvous-group": { rendezvous(Rendezvous(DispatchGroup())) },
     "sync-chain": syncChain, "slot-behind-blocker": slotBehindBlocker,
+    "contended-mutex": { contended(by: mutexed()) },
+    "contended-semaphore": { contended(by: oneAtATime(DispatchSemaphore(value: 1))) },
+    "contended-queue": { contended(by: oneAtATime(DispatchQueue(label: "contended"))) },
   ]
 
   @Sendable private static func usleepTen() {
@@ -49,6 +52,47 @@ extension Scenario {
       require(ended.wait(), "round \(round) ended")
     }
     report("rounds", 20)
+  }
+
+  private typealias Section = @Sendable (() -> Void) -> Void
+
+  /// A lock that the engine knows nothing of.
+  private static func mutexed() -> Section {
+    let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+    pthread_mutex_init(mutex, nil)
+    let address = UInt(bitPattern: mutex)
+    return { body in
+      let mutex = UnsafeMutablePointer<pthread_mutex_t>(bitPattern: address)!
+      pthread_mutex_lock(mutex)
+      body()
+      pthread_mutex_unlock(mutex)
+    }
+  }
+
+  private static func oneAtATime(_ semaphore: DispatchSemaphore) -> Section {
+    { body in
+      semaphore.wait()
+      body()
+      semaphore.signal()
+    }
+  }
+
+  private static func oneAtATime(_ queue: DispatchQueue) -> Section { { body in queue.sync(execute: body) } }
+
+  /// A thousand items work in turns: how many threads that has taken.
+  private static func contended(by section: @escaping Section) {
+    let done = Latch(1000)
+    for _ in 0..<1000 {
+      DispatchQueue.global().async {
+        section {
+          let begin = monotonicNanoseconds()
+          while monotonicNanoseconds() - begin < 200_000 {}
+        }
+        done.open()
+      }
+    }
+    require(done.wait(), "every item has had its turn")
+    report("workers", ProcessThreads.workers.count)
   }
 
   /// How 63 items wait for the 64th.

@@ -159,8 +159,8 @@ public final class DispatchGroup: DispatchObject, @unchecked Sendable {  // an a
   @inline(never)
   private func waitingForGroup(_ waiter: UnsafeMutablePointer<Waiter>, _ deadline: Deadline) -> Bool {
     if deadline.hasPassed() { return false }
-    let blocking = Blocking.begin()
-    defer { blocking.end() }
+    let blocking = Blocking.begin(waiter.pointee.duty)
+    defer { blocking.end(waiter.pointee.duty) }
     return waiter.pointee.parker.park(until: deadline)
   }
 

@@ -133,8 +133,8 @@ public final class DispatchSemaphore: DispatchObject, @unchecked Sendable {  // 
   @inline(never)
   private func waitingForSignal(_ waiter: UnsafeMutablePointer<Waiter>, _ deadline: Deadline) -> Bool {
     if deadline.hasPassed() { return false }
-    let blocking = Blocking.begin()
-    defer { blocking.end() }
+    let blocking = Blocking.begin(waiter.pointee.duty)
+    defer { blocking.end(waiter.pointee.duty) }
     return waiter.pointee.parker.park(until: deadline)
   }
 

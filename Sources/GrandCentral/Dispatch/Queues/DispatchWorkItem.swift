@@ -248,8 +248,8 @@ public class DispatchWorkItem: @unchecked Sendable {  // an atomic word; the res
   @inline(never)
   private final func waitingForItem(_ waiter: UnsafeMutablePointer<Waiter>, _ deadline: Deadline) -> Bool {
     if deadline.hasPassed() { return false }
-    let blocking = Blocking.begin()
-    defer { blocking.end() }
+    let blocking = Blocking.begin(waiter.pointee.duty)
+    defer { blocking.end(waiter.pointee.duty) }
     return waiter.pointee.parker.park(until: deadline)
   }
 

@@ -21,6 +21,7 @@ struct WaiterNode: ~Copyable {
   /// I: the waiting thread.
   let thread: UInt32
   let parker = Parker()
+  private let duty = WakeDuty()
 
   /// The hand-over of a short item arrives within it.
   private static let spin = SpinBudget(rounds: SpinBudget.answer)
@@ -40,16 +41,19 @@ struct WaiterNode: ~Copyable {
 
   @inline(never)
   private func waitingForQueueOwnedByAnotherThread() {
-    let blocking = Blocking.begin()
+    let blocking = Blocking.begin(duty)
     _ = parker.park()
-    blocking.end()
+    blocking.end(duty)
   }
 
   @inline(__always)
   static func owner(of job: Job) -> UInt32 { at(job).pointee.thread }
 
   @inline(__always)
-  static func wake(_ job: Job) { at(job).pointee.parker.unpark() }
+  static func wake(_ job: Job) {
+    at(job).pointee.duty.perform()
+    at(job).pointee.parker.unpark()
+  }
 
   @inline(__always)
   private static func at(_ job: Job) -> UnsafeMutablePointer<WaiterNode> {

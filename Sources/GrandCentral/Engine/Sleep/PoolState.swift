@@ -38,17 +38,26 @@ struct PoolState: StateWord, Equatable {
     case unpark
     /// Start a thread; it is counted as live and searching from now on.
     case spawn
-    /// Every processor has its worker: the monitor watches over them.
+    /// Every processor has its worker, or as many as are good for a crowd: the monitor watches over them.
     case watch
     /// No thread may be added.
     case exhausted
   }
 
+  /// So many workers wait that they may well wait for each other, one at a time, as for a semaphore that lets few
+  /// through: one more would most likely join them.
+  @inline(__always)
+  func isCrowd(target: Int) -> Bool { blocked > max(8, 2 * target + 4) }
+
+  /// A crowd waits, and half of the processors have their workers: these go on, and the monitor decides about others.
+  @inline(__always)
+  func holdsBack(target: Int) -> Bool { isCrowd(target: target) && 2 * active >= target }
+
   /// What `claimWake` would answer, without claiming.
   @inline(__always)
   func wake(target: Int, budget: Int) -> Wake {
     if searching > 0 { return .nothing }
-    if active >= target { return .watch }
+    if active >= target || holdsBack(target: target) { return .watch }
     if sleeping > 0 { return .unpark }
     return live < budget ? .spawn : .exhausted
   }

@@ -34,7 +34,9 @@ extension Engine {
     case .watch:
       monitor.wake(self)
       // relaxed: bits are only ever added; a program of one band never goes further.
-      if bandsInUse.load(ordering: .relaxed) & ~(band.bit | band.moreUrgent) != 0 { addUrgentWorker(for: band) }
+      if bandsInUse.load(ordering: .relaxed) & ~(band.bit | band.moreUrgent) != 0 {
+        addUrgentWorker(for: band, among: seen.holdsBack(target: target) ? (target + 1) / 2 : target)
+      }
     case .unpark, .spawn, .exhausted: claimAndWake(target: target, budget: budget)
     }
   }

@@ -1,0 +1,46 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+
+/// What is to be done for a sleeping thread once, as soon as it has been chosen to go on: by whoever wakes it, who is
+/// there earlier, or else by the thread itself.
+///
+///     sleeper   arm, sleep, `if disarm() { do it }`
+///     waker     perform, then give the token
+///
+/// The waker performs before the token: the sleeper's frame is there until then.
+struct WakeDuty: ~Copyable {
+  typealias Function = @convention(c) () -> Void
+
+  /// A: the function, or 0.
+  private let word = Atomic<UInt>(0)
+
+  init() {}
+
+  /// Sleeper.
+  func arm(_ function: Function) {
+    // pairs with: perform – publishes what the sleeper has counted
+    word.store(UInt(bitPattern: unsafeBitCast(function, to: Int.self)), ordering: .releasing)
+  }
+
+  /// Sleeper. Whether the function is still to be called.
+  func disarm() -> Bool {
+    // pairs with: perform – publishes what the function has counted
+    word.exchange(0, ordering: .acquiringAndReleasing) != 0
+  }
+
+  /// Waker.
+  @inline(__always)
+  func perform() {
+    // relaxed: a look that comes too early leaves it to the sleeper.
+    if word.load(ordering: .relaxed) != 0 { performSlow() }
+  }
+
+  @inline(never)
+  private func performSlow() {
+    // pairs with: arm, disarm – publishes what the sleeper has counted
+    let bits = word.exchange(0, ordering: .acquiringAndReleasing)
+    // unsafe: `arm` has stored a function of this type.
+    if bits != 0 { unsafeBitCast(bits, to: Function.self)() }
+  }
+}

@@ -1,0 +1,106 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import Testing
+
+@testable import GrandCentral
+
+/// Ticks of a millisecond on a machine with two processors.
+@Suite("How many workers the monitor adds")
+struct CompensationTests {
+  private struct World {
+    var compensation = Compensation()
+    var blocked = 0
+    var active = 2
+
+    /// One tick; the workers that are wanted are there at the next one.
+    mutating func tick(stalled: Int = 0, hasEnded: Bool = false) -> Int? {
+      blocked += stalled
+      active -= stalled
+      let pool = PoolState(rawValue: UInt64(blocked + active) << 48 | UInt64(blocked) << 32)
+      let wanted = compensation.wanted(pool, target: 2, stalled: stalled, hasEnded: hasEnded, elapsed: 1_000_000)
+      active = max(active, wanted ?? 0)
+      return wanted
+    }
+  }
+
+  @Test("E2: bursts double while everything that is added blocks")
+  func doubles() {
+    var world = World()
+    #expect(world.tick() == 2)
+    #expect(world.tick(stalled: 2) == 2 + 8)
+    // A crowd by now, but nothing has ended since: the jobs wait for what is pending.
+    var added: [Int] = []
+    for _ in 0..<8 {
+      if let wanted = world.tick(stalled: world.active) { added.append(wanted - 2) }
+    }
+    #expect(added.max() == Compensation.largestBurst)
+    #expect(world.blocked > 128)
+  }
+
+  @Test("E2: a crowd that lets its members through one by one does not grow")
+  func convoy() {
+    var world = World()
+    world.blocked = 9
+    world.active = 1
+    for _ in 0..<1000 {
+      _ = world.tick(hasEnded: true)
+      // Whoever was added waits as well.
+      world.blocked += world.active - 1
+      world.active = 1
+    }
+    #expect(world.blocked < 9 + 12, "\(world.blocked)")
+  }
+
+  @Test("E2: beside a crowd the processors are used: a worker that goes on working is followed by the next one soon")
+  func trials() {
+    var world = World()
+    world.blocked = 40
+    var longest = 0
+    for _ in 0..<50 {
+      // One of the two blocks for long.
+      world.blocked += 1
+      world.active = 1
+      var ticks = 1
+      while ticks < 100, world.tick(hasEnded: true) == nil { ticks += 1 }
+      longest = max(longest, ticks)
+      // The new one works for a while.
+      for _ in 0..<4 { #expect(world.tick(hasEnded: true) == nil) }
+    }
+    #expect(longest <= 3)
+  }
+
+  @Test("E2: a standstill that ends while the crowd stays has to last longer the next time")
+  func patience() {
+    var world = World()
+    world.blocked = 20
+    world.active = 1
+    _ = world.tick(hasEnded: true)
+    var waits: [Int] = []
+    for _ in 0..<6 {
+      var ticks = 1
+      // Only a burst goes beyond the processors.
+      while ticks < 1000, (world.tick() ?? 0) < 3 {
+        world.active = 1
+        ticks += 1
+        world.blocked += 1
+      }
+      waits.append(ticks)
+      world.active = 1
+      _ = world.tick(hasEnded: true)
+    }
+    #expect(waits == [16, 32, 64, 128, 256, 512])
+  }
+
+  @Test("E2: with the crowd it is forgotten")
+  func forgets() {
+    var world = World()
+    world.blocked = 20
+    for _ in 0..<10 { _ = world.tick() }
+    world.blocked = 0
+    world.active = 2
+    #expect(world.tick(hasEnded: true) != nil)
+    world.compensation.rest()
+    #expect(world.tick() == 2)
+    #expect(world.tick(stalled: 1) == 2 + 8)
+  }
+}
