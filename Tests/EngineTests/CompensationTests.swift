@@ -91,6 +91,31 @@ struct CompensationTests {
     #expect(waits == [16, 32, 64, 128, 256, 512])
   }
 
+  @Test("E2: however long the patience, workers are added one by one when hardly anybody is left to work")
+  func nobodyWorks() {
+    var world = World()
+    world.blocked = 20
+    world.active = 1
+    // Standstills that added workers did not end.
+    for _ in 0..<4 {
+      _ = world.tick(hasEnded: true)
+      for _ in 0..<200 {
+        world.active = 1
+        _ = world.tick()
+      }
+    }
+    world.active = 1
+    _ = world.tick(hasEnded: true)
+    world.blocked += 1
+    world.active = 0
+    let ticks = (1...100).first { _ in
+      let wanted = world.tick()
+      world.active = 0
+      return wanted == 1
+    }
+    #expect(ticks ?? .max <= 17)
+  }
+
   @Test("E2: with the crowd it is forgotten")
   func forgets() {
     var world = World()

@@ -61,6 +61,9 @@ struct Compensation {
       return target + burst
     }
     burst = 0
+    // Hardly anybody is known to work. With a lock that we do not see the one who holds it may be counted as blocked until
+    // its job ends, so that is no reason by itself.
+    if 2 * pool.active < target, standstill >= Self.shortestPatience { return pool.active + 1 }
     return trial(pool, target)
   }
 
