@@ -12,13 +12,13 @@
 #include <unistd.h>
 
 uint32_t gc_main_thread;
-static bool is_forked;
+uint32_t gc_generation;
 
 static void note_main_thread(void) { __atomic_store_n(&gc_main_thread, (uint32_t)getpid(), __ATOMIC_RELAXED); }
 
 // The child of a fork has one thread, which is another one than the parent's that it is a copy of.
 static void begin_in_child(void) {
-  is_forked = true;
+  __atomic_fetch_add(&gc_generation, 1, __ATOMIC_RELAXED);
   gc_thread_self()->tid = 0;
   note_main_thread();
 }
@@ -29,4 +29,4 @@ __attribute__((constructor)) static void begin(void) {
   pthread_atfork(NULL, NULL, begin_in_child);
 }
 
-bool gc_is_forked(void) { return is_forked; }
+bool gc_is_forked(void) { return gc_fork_generation() != 0; }

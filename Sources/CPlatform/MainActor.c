@@ -17,6 +17,8 @@
 
 // The calls that run loops use: the library exports them for Foundation's.
 int gc_foreign_main_handle(void) {
+  // A child of fork shares the parent's, and must leave that library alone.
+  if (gc_is_forked()) return -1;
   int (*handle)(void) = (int (*)(void))dlsym(RTLD_DEFAULT, "_dispatch_get_main_queue_handle_4CF");
   return handle != NULL ? handle() : -1;
 }

@@ -18,6 +18,11 @@ enum Blocking {
     let engine = Engine.shared
     // relaxed: the worker's own counter; the monitor takes it as a hint.
     worker.pointee.waits.store(worker.pointee.waits.load(ordering: .relaxed) + 1, ordering: .relaxed)
+    // Blocked where nobody could see it before, in the same job: it counts once.
+    // relaxed: `recover` decides.
+    if worker.pointee.status.load(ordering: .relaxed) != Worker.Status.running {
+      worker.pointee.recover(engine.pointee)
+    }
     // What the slot holds may be the very thing that ends this wait.
     worker.pointee.giveUpSlot(in: engine.pointee)
     engine.pointee.pool.update { $0.block() }

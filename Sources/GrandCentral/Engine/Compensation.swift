@@ -3,32 +3,43 @@
 /// How many workers the monitor adds in place of blocked ones, from tick to tick.
 ///
 /// - Few are blocked: workers for all processors, and a burst beyond them that doubles while added ones block too.
-/// - A crowd is blocked and no job has ended since there is one, or for `patience`: the jobs may wait for what is
-///   pending; the same.
-/// - A crowd is blocked and jobs end all the same: it waits for something that its members hand on, a lock or a
-///   semaphore, and whoever is added joins it. One worker is tried when a processor is free, the next one after twice
-///   the time; each look at which no processor is free makes that time a tick shorter.
+/// - A crowd is blocked and no job has ended since there is one, or for `patience`: they may wait for what is pending; the
+///   same.
+/// - A crowd is blocked and jobs end all the same. They may wait for something that they hand on, a lock or
+///   a semaphore: whoever is added joins them. Or each waits for something of its own: more of them get more done. So
+///   it is tried out: how many jobs end in a time, then some workers more, then the same count again. If it has
+///   not grown with them, the next attempt comes after eight times as long.
+///
+/// In the third case a processor may be free beside the crowd: one worker is added for it, and the next one as soon
+/// as that one has been seen to work; if it has joined the crowd, after a pause that doubles.
 ///
 /// A standstill that ends while the crowd stays had nothing to do with the workers that were added: the next one has to
-/// last twice as long. Both are forgotten with the crowd.
+/// last twice as long, unless hardly anybody works. All is forgotten with the crowd.
 struct Compensation {
   /// Most workers added at one tick beyond the processors.
   static let largestBurst = 64
   /// Whoever holds what the crowd waits for may be without a processor for as long.
   private static let shortestPatience: UInt64 = 16_000_000
   private static let longestPatience: UInt64 = 512_000_000
-  /// Ticks between trials.
+  /// Ticks between workers for free processors.
   private static let longestPause = 256
 
-  private(set) var burst = 0
+  private var burst = 0
+  /// How many workers beyond the processors may look for jobs: what was added, and the members of a crowd that are back.
+  private(set) var allowance = 0
   /// How long no job has ended.
   private var standstill: UInt64 = 0
-  /// 0 until a job has ended beside the crowd.
+  /// 0 until one has ended beside the crowd.
   private var patience: UInt64 = 0
   private var hasAddedToCrowd = false
-  private var wasBlocked = 0
+  private var isFirst = true
+
   private var pause = 1
   private var pausing = 0
+  /// What there was when a worker was added for a free processor.
+  private var before: (blocked: Int, active: Int, looks: Int)?
+
+  private var attempts = Attempts()
 
   /// Whether the workers that were added last are being watched closely.
   var isGrowing: Bool { burst > 0 && patience == 0 }
@@ -38,49 +49,59 @@ struct Compensation {
 
   /// - Parameters:
   ///   - stalled: Workers that have been found blocked at this tick.
-  ///   - hasEnded: Whether a job has ended since the last tick.
+  ///   - ended: Jobs that have ended since the last tick, and are no more urgent than what is pending.
   ///   - elapsed: The time since then.
   /// - Returns: how many workers should be active; nil for as many as there are.
-  mutating func wanted(
-    _ pool: PoolState, target: Int, stalled: Int, hasEnded: Bool, elapsed: UInt64
-  ) -> Int? {
-    let stuck = stalled + max(0, pool.blocked - stalled - wasBlocked)
-    wasBlocked = pool.blocked
-    standstill = hasEnded ? 0 : standstill &+ elapsed
+  mutating func wanted(_ pool: PoolState, target: Int, stalled: Int, ended: Int, elapsed: UInt64) -> Int? {
+    // At the first look it is not known when they have ended.
+    let ended = isFirst ? 0 : ended
+    isFirst = false
+    standstill = ended > 0 ? 0 : standstill &+ elapsed
     guard pool.isCrowd(target: target) else {
-      (patience, hasAddedToCrowd, pause, pausing) = (0, false, 1, 0)
+      forgetCrowd()
       burst = nextBurst(stalled)
+      allowance = burst
       return target + burst
     }
-    if hasEnded {
+    allowance = Self.largestBurst
+    if ended > 0 {
       patience = min(max(hasAddedToCrowd ? 2 * patience : patience, Self.shortestPatience), Self.longestPatience)
       hasAddedToCrowd = false
     } else if standstill >= patience {
       hasAddedToCrowd = true
-      burst = nextBurst(stuck)
+      burst = nextBurst(stalled)
       return target + burst
     }
-    burst = 0
-    // Hardly anybody is known to work. With a lock that we do not see the one who holds it may be counted as blocked until
-    // its job ends, so that is no reason by itself.
+    burst = attempts.next(size: pool.live - pool.sleeping, ended: ended, elapsed: elapsed)
+    if burst > 0 { return max(pool.active, 0) + burst }
+    // With a lock that we do not see the one who holds it may be counted as blocked until its job ends: that hardly
+    // anybody seems to work is no reason by itself.
     if 2 * pool.active < target, standstill >= Self.shortestPatience { return pool.active + 1 }
     return trial(pool, target)
   }
 
+  private mutating func forgetCrowd() {
+    (patience, hasAddedToCrowd, pause, pausing, before) = (0, false, 1, 0, nil)
+    attempts = Attempts()
+  }
+
+  /// A worker for a free processor. Whether it has joined the crowd is known after some looks: two show a stall.
   private mutating func trial(_ pool: PoolState, _ target: Int) -> Int? {
-    if pool.active >= target {
-      // One look may have met a hand-over, when two of them are awake.
-      pause = max(1, pause - 1)
-      pausing = min(pausing, pause)
-      return nil
+    if let then = before {
+      then.looks > 1 ? before?.looks -= 1 : judge(pool, then)
+      if before != nil { return nil }
     }
-    if pausing > 0 {
-      pausing -= 1
-      return nil
-    }
-    pause = min(2 * pause, Self.longestPause)
-    pausing = pause
+    pausing = max(0, pausing - 1)
+    if pool.active >= target || pausing > 0 { return nil }
+    before = (pool.blocked, pool.active, 3)
     return pool.active + 1
+  }
+
+  private mutating func judge(_ pool: PoolState, _ then: (blocked: Int, active: Int, looks: Int)) {
+    before = nil
+    let works = pool.blocked <= then.blocked && pool.active > then.active
+    pause = works ? max(1, pause / 2) : min(2 * pause, Self.longestPause)
+    pausing = works ? 0 : pause
   }
 
   /// Doubles as long as added workers block too; halves at every other tick without a stall, as it takes two ticks to
@@ -88,5 +109,49 @@ struct Compensation {
   private func nextBurst(_ stalled: Int) -> Int {
     if stalled > 0 { return min(max(8, burst * 2), Self.largestBurst) }
     return burst & 1 == 0 ? (burst == 0 ? 0 : burst - 1) : burst / 2
+  }
+}
+
+/// Whether a crowd gets more done if it is larger: counts, grows, lets the new ones settle, and counts again.
+private struct Attempts {
+  /// What makes a count: so many ends, and so much time.
+  private static let enough = (ends: 64, time: 8_000_000 as UInt64)
+  /// Counts between attempts that fail.
+  private static let longestPause = 4096
+
+  private var ends = 0
+  private var time: UInt64 = 0
+  /// Before the last step: the size, and the ends in a nanosecond.
+  private var before: (size: Int, rate: Double)?
+  private var settles = false
+  private var pause = 0
+  private var pausing = 0
+
+  /// How many workers to add now.
+  mutating func next(size: Int, ended: Int, elapsed: UInt64) -> Int {
+    ends += ended
+    time &+= elapsed
+    if ends < Self.enough.ends || time < Self.enough.time { return 0 }
+    let rate = Double(ends) / Double(time)
+    (ends, time) = (0, 0)
+    if settles {
+      settles = false
+      return 0
+    }
+    if let before {
+      let expected = Double(size) / Double(before.size) - 1
+      // Half of what it would be if the new ones got as much done as the others.
+      let pays = expected > 0 && rate >= before.rate * (1 + expected / 2)
+      self.before = nil
+      pause = pays ? 0 : min(max(8, 8 * pause), Self.longestPause)
+      pausing = pause
+    }
+    if pausing > 0 {
+      pausing -= 1
+      return 0
+    }
+    before = (size, rate)
+    settles = true
+    return min(max(4, size / 4), Compensation.largestBurst)
   }
 }

@@ -119,13 +119,14 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
     if engine.pointee.pool.load(ordering: .relaxed).live < Settings.threadBudget {
       engine.pointee.exhaustionReported.store(false, ordering: .relaxed)
     }
-    let (stalled, hasEnded) = findStalled(engine, elapsed: elapsed)
+    let seen = findStalled(engine, elapsed: elapsed)
     // relaxed: a setting; the claims look at the word again.
     let target = engine.pointee.target.load(ordering: .relaxed)
     let pool = engine.pointee.pool.load(ordering: .relaxed)
-    let wanted = compensation.wanted(pool, target: target, stalled: stalled, hasEnded: hasEnded, elapsed: elapsed)
+    let wanted = compensation.wanted(
+      pool, target: target, stalled: seen.stalled, ended: seen.ended, elapsed: elapsed)
     // relaxed: a hint for workers that wonder whether they are too many.
-    engine.pointee.allowance.store(compensation.burst, ordering: .relaxed)
+    engine.pointee.allowance.store(compensation.allowance, ordering: .relaxed)
     if let wanted { grow(engine, to: wanted) }
     engine.pointee.refreshTarget()
     return true
@@ -141,10 +142,14 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
     }
   }
 
-  /// Counts the workers that have been off their processor since the last tick as blocked, and sees whether jobs end.
-  private func findStalled(_ engine: Engine.Pointer, elapsed: UInt64) -> (stalled: Int, hasEnded: Bool) {
+  /// Counts the workers that have been off their processor since the last tick as blocked; counts the jobs that have ended and are
+  /// no more urgent than all that is pending.
+  private func findStalled(_ engine: Engine.Pointer, elapsed: UInt64) -> (stalled: Int, ended: Int) {
     var found = 0
-    var hasEnded = false
+    var ended = 0
+    // relaxed: a hint.
+    let bands = engine.pointee.pending.load(ordering: .relaxed)
+    let leastUrgent = UInt8(truncatingIfNeeded: max(0, UInt32.bitWidth - 1 - bands.leadingZeroBitCount))
     for index in 0..<engine.pointee.workers.count {
       let worker = engine.pointee.workers[index]
       // relaxed: observations; `markStalled` makes sure of them.
@@ -153,7 +158,9 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
       // relaxed: the monitor's own note.
       let seen = worker.pointee.seenProgress.exchange(pulse, ordering: .relaxed)
       // It is odd in a job: half of it counts the ends.
-      if pulse / 2 != seen / 2 { hasEnded = true }
+      // relaxed: an observation.
+      let rank = worker.pointee.runningRank.load(ordering: .relaxed)
+      if pulse > seen, rank >= leastUrgent { ended += Int(pulse / 2 - seen / 2) }
       // relaxed: observations, as above.
       guard thread != 0, pulse & 1 == 1, worker.pointee.waits.load(ordering: .relaxed) == 0,
         worker.pointee.status.load(ordering: .relaxed) == Worker.Status.running
@@ -165,7 +172,7 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
       // Hardly any CPU time: it waits for something, or for a processor. The second is nothing to replace it for.
       if used &- before < elapsed / 4, !Thread.isRunnable(thread), markStalled(worker, pulse, engine) { found += 1 }
     }
-    return (found, hasEnded)
+    return (found, ended)
   }
 
   private func markStalled(_ worker: Worker.Pointer, _ pulse: UInt64, _ engine: Engine.Pointer) -> Bool {

@@ -55,6 +55,9 @@ enum Thread {
   @inline(__always)
   static var isMain: Bool { gc_main_thread_id() == id }
 
+  /// How many forks lie between this process and the one that was started.
+  static var forkGeneration: UInt32 { gc_fork_generation() }
+
   /// Tells the processor that this is a spin loop.
   @inline(__always)
   static func pause() { gc_pause() }

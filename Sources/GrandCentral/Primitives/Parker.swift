@@ -56,6 +56,12 @@ struct Parker: ~Copyable, Sendable {
     return word.exchange(State.empty, ordering: .sequentiallyConsistent) == State.token
   }
 
+  /// Takes whatever is there: in a child of fork, the word of a thread that sleeps in the parent. Nobody may be parked.
+  borrowing func reset() {
+    // pairs with: unpark – publishes what the unparker wrote before
+    _ = word.exchange(State.empty, ordering: .acquiringAndReleasing)
+  }
+
   /// Leaves a token and wakes the parked thread, if there is one. Any thread.
   @inline(__always)
   borrowing func unpark() {

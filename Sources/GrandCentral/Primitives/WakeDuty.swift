@@ -8,17 +8,22 @@ import Synchronization
 ///     sleeper   arm, sleep, `if disarm() { do it }`
 ///     waker     perform, then give the token
 ///
-/// The waker performs before the token: the sleeper's frame is there until then.
+/// The waker performs before the token: the sleeper's frame is there until then. In a child of fork nobody owes anything for
+/// the parent's threads.
 struct WakeDuty: ~Copyable {
   typealias Function = @convention(c) () -> Void
 
   /// A: the function, or 0.
   private let word = Atomic<UInt>(0)
+  /// A: of the process in which it was armed.
+  private let generation = Atomic<UInt32>(0)
 
   init() {}
 
   /// Sleeper.
   func arm(_ function: Function) {
+    // relaxed: published by the function.
+    generation.store(Thread.forkGeneration, ordering: .relaxed)
     // pairs with: perform – publishes what the sleeper has counted
     word.store(UInt(bitPattern: unsafeBitCast(function, to: Int.self)), ordering: .releasing)
   }
@@ -40,7 +45,9 @@ struct WakeDuty: ~Copyable {
   private func performSlow() {
     // pairs with: arm, disarm – publishes what the sleeper has counted
     let bits = word.exchange(0, ordering: .acquiringAndReleasing)
+    // relaxed: taken over with the function.
+    guard bits != 0, generation.load(ordering: .relaxed) == Thread.forkGeneration else { return }
     // unsafe: `arm` has stored a function of this type.
-    if bits != 0 { unsafeBitCast(bits, to: Function.self)() }
+    unsafeBitCast(bits, to: Function.self)()
   }
 }

@@ -128,6 +128,8 @@ enum MainLoop {
   #endif
 
   static func run() -> Never {
+    // The parent may be asleep in here. What a token would have told is found by the first look.
+    parker.reset()
     // relaxed: see `signal`.
     isRunning.store(true, ordering: .relaxed)
     #if !hasFeature(Embedded)
