@@ -16,7 +16,7 @@ pause='__builtin_ia32_pause()=({extern void machine_pause(void); machine_pause()
 cycles='__builtin_ia32_rdtsc()=({extern unsigned long long machine_cycles(void); machine_cycles();})'
 headers=(-I Sources/CPlatform/include -I "$here/include")
 clang=(clang -std=gnu11 -O2 -g -Wall -Wextra -Werror "${headers[@]}")
-swift=(swiftc -sanitize=thread -O -wmo -g -swift-version 6 -warnings-as-errors -parse-as-library
+swift=(swiftc -sanitize=thread -O -wmo -g -swift-version 6 -warnings-as-errors -parse-as-library -package-name grandcentral
   "${headers[@]}" -I "$out" -Xcc "-D$pause" -Xcc "-D$cycles")
 
 for part in threads cache entries wrappers report; do
