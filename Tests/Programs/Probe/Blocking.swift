@@ -11,7 +11,7 @@ extension Scenario {
     "rendezvous-semaphore": { rendezvous(Rendezvous(DispatchSemaphore(value: 0))) },
     "rendezvous-group": { rendezvous(Rendezvous(DispatchGroup())) },
     "sync-chain": syncChain, "slot-behind-blocker": slotBehindBlocker,
-    "contended-mutex": { contended(by: mutexed()) },
+    "contended-mutex": { contended(by: oneAtATime(Mutex())) },
     "contended-semaphore": { contended(by: oneAtATime(DispatchSemaphore(value: 1))) },
     "contended-queue": { contended(by: oneAtATime(DispatchQueue(label: "contended"))) },
   ]
@@ -57,17 +57,25 @@ extension Scenario {
   private typealias Section = @Sendable (() -> Void) -> Void
 
   /// A lock that the engine knows nothing of.
-  private static func mutexed() -> Section {
-    let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
-    pthread_mutex_init(mutex, nil)
-    let address = UInt(bitPattern: mutex)
-    return { body in
-      let mutex = UnsafeMutablePointer<pthread_mutex_t>(bitPattern: address)!
+  private final class Mutex: Sendable {
+    // unsafe: given back with the object, which the sections hold.
+    private nonisolated(unsafe) let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+
+    init() { pthread_mutex_init(mutex, nil) }
+
+    deinit {
+      pthread_mutex_destroy(mutex)
+      mutex.deallocate()
+    }
+
+    func withLock(_ body: () -> Void) {
       pthread_mutex_lock(mutex)
       body()
       pthread_mutex_unlock(mutex)
     }
   }
+
+  private static func oneAtATime(_ mutex: Mutex) -> Section { { body in mutex.withLock(body) } }
 
   private static func oneAtATime(_ semaphore: DispatchSemaphore) -> Section {
     { body in
