@@ -210,8 +210,6 @@ int gc_thread_at_exit(void (*hook)(void)) {
   return -pthread_setspecific(exit_key, (void *)hook);
 }
 
-bool gc_thread_is_main(void) { return (pid_t)syscall(SYS_gettid) == getpid(); }
-
 uint32_t gc_process_id(void) { return (uint32_t)getpid(); }
 
 void gc_thread_set_timer_slack(unsigned long nanoseconds) { prctl(PR_SET_TIMERSLACK, nanoseconds, 0, 0, 0); }

@@ -144,7 +144,6 @@ int gc_thread_start(gc_thread_body body, void *argument, size_t stack_size);
 void gc_thread_set_name(const char *name);
 /// Arms `hook` to run when the calling thread exits. 0 or -errno.
 int gc_thread_at_exit(void (*hook)(void));
-bool gc_thread_is_main(void);
 /// The process's id, which is also its first thread's.
 uint32_t gc_process_id(void);
 void gc_thread_set_timer_slack(unsigned long nanoseconds);

@@ -47,34 +47,11 @@ struct Loader {
   }
 
   private static func output(of command: [String], environment: [String]) -> String? {
-    var ends: [Int32] = [0, 0]
-    guard pipe(&ends) == 0 else { return nil }
-    defer { close(ends[0]) }
-    for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
-    var actions = posix_spawn_file_actions_t()
-    posix_spawn_file_actions_init(&actions)
-    defer { posix_spawn_file_actions_destroy(&actions) }
-    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
-    posix_spawn_file_actions_adddup2(&actions, ends[1], 1)
-    posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0)
-    var process: pid_t = 0
-    let arguments = CStrings(command)
-    let variables = CStrings(environment)
-    let code = posix_spawn(&process, command[0], &actions, nil, arguments.pointers, variables.pointers)
-    close(ends[1])
-    guard code == 0 else { return nil }
-    var text: [UInt8] = []
-    var buffer = [UInt8](repeating: 0, count: 4096)
-    while true {
-      let count = read(ends[0], &buffer, buffer.count)
-      if count < 0, errno == EINTR { continue }
-      if count <= 0 { break }
-      text += buffer[..<count]
-    }
-    var status: Int32 = 0
-    while waitpid(process, &status, 0) < 0, errno == EINTR {}
     // A missing library makes the loader fail after the list; what there is of a list is enough.
-    return text.isEmpty ? nil : String(decoding: text, as: UTF8.self)
+    guard let output = try? CapturedCommand.run(command, environment: environment).output, !output.isEmpty else {
+      return nil
+    }
+    return String(decoding: output, as: UTF8.self)
   }
 }
 

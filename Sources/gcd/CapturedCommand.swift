@@ -15,8 +15,8 @@ enum CapturedCommand {
     let code: Int32
   }
 
-  /// Runs what the search path has under the first word, with an empty input.
-  static func run(_ words: [String]) throws(Failure) -> Result {
+  /// Runs what the search path has under the first word, with an empty input; in the caller's environment if none is given.
+  static func run(_ words: [String], environment: [String]? = nil) throws(Failure) -> Result {
     let (output, error) = (try pipe(), try pipe())
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)
@@ -25,9 +25,9 @@ enum CapturedCommand {
     posix_spawn_file_actions_adddup2(&actions, output.write, 1)
     posix_spawn_file_actions_adddup2(&actions, error.write, 2)
     var process: pid_t = 0
-    let arguments = CStrings(words)
-    let code = withExtendedLifetime(arguments) {
-      posix_spawnp(&process, words[0], &actions, nil, arguments.pointers, environ)
+    let (arguments, variables) = (CStrings(words), environment.map(CStrings.init))
+    let code = withExtendedLifetime((arguments, variables)) {
+      posix_spawnp(&process, words[0], &actions, nil, arguments.pointers, variables?.pointers ?? environ)
     }
     close(output.write)
     close(error.write)
