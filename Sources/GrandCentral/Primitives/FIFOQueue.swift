@@ -28,6 +28,10 @@ import Synchronization
 // F3  While an index stands at a place with a slot, its segment word belongs to it: segment words change only while
 //     the index stands at place 63. So an exchange that succeeds proves that the segment read before it was right, and
 //     a thread whose exchange fails never touches the segment it had read. Nobody reads freed memory.
+//     This needs an acquiring load of the index, then one of the segment word. The first makes sure that the segment is not
+//     older than the index: with a relaxed load the segment may be read first, before the index moves into the next segment,
+//     and the exchange, which compares the index only, succeeds. The second makes sure that it is not newer: a thread that
+//     reads a newer segment knows that the index has left the old one, and its exchange fails.
 // F4  A slot goes empty → value → consumed. Whoever took the segment's last ticket retires it; a retired segment all of
 //     whose slots are consumed is nobody's any more, and is emptied and used again or freed.
 //
@@ -79,8 +83,8 @@ struct FIFOQueue: ~Copyable, @unchecked Sendable {  // all words are atomic; slo
   /// Appends `value`. Any thread.
   @inline(__always)
   borrowing func enqueue(_ value: Value) {
-    // relaxed: verified by the exchange (F3).
-    let ticket = tailIndex.load(ordering: .relaxed)
+    // pairs with: enqueueLast – publishes the segment that the index stands in (F3)
+    let ticket = tailIndex.load(ordering: .acquiring)
     if Segment.place(ticket) < Segment.lastPlace {
       // pairs with: enqueueLast – publishes the segment, already seen with the index
       let segment = Segment(raw: tailSegment.load(ordering: .acquiring))
