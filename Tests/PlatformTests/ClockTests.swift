@@ -24,6 +24,47 @@ struct ClockTests {
   }
 }
 
+@Suite("The processor's counter")
+struct CyclesTests {
+  @Test("its pace is known, so that a slice is a time on this machine")
+  func pace() {
+    // The pace is measured between two moments that are far enough apart.
+    _ = Cycles.perMillisecond
+    let start = GrandCentral.Clock.uptime.now()
+    while GrandCentral.Clock.uptime.now() < start + 1_000_000 {}
+    let perMillisecond = Double(Cycles.perMillisecond)
+    let first = reading()
+    while GrandCentral.Clock.uptime.now() < first.uptime + 20_000_000 {}
+    let second = reading()
+    let expected = perMillisecond * Double(second.uptime - first.uptime) / 1e6
+    // The thread may lose its processor between two clocks: what it has counted lies between these.
+    let least = Double(second.before - first.after)
+    let most = Double(second.after - first.before)
+    #expect(least * 0.95 <= expected && expected <= most * 1.05, "\(least)…\(most), expected \(expected)")
+  }
+
+  private func reading() -> (before: UInt64, uptime: UInt64, after: UInt64) {
+    let before = Cycles.now
+    let uptime = GrandCentral.Clock.uptime.now()
+    return (before, uptime, Cycles.now)
+  }
+
+  @Test(
+    "the pace of two moments is the counter's, whatever that is",
+    arguments: [24_000, 1_000_000, 5_000_000] as [UInt64])
+  func steps(perMillisecond: UInt64) {
+    let second = (count: 7 + perMillisecond * 3, uptime: UInt64(5 + 3_000_000))
+    #expect(Cycles.steps(from: (7, 5), to: second) == perMillisecond)
+  }
+
+  @Test("two moments that are too near to each other, or in the wrong order, say nothing")
+  func tooNear() {
+    #expect(Cycles.steps(from: (0, 0), to: (100_000, 50_000)) == nil)
+    #expect(Cycles.steps(from: (100, 10), to: (50, 1_000_000)) == nil)
+    #expect(Cycles.steps(from: (100, 1_000_000), to: (500, 10)) == nil)
+  }
+}
+
 @Suite("A deadline")
 struct DeadlineTests {
   static let clocks: [GrandCentral.Clock] = [.uptime, .continuous, .wall]

@@ -92,7 +92,7 @@ static inline __attribute__((always_inline)) void gc_prefetch_write(const void *
 #endif
 }
 
-/// The time stamp counter, for pacing only: never for time.
+/// A counter that is cheap to read, for pacing only: never for time. Its pace is the machine's; see Cycles.swift.
 static inline __attribute__((always_inline)) uint64_t gc_cycles(void) {
 #if defined(__x86_64__) || defined(__i386__)
   return __builtin_ia32_rdtsc();
@@ -101,7 +101,21 @@ static inline __attribute__((always_inline)) uint64_t gc_cycles(void) {
   __asm__ volatile("mrs %0, cntvct_el0" : "=r"(v));
   return v;
 #else
+  extern uint64_t gc_clock_uptime(void);
+  return gc_clock_uptime();
+#endif
+}
+
+/// How often it counts in a second, where the architecture says so; 0 where that must be measured.
+static inline uint64_t gc_cycles_per_second(void) {
+#if defined(__x86_64__) || defined(__i386__)
   return 0;
+#elif defined(__aarch64__)
+  uint64_t v;
+  __asm__ volatile("mrs %0, cntfrq_el0" : "=r"(v));
+  return v;
+#else
+  return 1000000000u;
 #endif
 }
 

@@ -145,9 +145,9 @@ struct ApplyRecord: ~Copyable {
   /// Takes a chunk and, if the rest is worth it at the chunk's pace, submits helpers.
   @inline(never)
   private static func measure(_ chunk: Int, _ record: Pointer) {
-    let start = gc_cycles()
+    let start = Cycles.now
     record.pointee.take(chunk)
-    let elapsed = Double(gc_cycles() &- start)
+    let elapsed = Double(Cycles.now &- start)
     // relaxed: an estimate.
     let left = record.pointee.count - record.pointee.next.load(ordering: .relaxed)
     callHelpers(ApplyCall.helpersWorth(elapsed / Double(chunk) * Double(left)), record)

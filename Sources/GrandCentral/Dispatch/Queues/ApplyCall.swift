@@ -26,7 +26,8 @@ struct ApplyCall: ~Copyable {
 
   private static let closed = Int.max
   /// What is worth waking a helper for: about 6 µs, in cycles.
-  private static let worthHelp = 16_000.0
+  @inline(__always)
+  private static var worthHelp: Double { Double(Cycles.perMillisecond) * 0.0064 }
 
   /// How many helpers work of so many cycles is worth.
   static func helpersWorth(_ cycles: Double) -> Int { Int(min(cycles / worthHelp, 4096)) }
@@ -70,14 +71,15 @@ struct ApplyCall: ~Copyable {
   /// - Returns: how many helpers the rest is worth.
   @inline(__always)
   private func runAlone() -> Int {
-    let start = gc_cycles()
+    let start = Cycles.now
+    let worthHelp = Self.worthHelp
     var chunk = 1
     while let range = claim(chunk) {
       body(range.lowerBound, range.upperBound)
       if range.upperBound == count { return 0 }
-      let elapsed = Double(gc_cycles() &- start)
+      let elapsed = Double(Cycles.now &- start)
       let rest = elapsed / Double(range.upperBound) * Double(count - range.upperBound)
-      if rest > Self.worthHelp { return Self.helpersWorth(rest) }
+      if rest > worthHelp { return Self.helpersWorth(rest) }
       chunk *= 2
     }
     return 0

@@ -6,8 +6,8 @@ import Synchronization
 /// How long a drainer stays with one lane: until a more urgent band has work, or its time slice is used and other work
 /// is pending.
 struct Turn {
-  /// About a millisecond of a processor's time stamp counter; pacing needs no more exactness.
-  private static let slice: UInt64 = 2_500_000
+  /// A turn with other work pending lasts about so many milliseconds.
+  private static let slice: UInt64 = 1
   /// Reading the counter costs about as much as a small item, so it is read now and then.
   private static let itemsPerLook: UInt32 = 16
   /// A drainer that runs dry looks a little longer before it gives its lane up: about a microsecond, in which the next
@@ -51,12 +51,12 @@ struct Turn {
 
   @inline(never)
   private mutating func sliceIsUsed(_ pending: UInt32) -> Bool {
-    let now = gc_cycles()
+    let now = Cycles.now
     if started == 0 {
       started = now
       return false
     }
-    if now &- started < Self.slice { return false }
+    if now &- started < Self.slice &* Cycles.perMillisecond { return false }
     started = now
     return pending != 0 || !(worker?.pointee.slotIsEmpty ?? true)
   }
