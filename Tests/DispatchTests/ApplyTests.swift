@@ -141,6 +141,15 @@ struct ApplyTests {
     #expect(tally.isOnceEach)
   }
 
+  @Test(
+    "Q16: many callers that the monitor helps each return once all of their pieces have ended",
+    arguments: ["apply-crowd", "apply-nested-crowd"])
+  func helpedCrowd(scenario: String) {
+    let result = Probe.run(scenario)
+    #expect(result.ended, "\(result)")
+    #expect(result.number("broken") == 0, "\(result)")
+  }
+
   @Test("Q16: a count beyond 2^31 is not cut off")
   func hugeCount() {
     let result = Probe.run("apply-huge")

@@ -2,12 +2,37 @@
 
 import Synchronization
 
-/// Calls that have begun alone although they may have help: the monitor gives help to those that are still alone at its
-/// second look. So a call with little work costs nobody a wake-up, and one whose pieces wait for each other ends.
-///
-/// A soloist is memory on its caller's stack whose first word is the function that helps. Who takes the pointer out of
-/// its place may touch the memory: the caller, when it is done, or the monitor, which then tells the caller through
-/// that memory what it has done; the caller waits for that.
+// Calls that have begun alone although they may have help. The monitor gives help to those that are still alone at its second
+// look. So a call with little work costs nobody a wake-up, and a call whose pieces wait for each other ends.
+//
+// A soloist is memory on its caller's stack whose first word is the function that helps. Its caller registers it in one of
+// sixteen places:
+//
+//   | place   | means                                                            |
+//   |---------|------------------------------------------------------------------|
+//   | nil     | free                                                             |
+//   | pointer | this soloist is registered: its caller is alone, nobody helps it  |
+//
+// H1  A place changes from nil to a soloist by the caller's `enter` only. It changes back by that caller's `leave` or by the
+//     monitor's `take`. Both compare: each removes the soloist that it means, never another one that has come into the same
+//     place since.
+// H2  So exactly one of the two removes a soloist. If the caller does, nobody else touches the soloist's memory any more. If
+//     the monitor does, `leave` fails, and the caller keeps the memory until the monitor has said through it what it has done.
+// H3  A pointer stands in at most one place, and only while its caller is inside of the call. So a comparison that succeeds is
+//     about the call that is meant, although later calls use the same stack addresses. The monitor's note of its last look
+//     may name an earlier call at the same address: the later one then has help one look early, which is harmless.
+// H4  A caller registers first and looks at the monitor's state afterwards. The monitor declares itself asleep first and looks
+//     at the places afterwards. So one of the two sees the other.
+//
+// caller   1  `enter`; all places are taken: have help from the start   2  wake the monitor   3  work alone
+//          4  `leave`: true: done, or submit helpers                    5  false: wait for the monitor's word, then take part
+// monitor  1  read a place; the same soloist as at the last look: go on 2  `take` it          3  help it, tell its caller
+//
+// Verification/soloists.pml is the model; an unconditional exchange in `leave` is its first planted bug: it removes the next
+// caller's soloist after the monitor has taken the own one.
+//
+// Rejected: a lock around the places (a preempted monitor would stop all callers); a list of soloists (removal from the
+// middle needs a lock).
 struct Soloists: ~Copyable, @unchecked Sendable {  // places are atomic, notes are the monitor's own
   typealias Help = @convention(c) (UnsafeMutableRawPointer) -> Void
 
@@ -32,26 +57,30 @@ struct Soloists: ~Copyable, @unchecked Sendable {  // places are atomic, notes a
     let first = Int(Thread.id) % Self.capacity
     for step in 0..<Self.capacity {
       let index = (first + step) % Self.capacity
-      // pairs with: helpLingering – publishes the soloist's fields
-      if places[index].compareExchange(expected: nil, desired: soloist, ordering: .acquiringAndReleasing).exchanged {
-        return index
-      }
+      // seq-cst: H4; with anything weaker the caller's look at the monitor's state may pass the registration, while the monitor
+      // falls asleep and finds the place empty: then nobody helps. It also publishes the soloist's fields to `take`.
+      let (entered, _) = places[index].compareExchange(
+        expected: nil, desired: soloist, ordering: .sequentiallyConsistent)
+      if entered { return index }
     }
     return nil
   }
 
+  /// Takes `soloist` back from the place that `enter` has returned.
+  ///
   /// - Returns: false if the monitor has taken the soloist, and is helping it.
   @inline(__always)
-  func leave(_ index: Int) -> Bool {
-    // pairs with: helpLingering – publishes that the caller is done with the soloist
-    places[index].exchange(nil, ordering: .acquiringAndReleasing) != nil
+  func leave(_ index: Int, _ soloist: UnsafeMutableRawPointer) -> Bool {
+    // relaxed: the caller takes back its own pointer, behind which it has published nothing since; if that fails, it learns
+    // what the monitor has done by the monitor's own release.
+    places[index].compareExchange(expected: soloist, desired: nil, ordering: .relaxed).exchanged
   }
 
   /// Monitor: helps those who were there at the last look. Returns whether anybody is there.
   func helpLingering() -> Bool {
     var any = false
     for index in 0..<Self.capacity {
-      // relaxed: compared only; the exchange below takes it.
+      // relaxed: compared only; `take` makes sure of it.
       let soloist = places[index].load(ordering: .relaxed)
       let lingering = soloist != nil && soloist == seen[index]
       seen[index] = lingering ? nil : soloist
@@ -61,14 +90,15 @@ struct Soloists: ~Copyable, @unchecked Sendable {  // places are atomic, notes a
     return any
   }
 
+  /// Monitor: removes `soloist` if it is still registered; it belongs to the monitor then.
   private func take(_ soloist: UnsafeMutableRawPointer, from index: Int) -> Bool {
     // pairs with: enter – publishes the soloist's fields
-    places[index].compareExchange(expected: soloist, desired: nil, ordering: .acquiringAndReleasing).exchanged
+    places[index].compareExchange(expected: soloist, desired: nil, ordering: .acquiring).exchanged
   }
 
   var isEmpty: Bool {
     for index in 0..<Self.capacity {
-      // seq-cst: the monitor's last look before sleep, see `Monitor.wake`.
+      // seq-cst: H4, the monitor's last look before sleep, see `Monitor.wake`.
       if places[index].load(ordering: .sequentiallyConsistent) != nil { return false }
     }
     return true

@@ -57,7 +57,7 @@ struct ApplyCall: ~Copyable {
     }
     engine.pointee.monitor.wake(engine.pointee)
     let helpers = call.pointee.runAlone()
-    if engine.pointee.soloists.leave(place) {
+    if engine.pointee.soloists.leave(place, UnsafeMutableRawPointer(call)) {
       if let first = call.pointee.close() {
         ApplyRecord.finish(ApplyRecord.start(call.pointee, from: first, helpers: helpers))
       }

@@ -1,0 +1,107 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import ContractSupport
+import Testing
+
+@testable import GrandCentral
+
+@Suite("Calls that begin alone")
+struct SoloistsTests {
+  /// What a caller has on its stack: the function that helps, then what has become of the call.
+  private struct Call {
+    let help: Soloists.Help = { raw in
+      let call = raw.assumingMemoryBound(to: Call.self)
+      #expect(call.pointee.isInside, "the monitor touches the memory of a caller that has returned")
+      call.pointee.helped += 1
+    }
+    var isInside = false
+    var place: Int?
+    var helped = 0
+  }
+
+  /// Some callers and the monitor, all driven by one thread: each step is one that the real ones make at once.
+  private final class World {
+    let soloists = Soloists()
+    let calls: UnsafeMutablePointer<Call>
+    let count: Int
+
+    init(_ count: Int) {
+      self.count = count
+      calls = .allocate(capacity: count)
+      for index in 0..<count { (calls + index).initialize(to: Call()) }
+    }
+
+    deinit {
+      calls.deinitialize(count: count)
+      calls.deallocate()
+    }
+
+    /// Enters if the caller is outside, else leaves. The caller's answer must agree with what the monitor has done.
+    func step(_ caller: Int, _ schedule: @autoclosure () -> String) {
+      let call = calls + caller
+      guard call.pointee.isInside else {
+        call.pointee.isInside = true
+        call.pointee.helped = 0
+        call.pointee.place = soloists.enter(UnsafeMutableRawPointer(call))
+        #expect(call.pointee.place != nil, "a place for each of few callers: \(schedule())")
+        return
+      }
+      let isAlone = soloists.leave(call.pointee.place!, UnsafeMutableRawPointer(call))
+      #expect(call.pointee.helped <= 1, "helped twice: \(schedule())")
+      #expect(isAlone == (call.pointee.helped == 0), "caller \(caller) leaves: \(schedule())")
+      call.pointee.isInside = false
+    }
+
+    var isEmpty: Bool { soloists.isEmpty }
+
+    var isAnybodyAlone: Bool {
+      (0..<count).contains { calls[$0].isInside && calls[$0].helped == 0 }
+    }
+  }
+
+  @Test("Q16: a caller that the monitor has taken leaves the next one in the same place registered")
+  func nextInTheSamePlace() {
+    let world = World(2)
+    world.step(0, "first enters")
+    _ = world.soloists.helpLingering()
+    _ = world.soloists.helpLingering()
+    #expect(world.calls[0].helped == 1)
+    world.step(1, "second enters")
+    #expect(world.calls[0].place == world.calls[1].place, "the place was free again")
+    world.step(0, "first leaves")
+    #expect(!world.isEmpty, "the second is still registered")
+    world.step(1, "second leaves")
+    #expect(world.isEmpty)
+  }
+
+  @Test("Q16: every schedule of three callers and the monitor: each call is helped once or left alone, and knows which")
+  func everySchedule() {
+    let (callers, length) = (3, 7)
+    let choices = callers + 1
+    let schedules = (0..<length).reduce(1) { count, _ in count * choices }
+    let world = World(callers)
+    for number in 0..<schedules {
+      var rest = number
+      for _ in 0..<length {
+        let choice = rest % choices
+        rest /= choices
+        if choice < callers {
+          world.step(choice, "schedule \(number)")
+        } else {
+          _ = world.soloists.helpLingering()
+        }
+      }
+      if world.soloists.isEmpty == world.isAnybodyAlone { Issue.record("schedule \(number): the alone are registered") }
+      for caller in 0..<callers where world.calls[caller].isInside { world.step(caller, "end of schedule \(number)") }
+    }
+  }
+
+  @Test("Q16: the seventeenth caller at once has no place")
+  func noPlace() {
+    let world = World(17)
+    for caller in 0..<16 { world.step(caller, "caller \(caller)") }
+    #expect(world.soloists.enter(UnsafeMutableRawPointer(world.calls + 16)) == nil)
+    for caller in 0..<16 { world.step(caller, "caller \(caller)") }
+    #expect(world.isEmpty)
+  }
+}

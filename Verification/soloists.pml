@@ -1,0 +1,168 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+//
+// Callers of `concurrentPerform` that begin alone, and the monitor that helps those who are still alone at its second look:
+// Engine/Soloists.swift, Dispatch/Queues/ApplyCall.swift and the monitor's way to sleep.
+//
+// A soloist is memory of its caller: `inside` says whether the caller is in the call, so that the memory is there. A caller
+// calls several times from the same stack depth, so the pointer, here its number, is the same each time. A call may need help
+// to end, as one does whose first piece waits for a later one.
+//
+// Properties: the monitor touches a soloist only while its caller is inside, and once per call (assertions). No caller waits
+// for ever: neither for the monitor's word, nor for help that it needs while the monitor sleeps (invalid end states).
+//
+// check: safety -DCALLERS=3 -DROUNDS=1
+// check: safety
+// check: safety -DPLACES=2
+// check: safety -DUNCONDITIONAL_LEAVE
+// expect: fail
+// check: safety -DUNCONDITIONAL_TAKE
+// expect: fail
+// check: safety -DNO_LOOK_AFTER
+// expect: fail
+// check: safety -DWAKES_FIRST
+// expect: fail
+//
+// Abstracted: what help is; a caller that finds no place does not take part here.
+
+#ifndef CALLERS
+#define CALLERS 2
+#endif
+#ifndef PLACES
+#define PLACES 1
+#endif
+#ifndef ROUNDS
+#define ROUNDS 2
+#endif
+
+#define AWAKE 1
+#define ASLEEP 0
+
+byte place[PLACES];        // 0, or the caller's number
+byte monitorState = ASLEEP;
+bool inside[CALLERS + 1];  // the caller is in the call: its memory is the soloist's
+bool told[CALLERS + 1];    // the monitor's word to the caller, in that memory
+
+inline wake() {
+  if
+  :: monitorState != AWAKE -> monitorState = AWAKE
+  :: else -> skip
+  fi
+}
+
+proctype caller(byte me) {
+  byte p = 0, rounds = 0;
+  bool entered, isAlone;
+  do
+  :: rounds < ROUNDS ->
+    rounds++;
+    atomic { told[me] = false; inside[me] = true };
+#ifdef WAKES_FIRST
+    wake();
+#endif
+    // enter: a compare and exchange, place after place
+    p = 0;
+    entered = false;
+    do
+    :: p < PLACES && !entered ->
+      atomic {
+        if
+        :: place[p] == 0 -> place[p] = me; entered = true
+        :: else -> p++
+        fi
+      }
+    :: else -> break
+    od;
+    if
+    :: !entered -> skip
+    :: else ->
+#ifndef WAKES_FIRST
+      wake();
+#endif
+      // Alone: the call ends by itself, or needs help.
+      if
+      :: true -> skip
+      :: true -> told[me]
+      fi;
+      atomic {
+#ifdef UNCONDITIONAL_LEAVE
+        isAlone = place[p] != 0;
+        place[p] = 0
+#else
+        if
+        :: place[p] == me -> place[p] = 0; isAlone = true
+        :: else -> isAlone = false
+        fi
+#endif
+      };
+      if
+      :: isAlone -> skip
+      :: else -> told[me]
+      fi
+    fi;
+    inside[me] = false
+  :: else -> break
+  od
+}
+
+proctype monitor() {
+  byte p, soloist, seen[PLACES];
+  bool taken, any;
+  do
+  :: monitorState == AWAKE ->
+    // One look.
+    p = 0;
+    do
+    :: p < PLACES ->
+      soloist = place[p];
+      if
+      :: soloist != 0 && soloist == seen[p] ->
+        seen[p] = 0;
+        atomic {
+#ifdef UNCONDITIONAL_TAKE
+          taken = true;
+          place[p] = 0
+#else
+          taken = (place[p] == soloist);
+          if :: taken -> place[p] = 0 :: else -> skip fi
+#endif
+        };
+        if
+        :: taken ->
+          assert(inside[soloist]);
+          atomic { assert(!told[soloist]); told[soloist] = true }
+        :: else -> skip
+        fi
+      :: else -> seen[p] = soloist
+      fi;
+      p++
+    :: else -> break
+    od;
+    // It may fall asleep at any time: first asleep, then the last look.
+    if
+    :: true -> skip
+    :: true ->
+#ifdef NO_LOOK_AFTER
+      any = false;
+      p = 0;
+      do :: p < PLACES -> any = any || place[p] != 0; p++ :: else -> break od;
+      if :: !any -> monitorState = ASLEEP :: else -> skip fi
+#else
+      monitorState = ASLEEP;
+      any = false;
+      p = 0;
+      do :: p < PLACES -> any = any || place[p] != 0; p++ :: else -> break od;
+      if :: any -> monitorState = AWAKE :: else -> skip fi
+#endif
+    fi;
+end:
+    monitorState == AWAKE
+  od
+}
+
+init {
+  atomic {
+    byte i = 1;
+    do :: i <= CALLERS -> run caller(i); i++ :: else -> break od;
+    run monitor()
+  }
+}
