@@ -16,9 +16,10 @@ struct Starvation: ~Copyable, @unchecked Sendable {  // every field is atomic
 
   /// A worker is about to take work of the most urgent of the `pending` bands.
   ///
+  /// - Parameter now: The caller's reading of the uptime clock. Another worker may have read it later, and stamped a band
+  ///   already: then that band has not waited at all.
   /// - Returns: the band whose turn it is instead, if one has waited too long.
-  func bandThatHasWaited(_ pending: UInt32, bound: UInt64) -> Band? {
-    let now = Clock.uptime.now()
+  func bandThatHasWaited(_ pending: UInt32, bound: UInt64, now: UInt64 = Clock.uptime.now()) -> Band? {
     // The most urgent band is being served; the others wait.
     var passedOver = pending & (pending &- 1)
     note(servedRank: pending.trailingZeroBitCount)
@@ -29,7 +30,7 @@ struct Starvation: ~Copyable, @unchecked Sendable {  // every field is atomic
       let start = since[rank].load(ordering: .relaxed)
       if start == 0 {
         since[rank].store(now, ordering: .relaxed)
-      } else if now - start >= bound, since[rank].exchange(0, ordering: .relaxed) != 0 {
+      } else if now > start, now - start >= bound, since[rank].exchange(0, ordering: .relaxed) != 0 {
         return Band(rank: UInt8(rank))
       }
     }
