@@ -34,6 +34,15 @@ struct TimerWheelTests {
     return numbers
   }
 
+  private func firedInSteps(_ wheel: borrowing TimerWheel, at now: UInt64, limit: Int) -> [Int] {
+    var due = TimerChain()
+    while !wheel.advance(to: now, limit: limit, into: &due) {}
+    due.sort()
+    var numbers: [Int] = []
+    while let entry = due.popFirst() { numbers.append(Int(entry.pointee.word)) }
+    return numbers
+  }
+
   @Test(
     "fires at the nanosecond of the deadline, not one before", arguments: [1, 70_000, 5_000_000, 3_600_000_000_000])
   func exact(delay: UInt64) {
@@ -147,7 +156,7 @@ struct TimerWheelTests {
       default:
         now += random.next() >> UInt64(66 - reach + random.below(reach - 2))
       }
-      let numbers = fired(wheel, at: now)
+      let numbers = random.oneIn(2) ? fired(wheel, at: now) : firedInSteps(wheel, at: now, limit: 1 + random.below(5))
       for number in numbers {
         #expect(pending.remove(number) != nil)
         #expect(entries[number].pointee.deadline <= now, "early")
@@ -197,5 +206,52 @@ struct TimerWheelTests {
     #expect(stale <= 1_000_001_000)
     #expect(fired(wheel, at: stale) == (stale == 1_000_001_000 ? [1] : []))
     #expect(wheel.nextDeadline! > stale)
+  }
+
+  @Test("a step looks at no more entries than it may, and between steps the wheel can be used", arguments: [1, 7, 64])
+  func steps(limit: Int) {
+    let entries = Entries(3_000)
+    let wheel = TimerWheel(now: 0)
+    // Three lists of level 1 and what had passed before; a third of all is due at half a list's time.
+    for index in 0..<2_000 { wheel.insert(entries.set(index, 4_194_304 + UInt64(index) * 6_000)) }
+    let now: UInt64 = 4_194_304 + 6_000 * 700
+    var pending = Set(0..<2_000)
+    var due = TimerChain()
+    var steps = 0
+    var (next, stopped) = (2_000, Set<Int>())
+    var isDone = false
+    while !isDone {
+      let before = due.count
+      isDone = wheel.advance(to: now, limit: limit, into: &due)
+      #expect(due.count - before <= limit)
+      steps += 1
+      #if DEBUG
+        if steps % 16 == 0, let broken = wheel.brokenInvariant() { Issue.record("\(broken) after step \(steps)") }
+      #endif
+      #expect(wheel.nextDeadline != nil)
+      // Timers come and go meanwhile.
+      if steps % 3 == 0, next < 3_000 {
+        wheel.insert(entries.set(next, now + UInt64(next)))
+        pending.insert(next)
+        next += 1
+      }
+      if steps % 5 == 0, let victim = pending.first, entries[victim].pointee.isPending {
+        wheel.remove(entries[victim])
+        pending.remove(victim)
+        stopped.insert(victim)
+      }
+    }
+    #expect(steps >= 700 / limit)
+    due.sort()
+    var fired: [Int] = []
+    while let entry = due.popFirst() { fired.append(Int(entry.pointee.word)) }
+    #expect(fired == fired.sorted(), "in order of deadlines")
+    #expect(Set(fired) == Set(0...700).subtracting(stopped), "each once that was due and was not stopped")
+    #expect(wheel.count == pending.count - fired.count)
+    #if DEBUG
+      if let broken = wheel.brokenInvariant() { Issue.record("\(broken)") }
+    #endif
+    let rest = self.fired(wheel, at: .max)
+    #expect(Set(rest) == pending.subtracting(fired))
   }
 }

@@ -112,11 +112,16 @@ struct Timers: ~Copyable, @unchecked Sendable {  // the wheels are guarded by `l
     return anyFired
   }
 
+  /// The lock is passed on to those who wait for it after so many entries, which is after some ten microseconds.
+  private static let entriesAtOnce = 256
+
   private func fire(_ index: Int, _ now: UInt64) -> Bool {
+    var due = TimerChain()
     lock.lock()
-    var due = wheel(index).pointee.advance(to: now)
+    while !wheel(index).pointee.advance(to: now, limit: Self.entriesAtOnce, into: &due) { lock.makeWay() }
     _ = noteEarliest(index)
     lock.unlock()
+    due.sort()
     let anyFired = due.first != nil
     while let entry = due.popFirst() {
       // Very many timers are cold: the next one's line is fetched while this one fires.

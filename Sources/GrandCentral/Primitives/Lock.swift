@@ -37,6 +37,8 @@ struct Lock: ~Copyable, Sendable {
   }
 
   private static let spins = 100
+  /// How long `makeWay` waits for the thread that it has woken, in pauses: some ten microseconds.
+  private static let patience = 400
 
   @inline(__always)
   init() {}
@@ -61,6 +63,22 @@ struct Lock: ~Copyable, Sendable {
     let address = self.address
     // pairs with: tryLock, lockSlow – publishes what the lock guards
     if word.exchange(State.free, ordering: .releasing) == State.contended { Self.wakeSlow(address) }
+  }
+
+  /// The holder of a long piece of work lets those go first who sleep for the lock, and takes it again.
+  ///
+  /// The lock is not fair: without a moment's patience the holder would have it again before the one that it has woken runs.
+  @inline(never)
+  borrowing func makeWay() {
+    // relaxed: a hint; a thread that comes now is served the next time.
+    if word.load(ordering: .relaxed) != State.contended { return }
+    unlock()
+    for _ in 0..<Self.patience where Backoff.maySpin {
+      // relaxed: a hint about somebody else's step.
+      if word.load(ordering: .relaxed) != State.free { break }
+      gc_pause()
+    }
+    lock()
   }
 
   @inline(__always)

@@ -82,14 +82,6 @@ struct TimerChain {
     count += 1
   }
 
-  /// Appends all of `other`, which is sorted.
-  mutating func append(_ other: TimerChain) {
-    guard let otherFirst = other.first else { return }
-    if let last { last.pointee.next = otherFirst } else { first = otherFirst }
-    last = other.last
-    count += other.count
-  }
-
   mutating func popFirst() -> TimerEntry.Pointer? {
     guard let entry = first else { return nil }
     first = entry.pointee.next

@@ -15,13 +15,14 @@
 
     private borrowing func brokenInvariant(ofList index: Int, _ total: inout Int) -> String? {
       let isLevelled = index < Self.levels * 64
+      let isMoving = state.pointee.left > 0 && state.pointee.moving == index
       var length = 0
       var soonest = UInt64.max
       var previous: Entry?
       var next = lists[index].first
       while let entry = next {
         if entry.pointee.previous != previous || Int(entry.pointee.list) != index { return "links" }
-        if isLevelled, !belongs(entry.pointee.instant, index) { return "T1" }
+        if isLevelled, !isMoving, !belongs(entry.pointee.instant, index) { return "T1" }
         soonest = min(soonest, entry.pointee.instant)
         length += 1
         previous = entry
@@ -30,6 +31,7 @@
       total += length
       if lists[index].last != previous || lists[index].count != length { return "length" }
       if isLevelled, (occupied[index / 64] &>> UInt64(index % 64)) & 1 != (length > 0 ? 1 : 0) { return "T2" }
+      if isMoving { return min(lists[index].soonest, state.pointee.movingSoonest) > soonest ? "T5, bound" : nil }
       if lists[index].soonest > soonest { return "T3, bound" }
       if lists[index].isExact, length > 0, lists[index].soonest != soonest { return "T3, minimum" }
       return nil

@@ -21,10 +21,16 @@ import CPlatform
 // T3  A list's `soonest` is a lower bound of its entries' instants; while `isExact`, it is their minimum.
 // T4  An entry moves to a lower level each time it moves: at most seven times in its life.
 //
-// advance   1  take out the lists that begin at or before now, in order: what is due goes to the answer, sorted by
-//              deadline, the rest is kept aside. What stays in the wheel keeps T1: it begins after now, so now still
-//              has all digits above it in common
-//           2  elapsed := now     3  insert what was kept aside
+// advance   1  the lists that begin at or before now are emptied from their fronts, in order; `overdue` comes first
+//           2  for each of them: elapsed := now, or the list's last instant if that comes before. Nothing is placed in a list
+//              above level 0 after that: what has its digits is due
+//           3  each entry that the list has now: it is due, or finds its list anew
+//           4  no list begins at or before now: elapsed := now
+//
+// It is done in steps of so many entries, between which the user may let go of the lock: the wheel is complete, but for T1 and
+// T3 of the one list that is being emptied.
+// T5  `moving` is that list, if `left` > 0: at most so many entries at its front have not been looked at. It keeps elapsed's
+//     digit on its level; its bound is the least of `soonest`, for those that came behind, and `movingSoonest`.
 //
 // With very many timers their memory is cold, and each touch of an entry a cache miss: a due one is touched once here.
 //
@@ -50,6 +56,12 @@ struct TimerWheel: ~Copyable {
   struct State {
     var elapsed: UInt64
     var count = 0
+    /// Between the first and the last step of an `advance`.
+    var isAdvancing = false
+    /// T5
+    var moving = 0
+    var left = 0
+    var movingSoonest: UInt64 = .max
   }
 
   static let levels = 8
@@ -118,25 +130,40 @@ struct TimerWheel: ~Copyable {
     var next: UInt64?
     if lists[Self.overdue].count > 0 { next = soonest(Self.overdue) }
     if let index = firstList() { next = min(next ?? .max, soonest(index)) }
+    if state.pointee.left > 0 { next = min(next ?? .max, state.pointee.movingSoonest) }
     return next
   }
 
-  /// Takes out each timer whose deadline is at or before `now`, in the order of their deadlines within a list, and of
-  /// the lists. They are no longer pending.
+  /// Takes out each timer whose deadline is at or before `now`, in the order of their deadlines. They are no longer pending.
   ///
   /// Complexity: O(timers taken out), and each timer moves at most seven times before.
   borrowing func advance(to now: UInt64) -> TimerChain {
-    if now < state.pointee.elapsed, state.pointee.elapsed - now > Self.stepBack { resort(now) }
-    var later = TimerChain()
     var due = TimerChain()
-    if lists[Self.overdue].count > 0 { collect(Self.overdue, now, &due, &later) }
-    while let index = firstList(), start(of: index) <= now {
-      if index < 64, lists[index].soonest > now { break }
-      collect(index, now, &due, &later)
+    while !advance(to: now, limit: .max, into: &due) {}
+    due.sort()
+    return due
+  }
+
+  /// One step of `advance`: looks at no more than `limit` entries, and appends those that are due to `due`, unsorted.
+  ///
+  /// The same `now` is given at each step. Between steps timers may be started and stopped.
+  ///
+  /// - Returns: whether this was the last step.
+  borrowing func advance(to now: UInt64, limit: Int, into due: inout TimerChain) -> Bool {
+    if !state.pointee.isAdvancing {
+      state.pointee.isAdvancing = true
+      if now < state.pointee.elapsed, state.pointee.elapsed - now > Self.stepBack { resort(now) }
+      if lists[Self.overdue].count > 0 { startMoving(Self.overdue) }
+    }
+    var budget = limit
+    while state.pointee.left > 0 || startMovingNext(now) {
+      if budget == 0 { return false }
+      budget -= 1
+      moveOne(now, &due)
     }
     state.pointee.elapsed = max(now, state.pointee.elapsed)
-    while let entry = later.popFirst() { place(entry) }
-    return due
+    state.pointee.isAdvancing = false
+    return true
   }
 
   // MARK: Lists
@@ -214,7 +241,8 @@ struct TimerWheel: ~Copyable {
 
   private borrowing func soonest(_ index: Int) -> UInt64 {
     let list = lists + index
-    if !list.pointee.isExact, list.pointee.count <= Self.shortList {
+    let isMoving = state.pointee.left > 0 && state.pointee.moving == index
+    if !list.pointee.isExact, !isMoving, list.pointee.count <= Self.shortList {
       var soonest = UInt64.max
       var next = list.pointee.first
       while let entry = next {
@@ -229,23 +257,42 @@ struct TimerWheel: ~Copyable {
 
   // MARK: Moving on
 
-  /// Empties a list: what is due goes to `all`, the rest to `later`.
-  private borrowing func collect(_ index: Int, _ now: UInt64, _ all: inout TimerChain, _ later: inout TimerChain) {
-    var due = TimerChain()
-    var next = lists[index].first
-    empty(index)
-    while let entry = next {
-      next = entry.pointee.next
-      if entry.pointee.deadline <= now {
-        entry.pointee.list = TimerEntry.noList
-        due.append(entry)
-      } else {
-        later.append(entry)
-      }
+  /// Starts to empty the next list that begins at or before `now`.
+  ///
+  /// - Returns: false if there is none.
+  private borrowing func startMovingNext(_ now: UInt64) -> Bool {
+    guard let index = firstList() else { return false }
+    let first = start(of: index)
+    if first > now || index < 64 && lists[index].soonest > now { return false }
+    let last = first + ((1 &<< (Self.grain + UInt64(index / 64) * 6)) - 1)
+    state.pointee.elapsed = max(state.pointee.elapsed, min(now, last))
+    startMoving(index)
+    return true
+  }
+
+  private borrowing func startMoving(_ index: Int) {
+    state.pointee.moving = index
+    state.pointee.left = lists[index].count
+    state.pointee.movingSoonest = lists[index].soonest
+    lists[index].soonest = .max
+    lists[index].isExact = true
+  }
+
+  /// Looks at the first entry of the list that is being emptied.
+  private borrowing func moveOne(_ now: UInt64, _ due: inout TimerChain) {
+    guard let entry = lists[state.pointee.moving].first else {
+      // The others were stopped between two steps.
+      state.pointee.left = 0
+      return
     }
-    due.sort()
-    state.pointee.count -= due.count
-    all.append(due)
+    unlink(entry)
+    if entry.pointee.deadline <= now {
+      state.pointee.count -= 1
+      due.append(entry)
+    } else {
+      place(entry)
+    }
+    state.pointee.left -= 1
   }
 
   /// The clock was set back: everything finds its list anew.
