@@ -3,7 +3,7 @@
 // The sleep protocol: Sources/GrandCentral/Engine/Sleep. Submitters publish jobs and wake at most one sleeper; workers
 // search, join the idle list, look once more, and park, or end. A job may publish into its worker's own ring (RING), wait
 // as we can see (BLOCKING) or unseen (UNSEEN), or run until all jobs run at once (TOGETHER: no processor stays idle while a
-// job waits). S1–S4, W1–W4, F1, F2, B1–B3 are the steps of README.md there.
+// job waits). SETTLES: a thread that takes no job clears bits that are out of date. S1–S4, W1–W4, F1, F2, B1–B3 are the steps of README.md there.
 //
 // Property: when nothing can move any more, every job has run and every worker sleeps. P1 and P2 of PoolState hold at
 // each step that changes it. With RING, worker 0 begins in a job that is not counted in JOBS, and whose worker's ring gets another.
@@ -17,11 +17,14 @@
 // check: safety -DJOBS=2 -DWORKERS=2 -DTARGET=1 -DBLOCKING
 // check: safety -DJOBS=2 -DWORKERS=3 -DTARGET=2 -DBLOCKING -DCROWD=0
 // check: safety -DJOBS=2 -DWORKERS=2 -DTARGET=1 -DUNSEEN
+// check: safety -DJOBS=2 -DWORKERS=2 -DSETTLES
 // check: safety -DJOBS=2 -DWORKERS=2 -DLOOK_FIRST
 // expect: fail
 // check: safety -DJOBS=2 -DWORKERS=2 -DNO_LOOK_AFTER_JOIN
 // expect: fail
 // check: safety -DJOBS=2 -DWORKERS=2 -DNO_LOOK_AFTER_CLEAR
+// expect: fail
+// check: safety -DJOBS=2 -DWORKERS=2 -DSETTLES -DNO_LOOK_AFTER_SETTLING
 // expect: fail
 // check: safety -DJOBS=2 -DWORKERS=2 -DTOGETHER -DNO_PASSING_ON
 // expect: fail
@@ -95,10 +98,7 @@ byte ended = 0;
 #define CONSISTENT assert(searching + sleeping + blocked <= live && live <= WORKERS && sleeping == LISTED)
 
 inline wakeMonitor() {
-  if
-  :: awake -> skip
-  :: !awake -> awake = true
-  fi
+  if :: awake -> skip :: !awake -> awake = true fi
 }
 
 // Under the idle list's lock: a sleeper, or a new thread, becomes `chosen`.
@@ -229,19 +229,13 @@ proctype worker(byte me) {
   bool watch, surplus, got, last, first;
 
 #ifdef RING
-  if
-  :: me == 0 -> goto work
-  :: else -> skip
-  fi;
+  if :: me == 0 -> goto work :: else -> skip fi;
 #endif
 end_unborn:
   born[me];
 search:
   surplus = CROWDED;
-  if
-  :: surplus -> goto joinIdle
-  :: else -> skip
-  fi;
+  if :: surplus -> goto joinIdle :: else -> skip fi;
   searchBand(0);
 #if BANDS == 2
   searchBand(1);
@@ -266,7 +260,9 @@ end_parked:
   if
   :: atomic { token[me] -> token[me] = false }; goto search
 #ifdef RETIRE
-  :: atomic { listed[me] && live - blocked > 1 -> listed[me] = false; sleeping--; live--; born[me] = false; CONSISTENT };
+  :: atomic { listed[me] && live - blocked > 1 -> listed[me] = false; sleeping--; blocked++; CONSISTENT };
+    atomic { live--; blocked--; born[me] = false; CONSISTENT };
+    if :: PENDING -> wakeIfNeeded(chosen) :: !PENDING -> skip fi;
     goto end_unborn
 #endif
   fi;
@@ -364,6 +360,19 @@ end_awake:
   fi
 }
 
+// Engine.settle for band 0, at any time.
+proctype settler() {
+  byte chosen = NOBODY;
+  bool watch;
+end_settled:
+  pending[0] && runQueue[0] + RINGS == 0;
+  pending[0] = false;
+#ifndef NO_LOOK_AFTER_SETTLING
+  if :: runQueue[0] + RINGS > 0 -> announce(0, chosen) :: runQueue[0] + RINGS == 0 -> skip fi;
+#endif
+  goto end_settled
+}
+
 // Nothing can move: is anything left?
 proctype judge() {
 end_watch:
@@ -383,6 +392,9 @@ init {
     run monitor();
 #endif
     for (index : 1 .. JOBS) { run submitter(index % BANDS) };
+#ifdef SETTLES
+    run settler();
+#endif
     run judge()
   }
 }

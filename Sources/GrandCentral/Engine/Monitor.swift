@@ -103,6 +103,9 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
     engine.pointee.pollIfVacant()
     engine.pointee.watchSlotsFromMonitor()
     let helped = engine.pointee.soloists.helpLingering()
+    // relaxed: a hint; `settle` verifies it.
+    let bands = engine.pointee.pending.load(ordering: .relaxed)
+    if bands != 0 { _ = engine.pointee.settle(bands) }
     // relaxed: looked at again, with the proper order, before the monitor sleeps.
     guard engine.pointee.pending.load(ordering: .relaxed) != 0 else {
       compensation.rest()

@@ -67,13 +67,22 @@ extension Worker {
     slotRuns.store(0, ordering: .relaxed)
     if pending & (pending &- 1) != 0, let job = findStarved(pending, in: engine) { return job }
     var bands = pending
+    var vain: UInt32 = 0
     while bands != 0 {
       let band = Band(rank: UInt8(truncatingIfNeeded: bands.trailingZeroBitCount))
       bands &= bands &- 1
       if let urgent = stealUrgentSlot(before: band, in: engine) { return urgent }
-      if let job = take(from: band, in: engine) { return job }
+      if let job = take(from: band, in: engine) { return afterVainLooks(job, vain, engine) }
+      vain |= band.bit
     }
-    return slotIsEmpty ? nil : takeSlot()
+    return slotIsEmpty ? nil : takeSlot().flatMap { afterVainLooks($0, vain, engine) }
+  }
+
+  /// The worker does not sleep: the bits of the bands that it has found empty would lead the next searches astray as well.
+  @inline(__always)
+  private func afterVainLooks(_ job: Job, _ bands: UInt32, _ engine: borrowing Engine) -> Job {
+    if bands != 0 { _ = engine.settle(bands) }
+    return job
   }
 
   /// A job of a band that has been passed over for too long, if the program has asked for such a bound.

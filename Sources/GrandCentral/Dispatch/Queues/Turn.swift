@@ -37,7 +37,7 @@ struct Turn {
     guard worker != nil else { return isOverOnMain() }
     // relaxed: a hint about other work; the turn ends an item later.
     let pending = engine.pointee.pending.load(ordering: .relaxed)
-    if pending & moreUrgent != 0 { return true }
+    if pending & moreUrgent != 0, engine.pointee.settle(pending & moreUrgent) != 0 { return true }
     items &+= 1
     if items % Self.itemsPerLook != 0 { return false }
     return sliceIsUsed(pending)
