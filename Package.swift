@@ -39,10 +39,13 @@ let package = Package(
     .executableTarget(
       name: "async-main-probe", dependencies: contract + ["GrandCentralExecutors"], path: "Tests/Programs/AsyncMain"
     ),
+    .target(name: "ThreadLocals", path: "Tests/Programs/ThreadLocals/Storage"),
+    .executableTarget(
+      name: "thread-locals-probe", dependencies: contract + ["ThreadLocals"], path: "Tests/Programs/ThreadLocals/Probe"),
     .executableTarget(name: "run-loop-probe", dependencies: contract, path: "Tests/Programs/RunLoop"),
     .testTarget(name: "PlatformTests", dependencies: contract),
     .testTarget(name: "PrimitivesTests", dependencies: contract),
-    .testTarget(name: "EngineTests", dependencies: contract + ["contract-probe"]),
+    .testTarget(name: "EngineTests", dependencies: contract + ["contract-probe", "thread-locals-probe"]),
     .testTarget(name: "DispatchTests", dependencies: contract + ["contract-probe"]),
     .testTarget(name: "SourceTests", dependencies: contract + ["contract-probe"]),
     .testTarget(name: "DataTests", dependencies: contract),

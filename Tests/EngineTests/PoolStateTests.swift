@@ -73,12 +73,27 @@ struct PoolStateTests {
     #expect(stopSearchingAnswer2)
   }
 
+  @Test("E1: a worker that retires counts as a thread until it is gone, and as one that runs nothing")
+  func ending() {
+    var state = word(live: 3, blocked: 0, sleeping: 2, searching: 0)
+    let mayEnd = state.retire()
+    #expect(mayEnd)
+    #expect(state.live == 3 && state.sleeping == 1 && state.active == 1)
+    #expect(state.wake(target: 3, budget: 3) == .unpark)
+    _ = state.claimWake(target: 3, budget: 3)
+    _ = state.stopSearching()
+    #expect(state.wake(target: 3, budget: 3) == .exhausted)
+    state.end()
+    #expect(state.live == 2 && state.blocked == 0)
+    #expect(state.wake(target: 3, budget: 3) == .spawn)
+  }
+
   @Test("E3: the last worker that could run anything does not retire")
   func retire() {
     var two = word(live: 2, blocked: 0, sleeping: 2, searching: 0)
     let retireAnswer3 = two.retire()
     #expect(retireAnswer3)
-    #expect(two.live == 1 && two.sleeping == 1)
+    #expect(two.live == 2 && two.sleeping == 1 && two.blocked == 1)
     let retireAnswer4 = two.retire()
     #expect(!retireAnswer4)
     var blocked = word(live: 3, blocked: 2, sleeping: 1, searching: 0)

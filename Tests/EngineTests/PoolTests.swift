@@ -77,4 +77,43 @@ struct PoolTests {
     #expect(result.ended, "\(result)")
     #expect(result["started"] != nil && result["started"] == result["main"], "\(result)")
   }
+
+  @Test("E1: exit hooks that take long count against the budget of threads, and what they submit runs")
+  func exitHooks() {
+    let result = Probe.run("exit-hooks-wait", environment: ["GRANDCENTRAL_THREAD_BUDGET": "8"])
+    #expect(result.ended, "\(result)")
+    #expect(result.number("submitted") == 1, "\(result)")
+    #expect(result.number("most") ?? .max <= 8, "\(result)")
+    #expect(result.number("replaced") == 1, "\(result)")
+  }
+
+  @Test(
+    "E8: a start hook may wait for work of the pool, whether the engine sees it or not",
+    arguments: ["start-hook-waits", "start-hook-waits-unseen"], ["1", "2"])
+  func startHookWaits(scenario: String, processors: String) {
+    let result = Probe.run(scenario, environment: ["GRANDCENTRAL_THREADS": processors])
+    #expect(result.ended, "\(result)")
+  }
+
+  @Test("S7: what an item starts does not inherit the exactness of the engine's own waits")
+  func timerSlack() {
+    let result = Probe.run("timer-slack")
+    #expect(result.ended, "\(result)")
+    if result.skipped == nil { #expect(result.number("different") == 0, "\(result)") }
+  }
+
+  @Test("E1: a budget that items at work use up is not reported as blocked workers")
+  func budgetAtWork() {
+    let result = Probe.run(
+      "budget-at-work", environment: ["GRANDCENTRAL_THREAD_BUDGET": "2", "GRANDCENTRAL_THREADS": "2"])
+    #expect(result.ended, "\(result)")
+    #expect(!result.errors.contains("blocked"), "\(result)")
+  }
+
+  @Test("E2: a program with much thread-local storage has a monitor too")
+  func threadLocals() {
+    let result = Probe.run("blockers", of: .threadLocals, environment: ["GRANDCENTRAL_THREADS": "1"])
+    #expect(result.ended, "\(result)")
+    #expect(result.number("ran") == 1, "\(result)")
+  }
 }

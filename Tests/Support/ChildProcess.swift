@@ -81,6 +81,8 @@ public enum Probe {
     case asyncMain = "async-main-probe"
     /// Its main is in Foundation's run loop.
     case runLoop = "run-loop-probe"
+    /// It has much thread-local storage.
+    case threadLocals = "thread-locals-probe"
 
     fileprivate var path: String {
       if self == .contract, let override = getenv("GC_PROBE") { return String(cString: override) }

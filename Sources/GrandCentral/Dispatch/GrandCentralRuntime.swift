@@ -44,6 +44,9 @@ public enum GrandCentralRuntime {
   }
 
   /// What to run on each pool thread when it starts, and before it ends. Threads that run already are not told.
+  ///
+  /// Blocking: both may wait for work of the pool: another thread runs it meanwhile. A start hook that waits so on every thread
+  /// never ends. A thread counts against ``threadBudget`` until its exit hook has returned.
   public static func setWorkerHooks(start: (@Sendable () -> Void)?, exit: (@Sendable () -> Void)?) {
     Hooks.set(start: start, exit: exit)
   }

@@ -23,11 +23,10 @@ enum Hooks {
     lock.unlock()
   }
 
-  static func runStart() {
+  static func startHook() -> (@Sendable () -> Void)? {
     lock.lock()
-    let hook = pair.start
-    lock.unlock()
-    hook?()
+    defer { lock.unlock() }
+    return pair.start
   }
 
   static func runExit() {

@@ -51,7 +51,7 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
     switch state.exchange(State.awake, ordering: .acquiringAndReleasing) {
     case State.asleep: parker.unpark()
     case State.none:
-      if Thread.spawn(name: "gc-monitor", stackSize: 128 << 10, body: Monitor.main, argument: nil) != nil {
+      if Thread.spawn(name: "gc-monitor", body: Monitor.main, argument: nil) != nil {
         // pairs with: wakeSlow – publishes that there is no thread; a later caller tries again
         state.store(State.none, ordering: .releasing)
       }

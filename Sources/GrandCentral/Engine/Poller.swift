@@ -73,7 +73,12 @@ struct Poller: ~Copyable, @unchecked Sendable {  // the backend is the holder's 
     let deadline = min(announced, backend.pointee.prepare(timers))
     // relaxed: the holder's own note.
     let soonest = lastFiring.load(ordering: .relaxed) &+ Self.firingDistance
-    backend.pointee.wait(for: max(deadline, soonest).nanoseconds(from: Clock.uptime.now()))
+    let timeout = max(deadline, soonest).nanoseconds(from: Clock.uptime.now())
+    if timeout == .max {
+      backend.pointee.wait(for: timeout)
+    } else {
+      Thread.sleepingExactly { backend.pointee.wait(for: timeout) }
+    }
     // relaxed: an adder that sees the old value interrupts once too often.
     until.store(0, ordering: .relaxed)
     noteReturn()

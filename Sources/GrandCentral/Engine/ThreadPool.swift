@@ -28,14 +28,21 @@ extension Engine {
   }
 
   /// The budget is used up: says so once, names what the workers are stuck in, and goes on.
+  ///
+  /// There is nothing to report while workers keep all processors busy, though none can be added for more urgent work, or
+  /// where nobody is blocked and the budget is smaller than the number of processors.
   @inline(never)
   func reportExhaustion() {
     monitor.wake(self)
+    // relaxed: observations, for the report.
+    let state = pool.load(ordering: .relaxed)
+    if state.blocked == 0 || state.active >= target.load(ordering: .relaxed) { return }
     // relaxed: one report per spell.
     if exhaustionReported.exchange(true, ordering: .relaxed) { return }
+    let blocked = state.active <= 0 ? "all workers" : String(state.blocked) + " of " + String(state.live) + " workers"
     Fault.report(
-      "the thread budget of " + String(Settings.threadBudget)
-        + " is used up and all workers are blocked; work waits until one is free. Blocked: "
+      "the thread budget of " + String(Settings.threadBudget) + " is used up and " + blocked
+        + " are blocked; work waits until one is free. Blocked: "
         + describeBusyWorkers() + ". Raise GrandCentralRuntime.threadBudget, or block less.")
   }
 

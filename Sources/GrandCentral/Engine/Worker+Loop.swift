@@ -17,8 +17,7 @@ extension Worker {
     record.pointee.worker = UnsafeMutableRawPointer(me)
     // relaxed: the monitor reads it to find the CPU clock; a late view skips one look.
     thread.store(Thread.id, ordering: .relaxed)
-    Thread.sleepExactly()
-    Hooks.runStart()
+    if let hook = Hooks.startHook() { runStartHook(hook, engine) }
     var next = engine.pointee.searchOrSleep(me)
     while let job = next {
       start(job)
@@ -29,13 +28,33 @@ extension Worker {
         next = engine.pointee.searchOrSleep(me)
       }
     }
+    // Off the list and counted as blocked: others are woken or started for what the hook submits or waits for. It submits
+    // as any thread does: nobody would come for a job in the slot.
+    record.pointee.worker = nil
     Hooks.runExit()
     Magazine.flushThread()
     Region.trim()
     // relaxed: see above.
     thread.store(0, ordering: .relaxed)
-    record.pointee.worker = nil
+    // The record goes first: so there are never more records in use than workers are counted.
     engine.pointee.workers.give(me)
+    engine.pointee.workerHasEnded()
+  }
+
+  /// Runs the start hook as if it were a job: it may wait for other work, seen or unseen. A worker that is counted as
+  /// searching would keep everybody from waking another one.
+  @inline(never)
+  private func runStartHook(_ hook: @Sendable () -> Void, _ engine: Engine.Pointer) {
+    engine.pointee.stopSearching()
+    // relaxed: as in `start`.
+    let pulse = progress.load(ordering: .relaxed)
+    progress.store(pulse &+ 1, ordering: .relaxed)
+    hook()
+    if gc_thread_self().pointee.worker == nil { Fork.parkForeignThread() }
+    // relaxed: as in `start`.
+    progress.store(pulse &+ 2, ordering: .relaxed)
+    if status.load(ordering: .relaxed) != Status.running { recover(engine.pointee) }
+    engine.pointee.startSearching()
   }
 
   @inline(__always)
@@ -62,7 +81,7 @@ extension Worker {
 }
 
 extension Engine {
-  /// Counted as searching: comes back with a job, no longer counted; or with nil, retired and off the books.
+  /// Counted as searching: comes back with a job, no longer counted; or with nil, retired.
   @inline(never)
   func searchOrSleep(_ worker: Worker.Pointer) -> Job? {
     while true {

@@ -68,8 +68,15 @@ enum Thread {
   /// Sleeps in the kernel: for back-off in cold paths, never to synchronise.
   static func sleep(nanoseconds: UInt64) { gc_nanosleep(nanoseconds) }
 
-  /// Has the calling thread's timed waits end as exactly as the kernel can, instead of some 50 µs late.
-  static func sleepExactly() { gc_thread_set_timer_slack(1) }
+  /// Runs `wait`, whose timed waits end as exactly as the kernel can, instead of some 50 µs late.
+  ///
+  /// Only then: what the program's code starts on this thread, threads and processes, would inherit it.
+  @inline(__always)
+  static func sleepingExactly(_ wait: () -> Void) {
+    gc_thread_set_timer_slack(1)
+    wait()
+    gc_thread_set_timer_slack(0)
+  }
 
   /// Has the functions run around each fork: before it, after it in the parent, after it in the child.
   static func atFork(

@@ -6,7 +6,7 @@
 /// |-------|-----------|--------------------------------------------------------------------|
 /// | 0–15  | searching | workers looking for a job, those on their way out of sleep included |
 /// | 16–31 | sleeping  | workers in the idle list                                            |
-/// | 32–47 | blocked   | workers inside a job that waits, seen or guessed                    |
+/// | 32–47 | blocked   | workers inside a job that waits, seen or guessed; those that end     |
 /// | 48–63 | live      | all workers, those being started included                           |
 ///
 /// P1  searching + sleeping + blocked ≤ live
@@ -99,12 +99,15 @@ struct PoolState: StateWord, Equatable {
   mutating func block() { rawValue &+= Self.blockedOne }
   mutating func unblock() { rawValue &-= Self.blockedOne }
 
-  /// A sleeper that has taken itself off the list ends, unless it is the last of those that could run anything.
+  /// A sleeper that has taken itself off the list is about to end, unless it is the last of those that could run anything.
+  /// It runs no jobs any more. Its thread counts until `end`: what it still does may take long.
   mutating func retire() -> Bool {
     if live - blocked <= 1 { return false }
-    rawValue = rawValue &- Self.liveOne &- Self.sleepingOne
+    rawValue = rawValue &- Self.sleepingOne &+ Self.blockedOne
     return true
   }
+  /// A worker that has retired is gone.
+  mutating func end() { rawValue = rawValue &- Self.liveOne &- Self.blockedOne }
 
   /// A thread could not be started.
   mutating func spawnFailed() { rawValue = rawValue &- Self.liveOne &- Self.searchingOne }

@@ -56,7 +56,9 @@ extension Engine {
   }
 
   private func nap(_ worker: Worker.Pointer) {
-    if !worker.pointee.parker.park(until: Deadline.after(SlotWatch.nap, on: .uptime)) { leaveIdle(worker) }
+    var isWoken = false
+    Thread.sleepingExactly { isWoken = worker.pointee.parker.park(until: Deadline.after(SlotWatch.nap, on: .uptime)) }
+    if !isWoken { leaveIdle(worker) }
   }
 
   private func sleepInPoll(_ worker: Worker.Pointer) {

@@ -133,13 +133,20 @@ extension Engine {
 
   /// Ends the calling sleeper if others remain that could run work.
   ///
-  /// - Returns: whether the worker is off the books; otherwise it is still in the idle list, or has been woken.
+  /// - Returns: whether the worker ends, and only its thread is counted; otherwise it is still in the idle list, or has been woken.
   func tryRetire(_ worker: Worker.Pointer) -> Bool {
     idle.lock.lock()
     defer { idle.lock.unlock() }
     guard idle.contains(worker), pool.update({ $0.retire() }) else { return false }
     idle.remove(worker)
     return true
+  }
+
+  /// A worker that has retired is gone: where the budget was used up, another one may be started for what is pending.
+  func workerHasEnded() {
+    pool.update { $0.end() }
+    // seq-cst: a submitter publishes first and finds the budget used up afterwards: one of the two sees the other.
+    if pending.load(ordering: .sequentiallyConsistent) != 0 { wakeIfNeeded() }
   }
 }
 
