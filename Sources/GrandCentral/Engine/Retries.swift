@@ -43,6 +43,7 @@ struct Retry: ~Copyable {
 //            makes the entry `outside`, or ends the last attempt, concludes for the party: exactly one does.
 // Retries.B  The job tries the entries in the order in which they came. When one is refused, others that are short of the
 //            same thing are left for the next time: ten thousand sources cost one failing call a pause.
+//            Those that look for themselves meanwhile (`.looks`) are all called.
 // Retries.C  There is a timer, or a job on its way, while the list is not empty (`isScheduled`).
 //
 // The lock is never held while an attempt runs.
@@ -131,8 +132,8 @@ struct Retries: ~Copyable, @unchecked Sendable {  // guarded by `lock`
       retry.pointee.place = .trying
       lock.unlock()
       if let (kind, pause) = attempt(retry) {
-        // A process that is looked at says nothing about others.
-        if kind != .processes { refused |= 1 << kind.rawValue }
+        // One that looks for itself says nothing about others.
+        if kind != .looks { refused |= 1 << kind.rawValue }
         shortest = min(shortest, pause)
       }
       lock.lock()
@@ -151,7 +152,7 @@ struct Retries: ~Copyable, @unchecked Sendable {  // guarded by `lock`
     let former = retry.pointee.kind
     let code = retry.pointee.attempt(retry.pointee.context, false)
     if code == 0 {
-      if former != .processes { former.granted() }
+      former.granted()
       return nil
     }
     let error = Errno(code: code)

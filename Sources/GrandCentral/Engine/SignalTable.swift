@@ -164,7 +164,8 @@ struct SignalTable: ~Copyable, @unchecked Sendable {  // all of it is guarded by
   private func delay(_ error: Errno, in engine: borrowing Engine) {
     if state.pointee.isRetrying { return }
     state.pointee.isRetrying = true
-    _ = engine.retries.add(retry, refusedWith: error, in: engine)
+    _ = Shortages.ofRegistration(error).refused(error)
+    _ = engine.retries.add(retry, refusedWith: .again, in: engine)
   }
 
   /// Without `life`. Until there is a descriptor, hands out what has been counted.
@@ -176,7 +177,7 @@ struct SignalTable: ~Copyable, @unchecked Sendable {  // all of it is guarded by
     let isLost = isLost.load(ordering: .relaxed)
     collect(isLost ? -1 : state.pointee.event)
     if error == nil { state.pointee.isRetrying = false }
-    return error?.code ?? 0
+    return error == nil ? 0 : Errno.again.code
   }
 
   /// The event descriptor leaves the poller with the last watch.

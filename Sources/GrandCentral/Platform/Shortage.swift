@@ -51,7 +51,7 @@ struct Shortage: ~Copyable, Sendable {
   /// - Returns: how long to wait before the kernel is asked again, in nanoseconds.
   @inline(never)
   @discardableResult
-  func refused(_ error: Errno) -> UInt64 {
+  func refused(_ error: Errno, isReported: Bool = true) -> UInt64 {
     let now = Clock.uptime.now()
     // relaxed: numbers for pacing; threads that are refused together agree on nothing else.
     let last = lastRefusal.exchange(now, ordering: .relaxed)
@@ -64,7 +64,7 @@ struct Shortage: ~Copyable, Sendable {
     let next = min(max(2 * before, Self.shortestPause), Self.longestPause)
     pause.store(next, ordering: .relaxed)
     closedUntil.store(now + next, ordering: .relaxed)
-    if isNewSpell { report(error) }
+    if isNewSpell, isReported { report(error) }
     return next
   }
 
@@ -105,22 +105,25 @@ enum Shortages {
     "a descriptor for a process; process sources look once a second whether their process has ended")
   static let memory = Shortage("memory; threads that need some wait for it, a second at most")
   static let rings = Shortage("io_uring; helper threads read and write files meanwhile")
+  /// The pace of those who look meanwhile for what the kernel would tell them.
+  static let looks = Shortage("")
   static let waits = Shortage("to wait for events; they are looked for every few milliseconds")
 
-  /// What a registration that has failed is short of. `.again` stands for a process that has to be looked at.
+  /// What a registration that has failed is short of. `.again` stands for one that looks, at each attempt, for what it
+  /// would be told.
   static func ofRegistration(_ error: Errno) -> Kind {
-    error == .noSpace ? .watches : error == .again ? .processes : .descriptors
+    error == .noSpace ? .watches : error == .again ? .looks : .descriptors
   }
 
-  /// The shortages that registrations wait for.
+  /// What registrations wait for.
   enum Kind: UInt8 {
-    case descriptors, watches, processes
+    case descriptors, watches, looks
 
     func refused(_ error: Errno) -> UInt64 {
       switch self {
       case .descriptors: Shortages.descriptors.refused(error)
       case .watches: Shortages.watches.refused(error)
-      case .processes: Shortages.processes.refused(error)
+      case .looks: Shortages.looks.refused(error, isReported: false)
       }
     }
 
@@ -128,7 +131,7 @@ enum Shortages {
       switch self {
       case .descriptors: Shortages.descriptors.granted()
       case .watches: Shortages.watches.granted()
-      case .processes: Shortages.processes.granted()
+      case .looks: Shortages.looks.granted()
       }
     }
   }

@@ -120,7 +120,7 @@ final class ProcessSource: DispatchSource, DispatchSourceProcess, @unchecked Sen
     case .failure(let error):
       guard error.isShortage || error.isRefusal else { return error }
       guard case .ended(let end) = PidFD.look(at: process) else {
-        if error.isRefusal { Shortages.processes.refused(error) }
+        if error.isRefusal { Shortages.processes.refused(error) } else { Shortages.descriptors.refused(error) }
         return .again
       }
       if let end { note(end) }
