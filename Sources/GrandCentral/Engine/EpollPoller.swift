@@ -185,7 +185,7 @@ struct EpollPoller: ~Copyable, @unchecked Sendable {  // the holder's own, but f
     } else if timeout > 0 {
       waitOnFallback(timeout)
     }
-    // pairs with: interrupt – acquires what the interrupter has published before
+    // pairs with: interrupt – publishes what the interrupter has to say
     seenFallback.pointee = fallback.load(ordering: .acquiring)
   }
 

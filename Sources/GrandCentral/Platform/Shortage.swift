@@ -104,7 +104,8 @@ enum Shortages {
   static let processes = Shortage(
     "a descriptor for a process; process sources look once a second whether their process has ended")
   static let memory = Shortage("memory; threads that need some wait for it, a second at most")
-  static let rings = Shortage("io_uring; helper threads read and write files meanwhile")
+  /// Helper threads do the same meanwhile: nothing to report.
+  static let rings = Shortage("io_uring")
   /// The pace of those who look meanwhile for what the kernel would tell them.
   static let looks = Shortage("")
   static let waits = Shortage("to wait for events; they are looked for every few milliseconds")

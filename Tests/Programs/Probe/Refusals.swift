@@ -108,8 +108,8 @@ extension Scenario {
   @Sendable private static func refusedRing() {
     refuse([.io_uring_setup])
     let (done, bytes) = (Latch(), Counter())
-    DispatchIO.read(fromFileDescriptor: open("/proc/self/maps", O_RDONLY), maxLength: 100, runningHandlerOn: .global()) {
-      data, _ in
+    let file = open("/proc/self/maps", O_RDONLY)
+    DispatchIO.read(fromFileDescriptor: file, maxLength: 100, runningHandlerOn: .global()) { data, _ in
       bytes.add(data.count)
       done.open()
     }

@@ -122,7 +122,7 @@ final class IOScheduler: @unchecked Sendable {  // guarded by its locks, as said
   /// M(lock): helpers do it for now; a later request asks again.
   private func chooseLater(_ error: Errno) {
     hasChosen = false
-    Shortages.rings.refused(error)
+    Shortages.rings.refused(error, isReported: false)
   }
 
   // MARK: Requests

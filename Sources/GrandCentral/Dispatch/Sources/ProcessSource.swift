@@ -81,7 +81,8 @@ final class ProcessSource: DispatchSource, DispatchSourceProcess, @unchecked Sen
     if missing.isEmpty { return }
     var names = ""
     for (event, name) in [
-      (DispatchSource.ProcessEvent.fork, "fork (needs CAP_NET_ADMIN)"), (.exec, "exec (needs CAP_NET_ADMIN)"), (.signal, "signal (Linux does not tell)"),
+      (DispatchSource.ProcessEvent.fork, "fork (needs CAP_NET_ADMIN)"), (.exec, "exec (needs CAP_NET_ADMIN)"),
+      (.signal, "signal (Linux does not tell)"),
     ] where missing.contains(event) {
       names += (names.isEmpty ? "" : ", ") + name
     }
