@@ -46,7 +46,7 @@ struct ExhaustionTests {
   @Test("S4: a source whose registration is delayed can be cancelled")
   func cancel() { _ = run("short-of-descriptors-cancel") }
 
-  @Test("E11: without descriptors, workers that compute are not taken for blocked")
+  @Test("E2: without descriptors, workers that compute are not taken for blocked")
   func spinning() throws {
     if Kernel.isSanitized { return }
     let threads = ["GRANDCENTRAL_THREADS": "4"]
