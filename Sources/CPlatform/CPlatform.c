@@ -12,6 +12,7 @@
 #include <linux/membarrier.h>
 #include <pthread.h>
 #include <sched.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -34,16 +35,11 @@ static inline long result(long value) { return value < 0 ? -errno : value; }
 
 // MARK: Memory
 
-void *gc_malloc(size_t size) {
-  void *memory = malloc(size);
-  if (__builtin_expect(memory == NULL, 0)) gc_abort();
-  return memory;
-}
+void *gc_malloc(size_t size) { return malloc(size); }
 
 void *gc_aligned_alloc(size_t alignment, size_t size) {
   void *memory = NULL;
-  if (posix_memalign(&memory, alignment, size) != 0) gc_abort();
-  return memory;
+  return posix_memalign(&memory, alignment, size) == 0 ? memory : NULL;
 }
 
 void gc_free(void *memory) { free(memory); }
@@ -54,13 +50,35 @@ void gc_free(void *memory) { free(memory); }
 #endif
 #endif
 
+#ifndef GC_MAP_FROM_ALLOCATOR
+static char *map(void *hint, size_t size) {
+  char *memory = mmap(hint, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  return memory == MAP_FAILED ? NULL : memory;
+}
+
+/// Where there is no room for twice the size: what lies below a place that was free most likely is free as well.
+static void *map_tightly(size_t size) {
+  char *memory = map(NULL, size);
+  if (memory == NULL) return NULL;
+  size_t beyond = (uintptr_t)memory & (size - 1);
+  if (beyond == 0) return memory;
+  munmap(memory, size);
+  char *wanted = memory - beyond;
+  memory = map(wanted, size);
+  if (memory == wanted) return memory;
+  if (memory != NULL) munmap(memory, size);
+  return NULL;
+}
+#endif
+
 void *gc_map(size_t size) {
 #ifdef GC_MAP_FROM_ALLOCATOR
   // The leak checker follows pointers through the allocator's memory only.
-  return memset(gc_aligned_alloc(size, size), 0, size);
+  void *memory = gc_aligned_alloc(size, size);
+  return memory == NULL ? NULL : memset(memory, 0, size);
 #else
-  char *memory = mmap(NULL, 2 * size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (memory == MAP_FAILED) gc_abort();
+  char *memory = map(NULL, 2 * size);
+  if (memory == NULL) return map_tightly(size);
   size_t before = -(uintptr_t)memory & (size - 1);
   if (before != 0) munmap(memory, before);
   munmap(memory + before + size, size - before);
@@ -300,14 +318,19 @@ int gc_epoll_wait(int epfd, gc_epoll_event *events, int capacity, uint64_t timeo
   uint64_t mask, *open = gc_signals_wait_mask(&mask) ? &mask : NULL;
   // The kernel lets none into a wait that does not sleep.
   if (open != NULL && timeout_ns == 0 && mask != gc_signals_pool_mask()) gc_signals_set_mask(gc_signals_set_mask(mask));
+  int count = -1;
 #ifdef SYS_epoll_pwait2
-  int count = (int)syscall(SYS_epoll_pwait2, epfd, raw, capacity, timeout, open, sizeof mask);
-  if (count < 0 && errno == EINTR) count = epoll_wait(epfd, raw, capacity, 0);  // It has been counted meanwhile.
-  if (count < 0 && errno != ENOSYS) return -errno;
-  if (count < 0)
+  // Kernels before 5.11 do not know it, and filters made before then refuse it, with whatever error: not asked again.
+  static _Atomic(bool) is_refused;
+  if (!atomic_load_explicit(&is_refused, memory_order_relaxed)) {
+    count = (int)syscall(SYS_epoll_pwait2, epfd, raw, capacity, timeout, open, sizeof mask);
+    if (count < 0 && errno == EINTR) count = epoll_wait(epfd, raw, capacity, 0);  // It has been counted meanwhile.
+    if (count < 0 && (errno == EBADF || errno == EINVAL || errno == EFAULT)) return -errno;
+    if (count < 0) atomic_store_explicit(&is_refused, true, memory_order_relaxed);
+  }
 #endif
-  {
-    // Kernels before 5.11 count in milliseconds: round up, a timer is never early.
+  if (count < 0) {
+    // The older call counts in milliseconds: round up, a timer is never early.
     int milliseconds = -1;
     if (timeout != NULL) {
       uint64_t rounded = timeout_ns / 1000000u + (timeout_ns % 1000000u != 0);

@@ -8,6 +8,7 @@
 #include <linux/cn_proc.h>
 #include <linux/connector.h>
 #include <linux/netlink.h>
+#include <signal.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -49,15 +50,11 @@ static int gc_pidfd_recorded_end(int pidfd, gc_process_end *end) {
   return 0;
 }
 
-int gc_pidfd_end(int pidfd, gc_process_end *end) {
-  // P_PIDFD, which older headers do not name.
-  const idtype_t by_descriptor = (idtype_t)3;
+static int gc_child_end(idtype_t kind, id_t which, gc_process_end *end) {
   siginfo_t info;
   memset(&info, 0, sizeof info);
-  while (waitid(by_descriptor, (id_t)pidfd, &info, WEXITED | WNOWAIT | WNOHANG) != 0) {
-    if (errno == EINTR) continue;
-    int error = errno;
-    return error == ECHILD && gc_pidfd_recorded_end(pidfd, end) == 0 ? 0 : -error;
+  while (waitid(kind, which, &info, WEXITED | WNOWAIT | WNOHANG) != 0) {
+    if (errno != EINTR) return -errno;
   }
   *end = (gc_process_end){
       .has_ended = info.si_pid != 0,
@@ -66,6 +63,19 @@ int gc_pidfd_end(int pidfd, gc_process_end *end) {
       .status = info.si_status,
   };
   return 0;
+}
+
+int gc_pidfd_end(int pidfd, gc_process_end *end) {
+  // P_PIDFD, which older headers do not name.
+  int result = gc_child_end((idtype_t)3, (id_t)pidfd, end);
+  return result == -ECHILD && gc_pidfd_recorded_end(pidfd, end) == 0 ? 0 : result;
+}
+
+int gc_process_end_of(int32_t pid, gc_process_end *end) {
+  int result = gc_child_end(P_PID, (id_t)pid, end);
+  if (result != -ECHILD) return result;
+  // Somebody else's child, or none: whether it is there is all that can be known.
+  return kill(pid, 0) != 0 && errno == ESRCH ? -ESRCH : -ECHILD;
 }
 
 // MARK: - The process connector

@@ -34,8 +34,8 @@ struct ErrnoTests {
 
   @Test("E6: tells a full descriptor table from other failures")
   func exhaustion() {
-    #expect(Errno.descriptorsExhausted.isDescriptorExhaustion)
-    #expect(Errno.systemDescriptorsExhausted.isDescriptorExhaustion)
-    #expect(!Errno.badDescriptor.isDescriptorExhaustion)
+    #expect(Errno.descriptorsExhausted.isShortage)
+    #expect(Errno.systemDescriptorsExhausted.isShortage)
+    #expect(!Errno.badDescriptor.isShortage)
   }
 }

@@ -7,7 +7,7 @@ import Testing
 
 /// What a transition answers, whichever it is.
 private enum Answer: Hashable {
-  case nothing, wait, register, enqueue, unregister, activate, unbalanced, announce, finish
+  case nothing, wait, register, enqueue, unregister, withdraw, activate, unbalanced, announce, finish
   case fired(enqueue: Bool, silence: Bool)
   case deliver(doubtful: Bool, silenced: Bool)
 
@@ -16,7 +16,7 @@ private enum Answer: Hashable {
 
 /// Who may call what, and when.
 private enum Call: CaseIterable {
-  case activate, registered, refused, cancel, unregistered, fire, forget, begin, end, suspend, resume
+  case activate, delayed, registered, refused, cancel, unregistered, fire, forget, begin, end, suspend, resume
 
   func apply(to state: inout SourceState) -> Answer {
     switch self {
@@ -27,6 +27,7 @@ private enum Call: CaseIterable {
       case .register: return .register
       case .enqueue: return .enqueue
       }
+    case .delayed: return state.didDelay() ? .wait : .nothing
     case .registered, .refused:
       switch state.didRegister(self == .registered) {
       case .nothing: return .nothing
@@ -38,6 +39,7 @@ private enum Call: CaseIterable {
       case .nothing: return .nothing
       case .enqueue: return .enqueue
       case .unregister: return .unregister
+      case .withdraw: return .withdraw
       }
     case .unregistered: return .enqueue(if: state.didUnregister())
     case .fire:
@@ -80,6 +82,7 @@ private struct Specification: Hashable {
   var announces = false
   var cancelled = false
   var silenced = false
+  var delayed = false
   var suspensions: UInt64 = 0
   /// Somebody is about to unregister.
   var unregisters = false
@@ -92,6 +95,7 @@ private struct Specification: Hashable {
       (event != .none, SourceState.pending), (event == .doubtful, SourceState.doubtful),
       (job != .nowhere, SourceState.enqueued), (job == .working, SourceState.running),
       (cancelled, SourceState.cancelled), (job == .over, SourceState.finished), (silenced, SourceState.silenced),
+      (delayed, SourceState.delayed),
     ] where flag { word |= bit }
     return SourceState(rawValue: word)
   }
@@ -118,7 +122,7 @@ private struct Specification: Hashable {
   func allows(_ call: Call) -> Bool {
     switch call {
     case .activate, .cancel, .fire, .forget, .resume: true
-    case .registered, .refused: kernel == .asked
+    case .delayed, .registered, .refused: kernel == .asked
     case .unregistered: unregisters
     case .begin: job == .submitted
     case .end: job == .working
@@ -133,19 +137,24 @@ private struct Specification: Hashable {
       kernel = cancelled ? .done : .asked
       if !cancelled { return .register }
       return offer() ? .enqueue : .wait
+    case .delayed:
+      if cancelled { return .nothing }
+      delayed = true
+      return .wait
     case .registered:
-      kernel = .watching
+      (kernel, delayed) = (.watching, false)
       unregisters = cancelled
       if cancelled { return .unregister }
       announces = true
       return .enqueue(if: offer())
     case .refused:
-      (kernel, event, cancelled) = (.done, .none, true)
+      (kernel, event, cancelled, delayed) = (.done, .none, true, false)
       return .enqueue(if: offer())
     case .cancel:
       if cancelled { return .nothing }
       (cancelled, event, announces) = (true, .none, false)
       unregisters = kernel == .watching
+      if delayed { return .withdraw }
       return unregisters ? .unregister : .enqueue(if: offer())
     case .unregistered:
       (unregisters, kernel) = (false, .done)
@@ -191,6 +200,7 @@ private struct Specification: Hashable {
     if cancelled, event != .none || announces { return "V2: a cancelled source has something to say" }
     if job == .over, !cancelled || kernel != .done || unregisters { return "V3: finished while the kernel watches" }
     if unregisters != (cancelled && kernel == .watching) { return "V4: nobody unregisters, or somebody for nothing" }
+    if delayed, kernel != .asked { return "V7: delayed, though the registration is over" }
     return nil
   }
 }
@@ -219,7 +229,7 @@ struct SourceStateTests {
     let masks = [
       SourceState.inactive, SourceState.registering, SourceState.registered, SourceState.announcing,
       SourceState.pending, SourceState.doubtful, SourceState.enqueued, SourceState.running, SourceState.cancelled,
-      SourceState.finished, SourceState.silenced,
+      SourceState.finished, SourceState.silenced, SourceState.delayed,
     ]
     #expect(masks.allSatisfy { $0.nonzeroBitCount == 1 })
     #expect(masks.reduce(0, |).nonzeroBitCount == masks.count)
@@ -239,8 +249,8 @@ struct SourceStateTests {
       if answer == wantedAnswer, state == wanted.word { return }
       Issue.record("\(call) of \(before): \(answer), \(state); wanted \(wantedAnswer), \(wanted.word)")
     }
-    // All nine plain answers, three of `fire`, four deliveries.
-    #expect(answers.count == 16)
+    // All ten plain answers, three of `fire`, four deliveries.
+    #expect(answers.count == 17)
     #expect(reached.count > 120 && compared > 5 * reached.count, "\(reached.count) states, \(compared) transitions")
   }
 

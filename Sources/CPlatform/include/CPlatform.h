@@ -121,6 +121,7 @@ static inline uint64_t gc_cycles_per_second(void) {
 
 // MARK: - Memory
 
+// NULL where there is none, for all that allocates.
 void *gc_malloc(size_t size);
 void *gc_aligned_alloc(size_t alignment, size_t size);
 void gc_free(void *memory);

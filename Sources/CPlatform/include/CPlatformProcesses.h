@@ -30,6 +30,10 @@ typedef struct gc_process_end {
 /// or reaped, and the kernel does not remember.
 int gc_pidfd_end(int pidfd, gc_process_end *end);
 
+/// The same of a process by its number, without a descriptor. -ESRCH: there is none any more; -ECHILD: there is one, not a
+/// child.
+int gc_process_end_of(int32_t pid, gc_process_end *end);
+
 /// A non-blocking descriptor that hears of every fork and exec of the system. Only with the privilege to.
 int gc_connector_open(void);
 /// Tells the kernel that nobody listens any more, and closes.

@@ -161,7 +161,9 @@ struct DescriptorTable: ~Copyable, @unchecked Sendable {  // the pages are guard
   }
 
   /// D4: moves every registration to another epoll, which takes the old one's place.
-  func move(from place: UnsafeMutablePointer<Epoll>, to new: consuming Epoll) {
+  ///
+  /// - Returns: nil, or why the kernel does not take them all now: then the old one stays, with all of them.
+  func move(from place: UnsafeMutablePointer<Epoll>, to new: consuming Epoll) -> Errno? {
     lock.lock()
     defer { lock.unlock() }
     for page in pages.pointee.indices {
@@ -171,14 +173,13 @@ struct DescriptorTable: ~Copyable, @unchecked Sendable {  // the pages are guard
         let token = Self.token(descriptor, registration.pointee.generation)
         // The old one still knows whether the number names the file that is watched.
         let told = Epoll.Interest(rawValue: registration.pointee.told)
-        if place.pointee.modify(descriptor, told, token: token) != nil
-          || new.add(descriptor, told, token: token) != nil
-        {
-          forget(registration)
-        }
+        let error = place.pointee.modify(descriptor, told, token: token) ?? new.add(descriptor, told, token: token)
+        if let error, error.isShortage { return error }
+        if error != nil { forget(registration) }
       }
     }
     place.pointee = new
+    return nil
   }
 
   // MARK: With the lock held

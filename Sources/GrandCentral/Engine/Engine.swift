@@ -34,8 +34,9 @@ struct Engine: ~Copyable, @unchecked Sendable {  // every field is immutable, at
   let soloists = Soloists()
   /// Searching workers look for about 5 µs before they sleep: a submitter within that time makes no system call.
   let searchSpin = SpinBudget(rounds: 50)
-  /// A: whether the last thread could not be started; whether the budget's end has been reported.
-  let spawnTrouble = Atomic<Bool>(false)
+  let retries = Retries()
+  /// A: a submitter has waited for a thread during this shortage; whether the budget's end has been reported.
+  let hasStoodIn = Atomic<Bool>(false)
   let exhaustionReported = Atomic<Bool>(false)
   /// A: the monitor's ticks, for what it does now and then.
   let targetTicks = Atomic<UInt32>(0)

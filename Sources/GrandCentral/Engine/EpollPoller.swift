@@ -7,7 +7,7 @@ import Synchronization
 /// that may step or run on while the machine sleeps.
 ///
 /// Everything degrades when descriptors run out: without epoll the holder waits on a futex, without a kernel timer it
-/// looks at that clock every `resort`. Both are tried again at each wait.
+/// looks at that clock every `resort`. Both are asked for again at later waits, as `Shortages` paces it.
 struct EpollPoller: ~Copyable, @unchecked Sendable {  // the holder's own, but for what is atomic
   /// The poller's own tokens; those of the descriptor table differ.
   private enum Token {
@@ -38,8 +38,13 @@ struct EpollPoller: ~Copyable, @unchecked Sendable {  // the holder's own, but f
   private let eventCount: UnsafeMutablePointer<Int>
   /// A: what the holder waits on without epoll; each interruption adds one.
   private let fallback = Atomic<UInt32>(0)
-  /// The holder's own: `fallback` as it was when the role's deadlines were read.
+  /// A: the holder waits on `fallback`, whether or not there is an epoll by now.
+  private let isOnFallback = Atomic<Bool>(false)
+  /// The holder's own: `fallback` when the last wait had ended. An interruption since then ends the next wait at once, as
+  /// with the event descriptor: the one that interrupts may have begun before the holder prepares for its wait.
   private let seenFallback: UnsafeMutablePointer<UInt32>
+  /// The holder's own: an epoll is to be replaced as soon as there is a descriptor for the new one.
+  private let owesEpoll: UnsafeMutablePointer<Bool>
 
   init() {
     // unsafe: all of it lives as long as the poller.
@@ -53,6 +58,8 @@ struct EpollPoller: ~Copyable, @unchecked Sendable {  // the holder's own, but f
     eventCount.initialize(to: 0)
     seenFallback = .allocate(capacity: 1)
     seenFallback.initialize(to: 0)
+    owesEpoll = .allocate(capacity: 1)
+    owesEpoll.initialize(to: false)
   }
 
   /// One that was made at the same time as another, and not used.
@@ -62,6 +69,7 @@ struct EpollPoller: ~Copyable, @unchecked Sendable {  // the holder's own, but f
     events.deallocate()
     eventCount.deallocate()
     seenFallback.deallocate()
+    owesEpoll.deallocate()
   }
 
   /// What to register with, once there is something.
@@ -75,9 +83,7 @@ struct EpollPoller: ~Copyable, @unchecked Sendable {  // the holder's own, but f
 
   /// Arms the kernel timers. Returns when, on the uptime clock, the wait must end.
   func prepare(_ timers: borrowing Timers) -> UInt64 {
-    // relaxed: an interruption that comes later changes the word, so that the wait below does not begin.
-    seenFallback.pointee = fallback.load(ordering: .relaxed)
-    if epoll == nil { _ = makeReady() }
+    if epoll == nil, Shortages.descriptors.mayAsk { _ = makeReady() }
     var deadline = timers.earliest(on: .uptime)
     if !arm(wall, .wall, Token.wallTimer, timers.earliest(on: .wall)) {
       deadline = min(deadline, resort(timers.uptimeOfEarliest(on: .wall)))
@@ -96,7 +102,7 @@ struct EpollPoller: ~Copyable, @unchecked Sendable {  // the holder's own, but f
   private func arm(_ slot: Slot, _ clock: Clock, _ token: UInt64, _ instant: UInt64) -> Bool {
     if slot.pointee == nil {
       if instant == .max { return true }
-      guard let epoll, let made = TimerFD(clock: clock) else { return false }
+      guard let epoll, Shortages.descriptors.mayAsk, let made = makeTimer(clock) else { return false }
       if epoll.pointee.add(made.descriptor.raw, [.readable, .edgeTriggered], token: token) != nil { return false }
       let timer = UnsafeMutablePointer<ClockTimer>.allocate(capacity: 1)
       timer.initialize(to: ClockTimer(timer: made))
@@ -108,14 +114,31 @@ struct EpollPoller: ~Copyable, @unchecked Sendable {  // the holder's own, but f
     return timer.pointee.timer.arm(at: instant) == nil
   }
 
-  /// Sees to it that there is something to wait in and to register with, if descriptors are left. Any thread.
-  func makeReady() -> Bool {
-    if epoll != nil { return true }
+  private func makeTimer(_ clock: Clock) -> TimerFD? {
+    var error: Errno?
+    let made = TimerFD(clock: clock, or: &error)
+    if let error { Shortages.descriptors.refused(error) }
+    return made
+  }
+
+  /// Sees to it that there is something to wait in and to register with. Any thread.
+  ///
+  /// - Returns: nil, or why there is nothing.
+  func makeReady() -> Errno? {
+    if epoll != nil { return nil }
     making.lock()
     defer { making.unlock() }
-    if epoll != nil { return true }
-    guard let made = Epoll(), let event = EventFD() else { return false }
-    if Self.addInterruption(event.descriptor.raw, to: made) != nil { return false }
+    if epoll != nil { return nil }
+    let error = make()
+    if let error { Shortages.descriptors.refused(error) } else { Shortages.descriptors.granted() }
+    return error
+  }
+
+  /// With `making` held.
+  private func make() -> Errno? {
+    var error: Errno?
+    guard let made = Epoll(or: &error), let event = EventFD(or: &error) else { return error }
+    if let error = Self.addInterruption(event.descriptor.raw, to: made) { return error }
     // unsafe: lives as long as the engine.
     let memory = UnsafeMutablePointer<Epoll>.allocate(capacity: 1)
     memory.initialize(to: made)
@@ -123,7 +146,7 @@ struct EpollPoller: ~Copyable, @unchecked Sendable {  // the holder's own, but f
     interruption.store(event.release() + 1, ordering: .relaxed)
     // pairs with: epoll – publishes the descriptors
     place.store(UnsafeMutableRawPointer(memory), ordering: .releasing)
-    return true
+    return nil
   }
 
   /// Edge-triggered: each interruption is an edge, so nobody has to read the counter back.
@@ -133,35 +156,72 @@ struct EpollPoller: ~Copyable, @unchecked Sendable {  // the holder's own, but f
 
   /// Holder: leaves behind what the old epoll reports and nobody can call off; see DescriptorTable.
   func replaceEpoll(_ descriptors: borrowing DescriptorTable) {
+    guard let epoll else { return }
+    var error: Errno?
+    guard let made = Epoll(or: &error) else { return oweEpoll(error) }
     // relaxed: made together with the epoll.
-    guard let epoll, let made = Epoll() else { return }
     if Self.addInterruption(interruption.load(ordering: .relaxed) - 1, to: made) != nil { return }
     for (slot, token) in [(wall, Token.wallTimer), (continuous, Token.continuousTimer)] {
       guard let timer = slot.pointee else { continue }
       _ = made.add(timer.pointee.timer.descriptor.raw, [.readable, .edgeTriggered], token: token)
     }
-    descriptors.move(from: epoll, to: made)
+    oweEpoll(descriptors.move(from: epoll, to: made))
+  }
+
+  /// What the old one reports for ever would keep the holder busy: from now on it waits a little first.
+  private func oweEpoll(_ error: Errno?) {
+    owesEpoll.pointee = error != nil
+    if let error { _ = Shortages.ofRegistration(error).refused(error) }
   }
 
   /// Waits for at most `timeout` nanoseconds; `max` is for ever.
   func wait(for timeout: UInt64) {
-    if let epoll {
-      eventCount.pointee = epoll.pointee.wait(into: events, timeout: timeout)
-    } else {
-      eventCount.pointee = 0
-      let deadline = timeout == .max ? Deadline.never : Deadline.after(timeout, on: .uptime)
-      _ = _withUnprotectedUnsafePointer(to: fallback) { Futex.wait($0, while: seenFallback.pointee, until: deadline) }
+    eventCount.pointee = 0
+    if owesEpoll.pointee, timeout > 0 {
+      waitOnFallback(min(timeout, Self.breath))
+      waitInEpoll(0)
+    } else if epoll != nil {
+      waitInEpoll(timeout)
+    } else if timeout > 0 {
+      waitOnFallback(timeout)
     }
+    // pairs with: interrupt – publishes what the interrupter has to say
+    seenFallback.pointee = fallback.load(ordering: .acquiring)
+  }
+
+  /// How long the holder waits outside of an epoll that would not let it sleep.
+  private static let breath: UInt64 = 8_000_000
+
+  private func waitInEpoll(_ timeout: UInt64) {
+    guard let epoll else { return }
+    let count = epoll.pointee.wait(into: events, timeout: timeout)
+    eventCount.pointee = max(0, count)
+    if let error = Errno(result: count) {
+      Shortages.waits.refused(error)
+      if timeout > 0 { waitOnFallback(min(timeout, Self.breath)) }
+    }
+  }
+
+  private func waitOnFallback(_ timeout: UInt64) {
+    let deadline = timeout == .max ? Deadline.never : Deadline.after(timeout, on: .uptime)
+    // seq-cst: set before the kernel compares the word; an interrupter changes the word before it looks here.
+    isOnFallback.store(true, ordering: .sequentiallyConsistent)
+    _ = _withUnprotectedUnsafePointer(to: fallback) { Futex.wait($0, while: seenFallback.pointee, until: deadline) }
+    // relaxed: an interrupter that sees it late makes one needless call.
+    isOnFallback.store(false, ordering: .relaxed)
   }
 
   /// Ends the holder's wait; any thread.
   func interrupt() {
-    // seq-cst: counted before the look for epoll: a holder that waits without it has read the count before.
+    // seq-cst: counted before the looks below: a holder that waits on the word has noted an older count, and one that
+    // finds no epoll says that it waits there before the kernel compares.
     fallback.wrappingAdd(1, ordering: .sequentiallyConsistent)
     if epoll != nil {
       // relaxed: published with the epoll's place.
       EventFD.signal(interruption.load(ordering: .relaxed) - 1)
-    } else {
+    }
+    // seq-cst: as above. The holder may have gone to wait before there was an epoll.
+    if isOnFallback.load(ordering: .sequentiallyConsistent) {
       _ = _withUnprotectedUnsafePointer(to: fallback) { Futex.wake($0) }
     }
   }
@@ -171,7 +231,7 @@ struct EpollPoller: ~Copyable, @unchecked Sendable {  // the holder's own, but f
   /// - Returns: whether there were events of descriptors.
   func dispatchEvents(_ descriptors: borrowing DescriptorTable) -> Bool {
     Signals.reassert()
-    let batch = UnsafeBufferPointer(start: events.baseAddress, count: max(0, eventCount.pointee))
+    let batch = UnsafeBufferPointer(start: events.baseAddress, count: eventCount.pointee)
     if !batch.isEmpty, !descriptors.isEmpty, descriptors.report(batch, on: self) { replaceEpoll(descriptors) }
     var ownEvents = 0
     for event in batch {

@@ -38,6 +38,12 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
     state.load(ordering: .relaxed) == State.awake
   }
 
+  /// Whether there is a thread.
+  var exists: Bool {
+    // relaxed: a hint.
+    state.load(ordering: .relaxed) != State.none
+  }
+
   /// Makes sure that the monitor looks again within a tick.
   @inline(__always)
   func wake(_ engine: borrowing Engine) {
@@ -51,12 +57,18 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
     switch state.exchange(State.awake, ordering: .acquiringAndReleasing) {
     case State.asleep: parker.unpark()
     case State.none:
-      if Thread.spawn(name: "gc-monitor", body: Monitor.main, argument: nil) != nil {
+      if !Shortages.threads.mayAsk || !start() {
         // pairs with: wakeSlow – publishes that there is no thread; a later caller tries again
         state.store(State.none, ordering: .releasing)
       }
     default: break
     }
+  }
+
+  private func start() -> Bool {
+    let error = Thread.spawn(name: "gc-monitor", body: Monitor.main, argument: nil)
+    if let error { Shortages.threads.refused(error) }
+    return error == nil
   }
 
   private static let main: Thread.Body = { _ in Engine.shared.pointee.monitor.run(Engine.shared) }
@@ -136,9 +148,8 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
   }
 
   private func grow(_ engine: Engine.Pointer, to wanted: Int) {
-    let budget = Settings.threadBudget
     for _ in 0..<Compensation.largestBurst {
-      switch engine.pointee.reinforce(target: wanted, budget: budget) {
+      switch engine.pointee.reinforce(target: wanted, budget: engine.pointee.threadLimit) {
       case .unpark, .spawn: continue
       case .nothing, .watch, .exhausted: return
       }
@@ -171,11 +182,28 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
       let used = Thread.processorTime(of: thread)
       // relaxed: the monitor's own note.
       let before = worker.pointee.seenCPU.exchange(used, ordering: .relaxed)
+      // relaxed: the monitor's own note.
+      if seen != pulse || used != before { worker.pointee.stillness.store(0, ordering: .relaxed) }
       if seen != pulse { continue }
       // Hardly any CPU time: it waits for something, or for a processor. The second is nothing to replace it for.
-      if used &- before < elapsed / 4, !Thread.isRunnable(thread), markStalled(worker, pulse, engine) { found += 1 }
+      if used &- before < elapsed / 4, isOff(worker, thread, elapsed), markStalled(worker, pulse, engine) { found += 1 }
     }
     return (found, ended)
+  }
+
+  /// Without a word from the system a worker is taken for blocked if it has not run at all for this long.
+  private static let longStillness: UInt64 = 250_000_000
+
+  /// Whether a worker that has hardly run waits for something else than a processor.
+  ///
+  /// Where the system does not say, it is taken to wait for a processor, until it has not run at all for so many looks that
+  /// it would have got one. A look counts for a tick at most: on a machine that is busy the monitor waits as well.
+  private func isOff(_ worker: Worker.Pointer, _ thread: UInt32, _ elapsed: UInt64) -> Bool {
+    if let isRunnable = Thread.isRunnable(thread) { return !isRunnable }
+    // relaxed: the monitor's own note.
+    let still = worker.pointee.stillness.load(ordering: .relaxed) + min(elapsed, Self.tick)
+    worker.pointee.stillness.store(still, ordering: .relaxed)
+    return still >= Self.longStillness
   }
 
   private func markStalled(_ worker: Worker.Pointer, _ pulse: UInt64, _ engine: Engine.Pointer) -> Bool {

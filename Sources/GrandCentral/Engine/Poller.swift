@@ -142,7 +142,7 @@ struct Poller: ~Copyable, @unchecked Sendable {  // the backend is the holder's 
   func watch(_ watch: DescriptorWatch.Pointer, in engine: borrowing Engine) -> DescriptorTable.Addition {
     let backend = readyBackend()
     let isNew = backend.pointee.epoll == nil
-    guard backend.pointee.makeReady() else { return .failed(.descriptorsExhausted) }
+    if let error = backend.pointee.makeReady() { return .failed(error) }
     let result = descriptors.add(watch, on: backend.pointee)
     // seq-cst: listed before the look at the role, see `DescriptorTable.isEmpty` (P3).
     if result == .watched, !held.load(ordering: .sequentiallyConsistent) { engine.wakeIfNeeded() }

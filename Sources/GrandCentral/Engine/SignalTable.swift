@@ -33,7 +33,8 @@ struct SignalWatch: ~Copyable {
 // G2  Watches are reported to under `list`, and taken off under it: when `remove` has returned, no report runs, and none
 //     will.
 // G3  The event descriptor is on the poller while there is any watch. It is made once and never closed: a handler may be
-//     about to write to it.
+//     about to write to it. While the kernel refuses the descriptor, deliveries are counted all the same, and each retry
+//     hands out what has been counted.
 //
 // Order of locks: `life`, the descriptor table's, `list`. Reports come with the last two held.
 struct SignalTable: ~Copyable, @unchecked Sendable {  // all of it is guarded by the locks
@@ -42,6 +43,10 @@ struct SignalTable: ~Copyable, @unchecked Sendable {  // all of it is guarded by
     var watches = 0
     /// M(life), and read while the descriptor is on the poller: its number.
     var event: Int32 = -1
+    /// M(life): whether that is on the poller.
+    var isOnPoller = false
+    /// M(life): whether `retry` is listed, or on its way.
+    var isRetrying = false
     /// M(life): the event descriptor's place in the descriptor table.
     var descriptor: DescriptorWatch.Pointer?
   }
@@ -53,6 +58,7 @@ struct SignalTable: ~Copyable, @unchecked Sendable {  // all of it is guarded by
   private let isLost = Atomic<Bool>(true)
   /// M(list): the watches, by signal.
   private let first: UnsafeMutablePointer<SignalWatch.Pointer?>
+  private let retry: Retry.Pointer
 
   init() {
     // unsafe: both live as long as the engine.
@@ -60,6 +66,11 @@ struct SignalTable: ~Copyable, @unchecked Sendable {  // all of it is guarded by
     state.initialize(to: State())
     first = .allocate(capacity: Signals.last + 1)
     first.initialize(repeating: nil, count: Signals.last + 1)
+    retry = .allocate(capacity: 1)
+    retry.initialize(
+      to: Retry(context: UnsafeMutableRawPointer(first)) { _, _ in
+        Engine.shared.pointee.signals.prepareAgain(in: Engine.shared.pointee)
+      })
   }
 
   func lockForFork() { life.lock() }
@@ -72,7 +83,8 @@ struct SignalTable: ~Copyable, @unchecked Sendable {  // all of it is guarded by
   func add(_ watch: SignalWatch.Pointer, in engine: borrowing Engine) -> Errno? {
     life.lock()
     defer { life.unlock() }
-    if let error = prepare(in: engine) { return error }
+    let refusal = prepare(in: engine)
+    if let refusal, !refusal.isShortage, !refusal.isRefusal { return refusal }
     let signal = watch.pointee.signal
     let isFirst = list.withLock { first[Int(signal)] == nil }
     if isFirst, let error = Signals.watch(signal) {
@@ -86,6 +98,7 @@ struct SignalTable: ~Copyable, @unchecked Sendable {  // all of it is guarded by
     first[Int(signal)] = watch
     list.unlock()
     state.pointee.watches += 1
+    if let refusal { delay(refusal, in: engine) }
     // A thread that waits already does not let the signal in if all threads block it.
     if isFirst { engine.poller.interrupt() }
     return nil
@@ -122,7 +135,8 @@ struct SignalTable: ~Copyable, @unchecked Sendable {  // all of it is guarded by
   private func prepare(in engine: borrowing Engine) -> Errno? {
     // relaxed: set with the descriptor table's lock held, and seen late costs one failure of `watch`.
     if isLost.load(ordering: .relaxed) {
-      guard let event = EventFD() else { return .descriptorsExhausted }
+      var error: Errno?
+      guard let event = EventFD(or: &error) else { return error }
       state.pointee.event = event.release()
       // unsafe: lives as long as the engine.
       let descriptor = DescriptorWatch.Pointer.allocate(capacity: 1)
@@ -131,21 +145,45 @@ struct SignalTable: ~Copyable, @unchecked Sendable {  // all of it is guarded by
           state.pointee.event, .readable, context: UnsafeMutableRawPointer(first), report: SignalTable.report))
       state.pointee.descriptor = descriptor
       Signals.notify(state.pointee.event)
+      state.pointee.isOnPoller = false
       // relaxed: `life` is held.
       isLost.store(false, ordering: .relaxed)
-    } else if state.pointee.watches > 0 {
+    } else if state.pointee.isOnPoller {
       return nil
     }
     switch engine.poller.watch(state.pointee.descriptor!, in: engine) {
-    case .watched: return nil
+    case .watched:
+      state.pointee.isOnPoller = true
+      return nil
     case .alwaysReady: return .badDescriptor
     case .failed(let error): return error
     }
   }
 
+  /// The kernel has refused the descriptor.
+  private func delay(_ error: Errno, in engine: borrowing Engine) {
+    if state.pointee.isRetrying { return }
+    state.pointee.isRetrying = true
+    _ = Shortages.ofRegistration(error).refused(error)
+    _ = engine.retries.add(retry, refusedWith: .again, in: engine)
+  }
+
+  /// Without `life`. Until there is a descriptor, hands out what has been counted.
+  private func prepareAgain(in engine: borrowing Engine) -> Int32 {
+    life.lock()
+    defer { life.unlock() }
+    let error = state.pointee.watches == 0 ? nil : prepare(in: engine)
+    // relaxed: see `prepare`.
+    let isLost = isLost.load(ordering: .relaxed)
+    collect(isLost ? -1 : state.pointee.event)
+    if error == nil { state.pointee.isRetrying = false }
+    return error == nil ? 0 : Errno.again.code
+  }
+
   /// The event descriptor leaves the poller with the last watch.
   private func retire(in engine: borrowing Engine) {
     guard state.pointee.watches == 0, let descriptor = state.pointee.descriptor else { return }
+    state.pointee.isOnPoller = false
     if engine.poller.unwatch(descriptor) == .gone { lose() }
   }
 
@@ -168,14 +206,14 @@ struct SignalTable: ~Copyable, @unchecked Sendable {  // all of it is guarded by
       engine.pointee.signals.lose()
       return false
     }
-    engine.pointee.signals.collect()
+    engine.pointee.signals.collect(engine.pointee.signals.state.pointee.event)
     return true
   }
 
-  private func collect() {
+  private func collect(_ event: Int32) {
     list.lock()
     defer { list.unlock() }
-    Signals.acknowledge(state.pointee.event)
+    Signals.acknowledge(event)
     for signal in 1...Signals.last where first[signal] != nil { deliver(Int32(signal)) }
   }
 

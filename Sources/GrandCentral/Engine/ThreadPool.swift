@@ -5,26 +5,68 @@ import Synchronization
 
 // Threads come and go here. Counting them is the pool word's business.
 extension Engine {
+  /// The most workers there may be: as many as there are while the kernel refuses threads, until it may be asked again.
+  @inline(__always)
+  var threadLimit: Int { Shortages.threads.mayAsk ? Settings.threadBudget : 0 }
+
   /// Starts a worker that the caller has counted as live and searching.
   @inline(never)
   func spawnWorker() {
+    guard let error = startWorker() else { return }
+    pool.update { $0.spawnFailed() }
+    // It needs less memory than a worker, and then asks again for as long as work is pending.
+    monitor.wake(self)
+    let pause = Shortages.threads.refused(error)
+    if error.isShortage, isForsaken { standIn(pause) }
+  }
+
+  private func startWorker() -> Errno? {
     let worker = workers.take()
     // relaxed: a name.
     let pending = pending.load(ordering: .relaxed)
     let band = pending == 0 ? Band.normal : Band(rank: UInt8(pending.trailingZeroBitCount))
     let name = "gc-" + band.name + "-" + String(worker.pointee.index)
-    if Thread.spawn(name: name, body: Worker.main, argument: UnsafeMutableRawPointer(worker)) == nil {
-      // relaxed: only says that the trouble is over.
-      spawnTrouble.store(false, ordering: .relaxed)
-      return
+    let error = Thread.spawn(name: name, body: Worker.main, argument: UnsafeMutableRawPointer(worker))
+    if error != nil {
+      workers.give(worker)
+    } else if Shortages.threads.isShort {
+      Shortages.threads.granted()
+      // relaxed: a note about the shortage that is over.
+      hasStoodIn.store(false, ordering: .relaxed)
     }
-    workers.give(worker)
-    pool.update { $0.spawnFailed() }
-    // relaxed: one report per spell of trouble.
-    if !spawnTrouble.exchange(true, ordering: .relaxed) {
-      Fault.report("a worker thread could not be started; work is delayed until threads can be had again")
+    return error
+  }
+
+  /// Whether no thread of ours is awake, or can be woken, that would ask for a thread again.
+  private var isForsaken: Bool {
+    // relaxed: a thread that comes back meanwhile finds the work that is pending.
+    let state = pool.load(ordering: .relaxed)
+    return state.active <= 0 && state.sleeping == 0 && !monitor.exists
+  }
+
+  /// The kernel refuses the first thread, or one beside workers that are all blocked, and the monitor as well: nobody
+  /// would ask again. So the calling thread does, for as long as there is no worker at all; beside blocked ones, which may
+  /// wait for what this thread does next, for a second, and once a shortage.
+  @inline(never)
+  private func standIn(_ first: UInt64) {
+    // relaxed: as in `isForsaken`.
+    let isAlone = pool.load(ordering: .relaxed).live == 0
+    if !isAlone, hasStoodIn.exchange(true, ordering: .relaxed) { return }
+    var (pause, waited) = (first, UInt64(0))
+    while isForsaken, isAlone || waited < 1_000_000_000 {
+      Thread.sleep(nanoseconds: pause)
+      waited += pause
+      idle.lock.lock()
+      // relaxed: a setting.
+      let target = target.load(ordering: .relaxed)
+      let wake = pool.update { $0.claimWake(target: target, budget: Settings.threadBudget) }
+      if wake != .spawn { return carryOut(wake) }
+      idle.lock.unlock()
+      guard let error = startWorker() else { return }
+      pool.update { $0.spawnFailed() }
+      monitor.wake(self)
+      pause = Shortages.threads.refused(error)
     }
-    monitor.wake(self)
   }
 
   /// The budget is used up: says so once, names what the workers are stuck in, and goes on.
@@ -34,6 +76,8 @@ extension Engine {
   @inline(never)
   func reportExhaustion() {
     monitor.wake(self)
+    // The kernel has no thread for us: that has been reported, and the monitor asks again.
+    if Shortages.threads.isShort { return }
     // relaxed: observations, for the report.
     let state = pool.load(ordering: .relaxed)
     if state.blocked == 0 || state.active >= target.load(ordering: .relaxed) { return }

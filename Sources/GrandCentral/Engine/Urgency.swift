@@ -28,7 +28,7 @@ extension Engine {
     if isSaturated(with: band, except: nil, enough) { return }
     // relaxed: the claim looks again.
     let active = pool.load(ordering: .relaxed).active
-    _ = reinforce(target: active + 1, budget: Settings.threadBudget)
+    _ = reinforce(target: active + 1, budget: threadLimit)
   }
 
   /// Whether more workers are active than the processors can use.

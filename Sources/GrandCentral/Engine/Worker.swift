@@ -66,6 +66,8 @@ struct Worker: ~Copyable, @unchecked Sendable {  // fields are immutable, atomic
   /// What the monitor saw at its last look; the monitor alone uses them.
   let seenProgress = Atomic<UInt64>(0)
   let seenCPU = Atomic<UInt64>(0)
+  /// For how long it has not run at all, as far as that was asked.
+  let stillness = Atomic<UInt64>(0)
 
   init(index: Int) { self.index = index }
 

@@ -9,6 +9,14 @@ enum Descriptor {
     gc_poll(descriptor, interest.rawValue) > 0
   }
 
+  /// Why no descriptor can be opened now; nil if one can.
+  static func shortage() -> Errno? {
+    let made = gc_epoll_create()
+    if let error = Errno(result: Int(made)) { return error.isShortage ? error : nil }
+    _ = gc_close(made)
+    return nil
+  }
+
   /// How many bytes can be read, as far as the kernel tells; 0 when it does not.
   static func bytesToRead(_ descriptor: Int32) -> Int { gc_bytes_to_read(descriptor) }
 

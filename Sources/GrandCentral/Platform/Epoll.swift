@@ -33,9 +33,17 @@ struct Epoll: ~Copyable, Sendable {
 
   let descriptor: FileDescriptor
 
-  /// Nil when the process or the system has no descriptor left.
+  /// Nil when the kernel makes none, for example because the process or the system has no descriptor left.
   init?() {
-    guard let descriptor = FileDescriptor(result: gc_epoll_create()) else { return nil }
+    var error: Errno?
+    self.init(or: &error)
+  }
+
+  /// As above; says why.
+  init?(or error: inout Errno?) {
+    let result = gc_epoll_create()
+    error = Errno(result: Int(result))
+    guard let descriptor = FileDescriptor(result: result) else { return nil }
     self.descriptor = descriptor
   }
 

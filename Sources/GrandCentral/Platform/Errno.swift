@@ -51,13 +51,23 @@ extension Errno {
   static let brokenPipe = Errno(code: 32)
   /// ENOSYS: the kernel does not know the call.
   static let notImplemented = Errno(code: 38)
+  /// ENOBUFS
+  static let noBuffers = Errno(code: 105)
   /// ETIMEDOUT
   static let timedOut = Errno(code: 110)
   /// ECANCELED
   static let canceled = Errno(code: 125)
 
-  /// Whether the call failed because a table of descriptors is full: it may work later.
-  var isDescriptorExhaustion: Bool { self == .descriptorsExhausted || self == .systemDescriptorsExhausted }
+  /// Whether the call failed for want of something that may be there later: descriptors, memory, threads, watches.
+  var isShortage: Bool {
+    switch self {
+    case .descriptorsExhausted, .systemDescriptorsExhausted, .noMemory, .noSpace, .noBuffers, .again: true
+    default: false
+    }
+  }
+
+  /// Whether the kernel does not know the call, or the process may not make it: asking again will not help.
+  var isRefusal: Bool { self == .notImplemented || self == .notPermitted || self == .accessDenied }
 
   /// The error in the result of a shim, which is `-errno` or not negative.
   @inline(__always)

@@ -6,9 +6,17 @@ import CPlatform
 struct EventFD: ~Copyable, Sendable {
   let descriptor: FileDescriptor
 
-  /// Nil when the process or the system has no descriptor left.
+  /// Nil when the kernel makes none, for example because the process or the system has no descriptor left.
   init?() {
-    guard let descriptor = FileDescriptor(result: gc_eventfd()) else { return nil }
+    var error: Errno?
+    self.init(or: &error)
+  }
+
+  /// As above; says why.
+  init?(or error: inout Errno?) {
+    let result = gc_eventfd()
+    error = Errno(result: Int(result))
+    guard let descriptor = FileDescriptor(result: result) else { return nil }
     self.descriptor = descriptor
   }
 

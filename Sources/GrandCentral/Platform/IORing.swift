@@ -31,10 +31,11 @@ struct IORing: ~Copyable, @unchecked Sendable {  // the memory is shared with th
   /// How many requests may be on their way: the kernel has room for the completions of twice as many.
   var entries: Int { Int(ring.entries) }
 
-  /// Nil when the kernel has none, or none for us.
-  init?(entries: Int) {
+  /// Nil when the kernel has none, or none for us; says why.
+  init?(entries: Int, or error: inout Errno?) {
     var ring = gc_ring()
-    if gc_ring_open(UInt32(entries), &ring) < 0 { return nil }
+    error = Errno(result: Int(gc_ring_open(UInt32(entries), &ring)))
+    if error != nil { return nil }
     self.ring = ring
     // unsafe: an atomic is laid out as what it holds; the kernel's words stay where they are as long as the process.
     submitTail = Self.word(ring.submit_tail)

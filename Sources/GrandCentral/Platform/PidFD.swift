@@ -15,24 +15,38 @@ enum PidFD {
 
   static func close(_ descriptor: Int32) { _ = gc_close(descriptor) }
 
-  /// Whether the kernel has such descriptors.
-  static var isSupported: Bool {
-    guard case .success(let descriptor) = open(Int32(bitPattern: gc_process_id())) else { return false }
-    close(descriptor)
-    return true
-  }
-
   struct End {
     let wasKilled: Bool
     let dumpedCore: Bool
     /// The exit code, or the signal.
     let status: Int32
+
+    fileprivate init(_ end: gc_process_end) {
+      wasKilled = end.was_killed
+      dumpedCore = end.dumped_core
+      status = end.status
+    }
   }
 
   /// How the process has ended, if it has and the kernel tells us; it is not reaped.
   static func end(_ descriptor: Int32) -> End? {
     var end = gc_process_end()
     if gc_pidfd_end(descriptor, &end) != 0 || !end.has_ended { return nil }
-    return End(wasKilled: end.was_killed, dumpedCore: end.dumped_core, status: end.status)
+    return End(end)
+  }
+
+  /// What can be known of a process without a descriptor.
+  enum Sight {
+    case runs
+    /// How is known of a child only.
+    case ended(End?)
+  }
+
+  /// Looks at a process by its number; a child that has ended is not reaped.
+  static func look(at process: Int32) -> Sight {
+    var end = gc_process_end()
+    let result = gc_process_end_of(process, &end)
+    if Errno(result: Int(result)) == .noSuchProcess { return .ended(nil) }
+    return result == 0 && end.has_ended ? .ended(End(end)) : .runs
   }
 }

@@ -19,7 +19,8 @@ enum Thread {
     name: String, stackSize: Int = 0, body: @escaping Body, argument: UnsafeMutableRawPointer?
   ) -> Errno? {
     // unsafe: the record belongs to the new thread once it has started, and to this function before.
-    let record = gc_malloc(MemoryLayout<StartRecord>.size).bindMemory(to: StartRecord.self, capacity: 1)
+    guard let memory = gc_malloc(MemoryLayout<StartRecord>.size) else { return .noMemory }
+    let record = memory.bindMemory(to: StartRecord.self, capacity: 1)
     record.initialize(to: StartRecord(body: body, argument: argument, name: ThreadName(name)))
     let entry: Body = { raw in
       let record = raw!.assumingMemoryBound(to: StartRecord.self)
@@ -89,14 +90,15 @@ enum Thread {
   /// The CPU time that a thread of this process has used, in nanoseconds; 0 when it cannot be read.
   static func processorTime(of thread: UInt32) -> UInt64 { gc_clock_thread_cpu(thread) }
 
-  /// Whether a thread of this process runs, or would run if it had a processor. False when the system does not say.
-  static func isRunnable(_ thread: UInt32) -> Bool {
-    guard let file = FileDescriptor.openForReading("/proc/self/task/" + String(thread) + "/stat") else { return false }
-    return withUnsafeTemporaryAllocation(byteCount: 256, alignment: 1) { buffer in
+  /// Whether a thread of this process runs, or would run if it had a processor. Nil when the system does not say: there
+  /// is no descriptor left to ask with, or no `/proc`.
+  static func isRunnable(_ thread: UInt32) -> Bool? {
+    guard let file = FileDescriptor.openForReading("/proc/self/task/" + String(thread) + "/stat") else { return nil }
+    return withUnsafeTemporaryAllocation(byteCount: 256, alignment: 1) { buffer -> Bool? in
       let count = file.read(into: buffer)
       // The name stands in parentheses and may contain some: the state is the letter after the last ')'.
       guard count > 2, let end = buffer[..<count].lastIndex(of: UInt8(ascii: ")")), end + 2 < count else {
-        return false
+        return nil
       }
       return buffer[end + 2] == UInt8(ascii: "R")
     }

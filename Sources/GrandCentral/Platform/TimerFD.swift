@@ -17,15 +17,23 @@ struct TimerFD: ~Copyable, Sendable {
   /// The clock that deadlines are told by.
   let clock: Clock
 
-  /// Nil when the process or the system has no descriptor left.
+  /// Nil when the kernel makes none, for example because the process or the system has no descriptor left.
   init?(clock: Clock) {
+    var error: Errno?
+    self.init(clock: clock, or: &error)
+  }
+
+  /// As above; says why.
+  init?(clock: Clock, or error: inout Errno?) {
     let number =
       switch clock {
       case .uptime: Int32(1)
       case .continuous: Int32(GC_CLOCK_BOOT)
       case .wall: Int32(GC_CLOCK_WALL)
       }
-    guard let descriptor = FileDescriptor(result: gc_timerfd_create(number)) else { return nil }
+    let result = gc_timerfd_create(number)
+    error = Errno(result: Int(result))
+    guard let descriptor = FileDescriptor(result: result) else { return nil }
     self.descriptor = descriptor
     self.clock = clock
   }

@@ -83,10 +83,18 @@ enum Depot {
 
   /// A clip without nodes.
   static func emptyClip() -> Clip {
-    let shard = enter()
-    let empty = popEmpty(shard)
-    shard.pointee.leave()
-    return empty ?? Region.carveClip()
+    var patience = Memory.Patience()
+    while true {
+      let shard = enter()
+      let empty = popEmpty(shard)
+      shard.pointee.leave()
+      if let clip = empty ?? Region.carveClip() {
+        patience.isRewarded()
+        return clip
+      }
+      // Another thread may give one back.
+      patience.wait(for: Region.size)
+    }
   }
 
   private static func popEmpty(_ shard: UnsafeMutablePointer<Shard>) -> Clip? {

@@ -60,15 +60,27 @@ enum Magazine {
   @inline(never)
   private static func takeSlow(_ thread: UnsafeMutablePointer<gc_thread>) -> UnsafeMutableRawPointer {
     let empty = prepare(thread)
-    if thread.pointee.spare_count != 0 {
-      swapClips(thread)
-    } else if let clip = Depot.fetch(for: empty) {
-      thread.pointee.loaded = clip.raw
-      thread.pointee.loaded_count = UInt32(clip.count)
-    } else {
-      thread.pointee.loaded_count = UInt32(Region.carve(into: empty))
-    }
+    if thread.pointee.spare_count != 0 { swapClips(thread) } else { fill(thread, empty) }
     return take()
+  }
+
+  /// Fills the loaded clip, which is `empty`, or exchanges it. Where there is no memory for more nodes, waits for those
+  /// that other threads give back.
+  private static func fill(_ thread: UnsafeMutablePointer<gc_thread>, _ empty: Clip) {
+    var patience = Memory.Patience()
+    while true {
+      if let clip = Depot.fetch(for: empty) {
+        thread.pointee.loaded = clip.raw
+        thread.pointee.loaded_count = UInt32(clip.count)
+        return patience.isRewarded()
+      }
+      let carved = Region.carve(into: empty)
+      if carved > 0 {
+        thread.pointee.loaded_count = UInt32(carved)
+        return patience.isRewarded()
+      }
+      patience.wait(for: Region.size)
+    }
   }
 
   @inline(never)

@@ -82,31 +82,32 @@ enum Region {
 
   /// Fills an empty clip with nodes that nobody has used, so that they are taken in the order of their addresses.
   ///
-  /// - Returns: how many, at least one.
+  /// - Returns: how many; 0 if there is no memory.
   static func carve(into clip: Clip) -> Int {
     // Up to the next multiple, so that a clip's nodes are one page.
-    let (memory, count) = carve { Clip.capacity - $0 % Clip.capacity }
+    guard let (memory, count) = carve({ Clip.capacity - $0 % Clip.capacity }) else { return 0 }
     for index in 0..<count { clip[count - 1 - index] = memory + index * Magazine.nodeSize }
     return count
   }
 
-  /// A clip without nodes.
-  static func carveClip() -> Clip {
-    let (memory, _) = carve { _ in Clip.lines }
+  /// A clip without nodes; nil if there is no memory.
+  static func carveClip() -> Clip? {
+    guard let (memory, _) = carve({ _ in Clip.lines }) else { return nil }
     // unsafe: nobody else knows these lines. The first is the header, which must be zero.
     memory.initializeMemory(as: UInt8.self, repeating: 0, count: Clip.headerSize)
     return Clip(raw: memory)
   }
 
   /// Carves as many lines as `size` answers, given the index of the first.
-  private static func carve(_ size: (Int) -> Int) -> (memory: UnsafeMutableRawPointer, count: Int) {
+  private static func carve(_ size: (Int) -> Int) -> (memory: UnsafeMutableRawPointer, count: Int)? {
     lock.lock()
     defer { lock.unlock() }
-    var region = newest ?? addRegion()
+    guard var region = newest ?? addRegion() else { return nil }
     if region.carved + size(region.carved) > lines {
+      guard let added = addRegion() else { return nil }
       region.wasted = lines - region.carved
       region.carved = lines
-      region = addRegion()
+      region = added
     }
     let memory = region.raw
     let first = region.carved
@@ -123,9 +124,10 @@ enum Region {
     if first == 1 || reached != (first - 1) / linesPerStep { Memory.populate(memory + reached * step, step) }
   }
 
-  private static func addRegion() -> Header {
+  private static func addRegion() -> Header? {
+    guard let pages = Memory.map(size) else { return nil }
     // Fresh pages are zero: nothing is wasted, idle or vacant.
-    let region = Header(raw: Memory.map(size))
+    let region = Header(raw: pages)
     region.older = newest
     region.carved = 1
     newest = region

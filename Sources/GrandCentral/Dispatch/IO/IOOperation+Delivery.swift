@@ -119,11 +119,11 @@ extension IOOperation {
     ticker.start(after: limits.interval)
   }
 
-  /// Looks again in a while, for want of something that the kernel has not got now.
-  func tickLater() {
+  /// Looks again when the kernel may have what it has refused.
+  func tickLater(_ error: Errno) {
     let ticker = ticker ?? IOTicker(self)
     self.ticker = ticker
-    ticker.start(after: 20_000_000)
+    ticker.start(after: Shortages.ofRegistration(error).refused(error))
   }
 
   /// The interval is over.

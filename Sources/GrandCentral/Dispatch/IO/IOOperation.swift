@@ -296,9 +296,9 @@ final class IOOperation: @unchecked Sendable {  // see IOState.swift
       file.isAlwaysReady.store(true, ordering: .relaxed)
       return true
     case .failed(let error):
-      if error.isDescriptorExhaustion || error == .noMemory || error == .noSpace {
-        // The kernel cannot watch one more now: later, perhaps.
-        tickLater()
+      if error.isShortage {
+        // The kernel cannot watch one more now.
+        tickLater(error)
         return false
       }
       outcome = error.code

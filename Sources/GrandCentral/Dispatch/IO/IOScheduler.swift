@@ -87,11 +87,13 @@ final class IOScheduler: @unchecked Sendable {  // guarded by its locks, as said
 
   /// M(lock)
   private func choose() {
-    if hasChosen { return }
+    if hasChosen || !Shortages.rings.mayAsk { return }
     hasChosen = true
     let wanted = Environment.value(of: "GRANDCENTRAL_IO") ?? []
     if Text.equal(wanted[...], "threads") { return }
-    guard let made = IORing(entries: Self.mostInRing) else {
+    var error: Errno?
+    guard let made = IORing(entries: Self.mostInRing, or: &error) else {
+      if let error, error.isShortage { return chooseLater(error) }
       if Text.equal(wanted[...], "uring") {
         Fault.report("GRANDCENTRAL_IO asks for io_uring, which the kernel does not give; helpers read.")
       }
@@ -105,13 +107,22 @@ final class IOScheduler: @unchecked Sendable {  // guarded by its locks, as said
     watch.initialize(
       to: DescriptorWatch(
         descriptor, .readable, context: Unmanaged.passUnretained(self).toOpaque(), report: IOScheduler.completed))
-    if engine.pointee.poller.watch(watch, in: engine.pointee) != .watched {
+    let result = engine.pointee.poller.watch(watch, in: engine.pointee)
+    if result != .watched {
       // Nobody would hear of completions: helpers do it.
       FileReading.close(descriptor)
+      if case .failed(let error) = result, error.isShortage { chooseLater(error) }
       return
     }
+    Shortages.rings.granted()
     self.ring = ring
     self.watch = watch
+  }
+
+  /// M(lock): helpers do it for now; a later request asks again.
+  private func chooseLater(_ error: Errno) {
+    hasChosen = false
+    Shortages.rings.refused(error, isReported: false)
   }
 
   // MARK: Requests

@@ -27,8 +27,8 @@ extension DispatchSource {
     case killed(signal: Int32, dumpedCore: Bool)
   }
 
-  /// The process events that the kernel tells this process of: `exit` from Linux 5.3 on; `fork` and `exec` with
-  /// CAP_NET_ADMIN in the initial network and process namespaces; never `signal`.
+  /// The process events that can be had: `exit` always (before Linux 5.3, and where process descriptors are refused, up to
+  /// a second late); `fork` and `exec` with CAP_NET_ADMIN in the initial network and process namespaces; never `signal`.
   ///
   /// Complexity: some system calls the first time.
   public static var supportedProcessEvents: ProcessEvent { ProcessSource.supported() }

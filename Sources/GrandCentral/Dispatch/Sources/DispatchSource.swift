@@ -34,6 +34,8 @@ public class DispatchSource: DispatchObject, DispatchSourceProtocol, @unchecked 
   let lock = Lock()
   /// A, written by the delivery: `data` of this call.
   let snapshot = Atomic<UInt>(0)
+  /// Set by the activator before the registration is delayed for the first time.
+  @exclusivity(unchecked) final var retry: Retry.Pointer?
   /// A: the least that the handlers are worth.
   let floor = Atomic<UInt16>(0)
   /// I
@@ -58,6 +60,7 @@ public class DispatchSource: DispatchObject, DispatchSourceProtocol, @unchecked 
           + "Call activate or cancel first.")
     }
     lastContext?.finalize(on: target)
+    freeRetry()
   }
 
   // MARK: What a kind provides
@@ -65,7 +68,7 @@ public class DispatchSource: DispatchObject, DispatchSourceProtocol, @unchecked 
   /// For messages.
   var kindName: String { "source" }
 
-  /// Begins to watch. Called once, by the activator.
+  /// Begins to watch. Called by the activator; and again, one call at a time, as long as it returns a shortage.
   func register() -> Errno? { nil }
 
   /// Ends watching; true when no event can come any more, else the kind calls `didUnregister` later.
@@ -139,14 +142,18 @@ public class DispatchSource: DispatchObject, DispatchSourceProtocol, @unchecked 
     // The source's own reference from now on, given up by `finish`.
     case .wait: return
     case .enqueue: submit()
-    case .register:
-      let error = register()
-      if let error { reportFailure(error) }
-      switch state.update({ $0.didRegister(error == nil) }) {
-      case .nothing: return
-      case .enqueue: submit()
-      case .unregister: beginUnregistering()
-      }
+    case .register: conclude(registerOrDelay())
+    }
+  }
+
+  /// The registration is over: done, or given up.
+  final func conclude(_ registration: Registration) {
+    if registration == .delayed { return }
+    if case .failed(let error) = registration, !isCancelled { reportFailure(error) }
+    switch state.update({ $0.didRegister(registration == .done) }) {
+    case .nothing: return
+    case .enqueue: submit()
+    case .unregister: beginUnregistering()
     }
   }
 
@@ -168,6 +175,7 @@ public class DispatchSource: DispatchObject, DispatchSourceProtocol, @unchecked 
     case .nothing: return
     case .enqueue: submit()
     case .unregister: beginUnregistering()
+    case .withdraw: withdraw()
     }
   }
 

@@ -62,28 +62,22 @@ final class FileSystemSource: DispatchSource, DispatchSourceFileSystemObject, @u
     }
     let list: FileWatches
     switch FileWatches.shared() {
-    case .failure(let error): return explained(error)
+    case .failure(let error): return error
     case .success(let shared): list = shared
     }
     self.list = list
     list.lock.lock()
     defer { list.lock.unlock() }
     known = before
-    if let error = list.add(entries, descriptor, interest(before)) { return explained(error) }
-    watchParent(in: list)
+    if let error = list.add(entries, descriptor, interest(before)) { return error }
+    if let error = watchParent(in: list), error.isShortage {
+      list.remove(entries)
+      return error
+    }
     // What has happened between the first look and the watches.
     if !tell(look()) { return nil }
     for entry in [entries, entries + 1] { list.remove(entry) }
     return .badDescriptor
-  }
-
-  private func explained(_ error: Errno) -> Errno {
-    if error == .noSpace || error == .descriptorsExhausted {
-      Fault.report(
-        "file system sources need more than fs.inotify.max_user_watches or fs.inotify.max_user_instances allow, "
-          + "or than there are descriptors. Raise the limit.")
-    }
-    return error
   }
 
   private func interest(_ status: FileStatus) -> Inotify.Events {
@@ -103,10 +97,12 @@ final class FileSystemSource: DispatchSource, DispatchSourceFileSystemObject, @u
   }
 
   /// Under the list's lock: watches the folder that the watched folder lies in now.
-  private func watchParent(in list: FileWatches) {
-    guard let known, watchesParent(known), known.links > 0 else { return }
-    // Where the parent may not be watched, the removal goes unnoticed.
-    _ = list.add(entries + 1, descriptor, .entryDeleted)
+  ///
+  /// - Returns: why that is refused. Where the parent may not be watched, the removal goes unnoticed.
+  @discardableResult
+  private func watchParent(in list: FileWatches) -> Errno? {
+    guard let known, watchesParent(known), known.links > 0 else { return nil }
+    return list.add(entries + 1, descriptor, .entryDeleted)
   }
 
   /// Under the list's lock: the folder lies elsewhere now, or the kernel has dropped the watch though the file is open,

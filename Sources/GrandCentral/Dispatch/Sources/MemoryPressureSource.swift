@@ -66,6 +66,8 @@ final class MemoryPressureSource: TimedSource, DispatchSourceMemoryPressure,
   // MARK: Watching
 
   override func register() -> Errno? {
+    // What cannot be opened for want of descriptors would look as if it were not there.
+    if let error = Descriptor.shortage() { return error }
     let files = PressureFiles(root: setup.root)
     self.files = files
     if let given = setup.triggers {
@@ -80,7 +82,7 @@ final class MemoryPressureSource: TimedSource, DispatchSourceMemoryPressure,
       watch(events, Note.limit, Self.limitReport)
     }
     let reading = files.read()
-    if reading == nil, watches.isEmpty { return .noSuchFile }
+    if reading == nil, watches.isEmpty { return Descriptor.shortage() ?? .noSuchFile }
     let isCalm = gauge.update(reading, at: Clock.uptime.now()) == .normal
     lock.lock()
     isLive = true

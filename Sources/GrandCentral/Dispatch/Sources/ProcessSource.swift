@@ -56,16 +56,21 @@ final class ProcessSource: DispatchSource, DispatchSourceProcess, @unchecked Sen
 
   // MARK: What there is
 
-  /// A: what the kernel tells, plus 1; 0 until somebody has asked.
+  /// A: what the kernel tells, plus 1; 0 until it has said so: a refusal for want of descriptors says nothing.
   private static let knownSupport = Atomic<UInt>(0)
 
   static func supported() -> DispatchSource.ProcessEvent {
     // relaxed: whoever asks finds the same.
     let known = knownSupport.load(ordering: .relaxed)
     if known != 0 { return DispatchSource.ProcessEvent(rawValue: known - 1) }
-    var events: DispatchSource.ProcessEvent = []
-    if PidFD.isSupported { events.insert(.exit) }
-    if ProcessConnector.isAvailable { events.formUnion([.fork, .exec]) }
+    // Without process descriptors the end is looked for, see `register`.
+    var events: DispatchSource.ProcessEvent = .exit
+    switch ProcessConnector.open() {
+    case .success(let connector):
+      ProcessConnector.close(connector)
+      events.formUnion([.fork, .exec])
+    case .failure(let error): if error.isShortage { return events }
+    }
     // relaxed: as above.
     knownSupport.store(events.rawValue + 1, ordering: .relaxed)
     return events
@@ -76,8 +81,8 @@ final class ProcessSource: DispatchSource, DispatchSourceProcess, @unchecked Sen
     if missing.isEmpty { return }
     var names = ""
     for (event, name) in [
-      (DispatchSource.ProcessEvent.exit, "exit (needs Linux 5.3)"), (.fork, "fork (needs CAP_NET_ADMIN)"),
-      (.exec, "exec (needs CAP_NET_ADMIN)"), (.signal, "signal (Linux does not tell)"),
+      (DispatchSource.ProcessEvent.fork, "fork (needs CAP_NET_ADMIN)"), (.exec, "exec (needs CAP_NET_ADMIN)"),
+      (.signal, "signal (Linux does not tell)"),
     ] where missing.contains(event) {
       names += (names.isEmpty ? "" : ", ") + name
     }
@@ -89,27 +94,50 @@ final class ProcessSource: DispatchSource, DispatchSourceProcess, @unchecked Sen
   // MARK: Registration
 
   override func register() -> Errno? {
-    engine = Engine.shared
-    reportMissing()
-    let descriptor: Int32
-    switch PidFD.open(process) {
-    case .failure(.noSuchProcess):
-      noteEnd()
-      return nil
-    case .failure(let error): return error
-    case .success(let opened): descriptor = opened
+    if engine == nil {
+      engine = Engine.shared
+      reportMissing()
     }
-    // pairs with: exitStatus – publishes the descriptor
-    pidfd.store(descriptor + 1, ordering: .releasing)
+    if let error = openProcess() { return error }
+    // relaxed: this thread has opened it; 0 for a process that was gone.
+    if pidfd.load(ordering: .relaxed) == 0 { return nil }
     if !wanted.isDisjoint(with: [.fork, .exec]), let error = listen() { return error }
-    processWatch = make(descriptor, ProcessSource.processReport)
+    // relaxed: as above.
+    if processWatch == nil { processWatch = make(pidfd.load(ordering: .relaxed) - 1, ProcessSource.processReport) }
     return watch(processWatch)
+  }
+
+  /// Opens the process's descriptor, unless an earlier attempt has.
+  ///
+  /// Where there is no descriptor, for now or at all, each attempt looks whether the process has ended.
+  private func openProcess() -> Errno? {
+    // relaxed: attempts come one at a time.
+    if pidfd.load(ordering: .relaxed) != 0 { return nil }
+    switch PidFD.open(process) {
+    case .success(let descriptor):
+      // pairs with: exitStatus – publishes the descriptor
+      pidfd.store(descriptor + 1, ordering: .releasing)
+    case .failure(.noSuchProcess): noteEnd()
+    case .failure(let error):
+      guard error.isShortage || error.isRefusal else { return error }
+      guard case .ended(let end) = PidFD.look(at: process) else {
+        if error.isRefusal { Shortages.processes.refused(error) } else { Shortages.descriptors.refused(error) }
+        return .again
+      }
+      if let end { note(end) }
+      noteEnd()
+    }
+    return nil
   }
 
   /// Hears of forks and execs, where that is permitted.
   private func listen() -> Errno? {
-    guard case .success(let connector) = ProcessConnector.open() else { return nil }
-    connectorWatch = make(connector, ProcessSource.connectorReport)
+    if connectorWatch == nil {
+      switch ProcessConnector.open() {
+      case .success(let connector): connectorWatch = make(connector, ProcessSource.connectorReport)
+      case .failure(let error): return error.isShortage ? error : nil
+      }
+    }
     return watch(connectorWatch)
   }
 
@@ -247,7 +275,10 @@ final class ProcessSource: DispatchSource, DispatchSourceProcess, @unchecked Sen
     let place = pidfd.load(ordering: .acquiring)
     // relaxed: the word is all there is, and everybody finds the same.
     if place == 0 || end.load(ordering: .relaxed) != 0 { return }
-    guard let found = PidFD.end(place - 1) else { return }
+    if let found = PidFD.end(place - 1) { note(found) }
+  }
+
+  private func note(_ found: PidFD.End) {
     let flags = Self.known | (found.wasKilled ? Self.killed : 0) | (found.dumpedCore ? Self.dumped : 0)
     // relaxed: as above.
     end.store(flags | UInt64(UInt32(bitPattern: found.status)), ordering: .relaxed)

@@ -15,6 +15,7 @@
 //   | 8     | cancelled     | for good                                                                    |
 //   | 9     | finished      | the cancel handler has begun, or there is none: nothing runs any more       |
 //   | 10    | silenced      | the kernel's reports are switched off until the next delivery               |
+//   | 11    | delayed       | registering, and waits for the kernel to have what that needs               |
 //   | 32–63 | suspensions   | calls of `suspend` not taken back                                           |
 //
 //            activate                didRegister                 fire              begin … end
@@ -36,6 +37,9 @@
 // V6  An event that comes while a handler runs, or while the source is suspended, may be over when it is delivered:
 //     the handler has read what it was about. It is `doubtful`.
 //
+// V7  A source whose registration is delayed stays `registering`. Its cancellation withdraws the registration; whoever takes
+//     it off the list of retries, or makes the last attempt, concludes by `didRegister(false)`. See Retries.swift.
+//
 // The transitions are pure; what they return is what the caller owes.
 struct SourceState: StateWord, Equatable {
   var rawValue: UInt64
@@ -51,6 +55,7 @@ struct SourceState: StateWord, Equatable {
   static let cancelled: UInt64 = 1 << 8
   static let finished: UInt64 = 1 << 9
   static let silenced: UInt64 = 1 << 10
+  static let delayed: UInt64 = 1 << 11
   static let suspension: UInt64 = 1 << 32
 
   init(rawValue: UInt64) { self.rawValue = rawValue }
@@ -94,7 +99,7 @@ struct SourceState: StateWord, Equatable {
 
   /// The kernel has been told, or has refused.
   mutating func didRegister(_ succeeded: Bool) -> Registration {
-    clear(Self.registering)
+    clear(Self.registering | Self.delayed)
     if succeeded {
       set(Self.registered)
       if has(Self.cancelled) { return .unregister }
@@ -106,13 +111,21 @@ struct SourceState: StateWord, Equatable {
     return enqueueIfNeeded() ? .enqueue : .nothing
   }
 
-  enum Cancellation { case nothing, enqueue, unregister }
+  /// The kernel has refused for now. False: the source was cancelled meanwhile, and the caller concludes.
+  mutating func didDelay() -> Bool {
+    if has(Self.cancelled) { return false }
+    set(Self.delayed)
+    return true
+  }
+
+  enum Cancellation { case nothing, enqueue, unregister, withdraw }
 
   mutating func cancel() -> Cancellation {
     if has(Self.cancelled) { return .nothing }
     set(Self.cancelled)
     clear(Self.pending | Self.doubtful | Self.announcing)
     if has(Self.registered) { return .unregister }
+    if has(Self.delayed) { return .withdraw }
     return enqueueIfNeeded() ? .enqueue : .nothing
   }
 

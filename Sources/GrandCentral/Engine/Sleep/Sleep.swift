@@ -28,7 +28,7 @@ extension Engine {
   private func wakeSlow(_ seen: PoolState, _ band: Band) {
     // relaxed: both numbers are settings; a late view delays their effect by one submission.
     let target = target.load(ordering: .relaxed)
-    let budget = Settings.threadBudget
+    let budget = threadLimit
     switch seen.wake(target: target, budget: budget) {
     case .nothing: return
     case .watch:
@@ -56,7 +56,7 @@ extension Engine {
   }
 
   /// Called with the idle list locked; unlocks it.
-  private func carryOut(_ wake: PoolState.Wake) {
+  func carryOut(_ wake: PoolState.Wake) {
     switch wake {
     case .unpark:
       guard let worker = idle.pop() else { Fault.bug("the pool word counts sleepers that the idle list lacks") }

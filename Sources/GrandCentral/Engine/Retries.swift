@@ -1,0 +1,197 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import CPlatform
+import Synchronization
+
+/// One registration that the kernel has refused for want of something, in memory that its party provides and keeps in
+/// place until it is done.
+struct Retry: ~Copyable {
+  typealias Pointer = UnsafeMutablePointer<Retry>
+
+  /// Registers again, on a worker; or, if `isWithdrawn`, does what is left to do for a party that does not want to any
+  /// more.
+  ///
+  /// - Returns: 0 when the party is done with the entry; else the number of the error that is a shortage still.
+  typealias Attempt = @convention(c) (_ context: UnsafeMutableRawPointer, _ isWithdrawn: Bool) -> Int32
+
+  fileprivate enum Place: UInt8 { case outside, listed, trying }
+
+  /// Guarded by the list's lock, like all that follows.
+  fileprivate var next: Pointer?
+  fileprivate var previous: Pointer?
+  fileprivate var place = Place.outside
+  fileprivate var isWithdrawn = false
+  fileprivate var kind = Shortages.Kind.descriptors
+  /// The engine whose list it is in: a forked child has another one.
+  fileprivate var engine: UnsafeMutableRawPointer?
+  fileprivate let context: UnsafeMutableRawPointer
+  fileprivate let attempt: Attempt
+
+  init(context: UnsafeMutableRawPointer, attempt: @escaping Attempt) {
+    self.context = context
+    self.attempt = attempt
+  }
+}
+
+// The registrations that wait for the kernel to have what they need, and the one timer that has them tried again.
+//
+//   outside ──add──► listed ──the timer's job──► trying ──refused again──► listed
+//      ▲               │                           ├──────done────────────► the party's
+//      └───withdraw────┘                           └──refused, withdrawn──► attempt(isWithdrawn: true), the party's
+//
+// Retries.A  An entry that is `trying` is the job's; the party may not free it, but may note that it is withdrawn. Whoever
+//            makes the entry `outside`, or ends the last attempt, concludes for the party: exactly one does.
+// Retries.B  The job tries the entries in the order in which they came. When one is refused, others that are short of the
+//            same thing are left for the next time: ten thousand sources cost one failing call a pause.
+//            Those that look for themselves meanwhile (`.looks`) are all called.
+// Retries.C  There is a timer, or a job on its way, while the list is not empty (`isScheduled`).
+//
+// The lock is never held while an attempt runs.
+struct Retries: ~Copyable, @unchecked Sendable {  // guarded by `lock`
+  private struct State: ~Copyable {
+    var first: Retry.Pointer?
+    var last: Retry.Pointer?
+    var count = 0
+    var isScheduled = false
+  }
+
+  private let lock = Lock()
+  private let state: UnsafeMutablePointer<State>
+  private let timer: TimerEntry.Pointer
+
+  init() {
+    // unsafe: both live as long as the engine.
+    state = .allocate(capacity: 1)
+    state.initialize(to: State())
+    timer = .allocate(capacity: 1)
+    timer.initialize(to: TimerEntry(deadline: 0, fire: Retries.timerFired))
+  }
+
+  /// Has a registration that was refused with `error` tried again.
+  ///
+  /// - Returns: false if it was withdrawn meanwhile: then the caller concludes.
+  func add(_ retry: Retry.Pointer, refusedWith error: Errno, in engine: borrowing Engine) -> Bool {
+    let kind = Shortages.ofRegistration(error)
+    let pause = kind.refused(error)
+    lock.lock()
+    if retry.pointee.isWithdrawn {
+      lock.unlock()
+      return false
+    }
+    retry.pointee.kind = kind
+    retry.pointee.engine = UnsafeMutableRawPointer(Engine.shared)
+    append(retry)
+    let schedules = !state.pointee.isScheduled
+    state.pointee.isScheduled = true
+    lock.unlock()
+    if schedules { startTimer(after: pause, in: engine) }
+    return true
+  }
+
+  /// The party does not want to register any more.
+  ///
+  /// - Returns: whether the caller concludes; else the attempt that runs does, or whoever is about to add it.
+  func withdraw(_ retry: Retry.Pointer) -> Bool {
+    lock.lock()
+    defer { lock.unlock() }
+    retry.pointee.isWithdrawn = true
+    guard retry.pointee.place == .listed else { return false }
+    // A forked child's source of its parent: nobody tries it here.
+    if retry.pointee.engine == UnsafeMutableRawPointer(Engine.shared) { remove(retry) }
+    retry.pointee.place = .outside
+    return true
+  }
+
+  // MARK: The timer and its job
+
+  private func startTimer(after pause: UInt64, in engine: borrowing Engine) {
+    timer.pointee.schedule(Clock.uptime.now().addingSaturated(pause), leeway: pause / 4)
+    engine.timers.add(timer, on: .uptime, in: engine)
+  }
+
+  private static let timerFired: TimerEntry.Fire = { _ in
+    Engine.shared.pointee.submit(Job(invoke: Retries.run, band: .normal))
+  }
+
+  private static let run: Job.Invoke = { raw in
+    Job(raw: raw).recycle()
+    let engine = Engine.shared
+    engine.pointee.retries.tryAll(in: engine.pointee)
+  }
+
+  private func tryAll(in engine: borrowing Engine) {
+    var refused: UInt8 = 0
+    var shortest = UInt64.max
+    lock.lock()
+    for _ in 0..<state.pointee.count {
+      guard let retry = popFirst() else { break }
+      if refused & 1 << retry.pointee.kind.rawValue != 0 {
+        append(retry)
+        continue
+      }
+      retry.pointee.place = .trying
+      lock.unlock()
+      if let (kind, pause) = attempt(retry) {
+        // One that looks for itself says nothing about others.
+        if kind != .looks { refused |= 1 << kind.rawValue }
+        shortest = min(shortest, pause)
+      }
+      lock.lock()
+    }
+    let isOver = state.pointee.first == nil
+    if isOver { state.pointee.isScheduled = false }
+    lock.unlock()
+    // What came meanwhile is as old as this attempt, at most.
+    if !isOver { startTimer(after: min(shortest, Self.longestPause), in: engine) }
+  }
+
+  private static let longestPause: UInt64 = 1_000_000_000
+
+  /// - Returns: what the registration is short of still, and how long to wait; nil if it is done.
+  private func attempt(_ retry: Retry.Pointer) -> (Shortages.Kind, UInt64)? {
+    let former = retry.pointee.kind
+    let code = retry.pointee.attempt(retry.pointee.context, false)
+    if code == 0 {
+      former.granted()
+      return nil
+    }
+    let error = Errno(code: code)
+    let kind = Shortages.ofRegistration(error)
+    let pause = kind.refused(error)
+    lock.lock()
+    if retry.pointee.isWithdrawn {
+      retry.pointee.place = .outside
+      lock.unlock()
+      _ = retry.pointee.attempt(retry.pointee.context, true)
+    } else {
+      retry.pointee.kind = kind
+      append(retry)
+      lock.unlock()
+    }
+    return (kind, pause)
+  }
+
+  // MARK: With the lock held
+
+  private func append(_ retry: Retry.Pointer) {
+    retry.pointee.place = .listed
+    retry.pointee.next = nil
+    retry.pointee.previous = state.pointee.last
+    if let last = state.pointee.last { last.pointee.next = retry } else { state.pointee.first = retry }
+    state.pointee.last = retry
+    state.pointee.count += 1
+  }
+
+  private func popFirst() -> Retry.Pointer? {
+    guard let first = state.pointee.first else { return nil }
+    remove(first)
+    return first
+  }
+
+  private func remove(_ retry: Retry.Pointer) {
+    let (previous, next) = (retry.pointee.previous, retry.pointee.next)
+    if let previous { previous.pointee.next = next } else { state.pointee.first = next }
+    if let next { next.pointee.previous = previous } else { state.pointee.last = previous }
+    state.pointee.count -= 1
+  }
+}

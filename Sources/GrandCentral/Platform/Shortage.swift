@@ -1,0 +1,139 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+
+// What happens when the kernel refuses something: one policy, for every kind of thing that it may refuse.
+//
+//   refused ─► one report a spell ─► a pause of 1 ms, 2 ms, 4 ms … 1 s ─► asked again ─► granted: the pause is over
+//
+// Shortage.A  The kernel is asked at most once a pause, by whatever number of threads. So nobody spins.
+// Shortage.B  Refusals less than ten seconds apart are one spell. A spell has one line on standard error.
+// Shortage.C  A refusal ends nothing for good: the party that was refused waits, or does with less meanwhile.
+//
+// Who asks again: for threads the monitor, every worker and every submitter that finds work pending (ThreadPool.swift);
+// for registrations `Retries`; for what the poller does without, the poller at its next wait; for memory the thread that
+// needs it (Memory.swift). Documentation/Exhaustion.md has the table.
+struct Shortage: ~Copyable, Sendable {
+  private static let shortestPause: UInt64 = 1_000_000
+  private static let longestPause: UInt64 = 1_000_000_000
+  private static let spell: UInt64 = 10_000_000_000
+
+  /// What is delayed, for the report.
+  private let consequence: StaticString
+  /// Uptime until which nobody asks; 0 while nothing is short.
+  private let closedUntil = Atomic<UInt64>(0)
+  /// The length of the last pause; 0 while nothing is short.
+  private let pause = Atomic<UInt64>(0)
+  /// Uptime of the last refusal; 0 before the first.
+  private let lastRefusal = Atomic<UInt64>(0)
+
+  init(_ consequence: StaticString) { self.consequence = consequence }
+
+  /// Whether the kernel has refused it, and has not granted it since.
+  @inline(__always)
+  var isShort: Bool {
+    // relaxed: a hint; the kernel decides.
+    closedUntil.load(ordering: .relaxed) != 0
+  }
+
+  /// Whether the kernel may be asked now. One load while nothing is short.
+  @inline(__always)
+  var mayAsk: Bool { !isShort || isPauseOver }
+
+  @inline(never)
+  private var isPauseOver: Bool {
+    // relaxed: a hint; the kernel decides.
+    Clock.uptime.now() >= closedUntil.load(ordering: .relaxed)
+  }
+
+  /// The kernel has refused: begins the next pause, and reports the first refusal of a spell.
+  ///
+  /// - Returns: how long to wait before the kernel is asked again, in nanoseconds.
+  @inline(never)
+  @discardableResult
+  func refused(_ error: Errno, isReported: Bool = true) -> UInt64 {
+    let now = Clock.uptime.now()
+    // relaxed: numbers for pacing; threads that are refused together agree on nothing else.
+    let last = lastRefusal.exchange(now, ordering: .relaxed)
+    let isNewSpell = last == 0 || now > last && now - last > Self.spell
+    let closed = closedUntil.load(ordering: .relaxed)
+    // Another thread has begun this pause.
+    if !isNewSpell, closed > now { return closed - now }
+    // relaxed: as above.
+    let before = isNewSpell ? 0 : pause.load(ordering: .relaxed)
+    let next = min(max(2 * before, Self.shortestPause), Self.longestPause)
+    pause.store(next, ordering: .relaxed)
+    closedUntil.store(now + next, ordering: .relaxed)
+    if isNewSpell, isReported { report(error) }
+    return next
+  }
+
+  private func report(_ error: Errno) {
+    PlainLine.write { line in
+      line.add("GrandCentral: the kernel refuses ")
+      line.add(consequence)
+      line.add(". It says: ")
+      line.add(error)
+    }
+  }
+
+  /// The kernel has granted it. One load while nothing is short.
+  @inline(__always)
+  func granted() { if isShort { end() } }
+
+  @inline(never)
+  private func end() {
+    // relaxed: numbers for pacing.
+    pause.store(0, ordering: .relaxed)
+    closedUntil.store(0, ordering: .relaxed)
+  }
+}
+
+/// What may be short, each with its own pace.
+enum Shortages {
+  static let threads = Shortage("a worker thread; work is delayed until threads can be had again")
+  static let descriptors = Shortage(
+    """
+    a descriptor, or memory for one; sources and channels that need it start later, and timers on the wall clock may be \
+    a second late. Raise the limit: ulimit -n, or fs.inotify.max_user_instances
+    """)
+  static let watches = Shortage(
+    """
+    one more watch; sources that need it start later. Raise fs.inotify.max_user_watches, or fs.epoll.max_user_watches
+    """)
+  static let processes = Shortage(
+    "a descriptor for a process; process sources look once a second whether their process has ended")
+  static let memory = Shortage("memory; threads that need some wait for it, a second at most")
+  /// Helper threads do the same meanwhile: nothing to report.
+  static let rings = Shortage("io_uring")
+  /// The pace of those who look meanwhile for what the kernel would tell them.
+  static let looks = Shortage("")
+  static let waits = Shortage("to wait for events; they are looked for every few milliseconds")
+
+  /// What a registration that has failed is short of. `.again` stands for one that looks, at each attempt, for what it
+  /// would be told.
+  static func ofRegistration(_ error: Errno) -> Kind {
+    error == .noSpace ? .watches : error == .again ? .looks : .descriptors
+  }
+
+  /// What registrations wait for.
+  enum Kind: UInt8 {
+    case descriptors, watches, looks
+
+    func refused(_ error: Errno) -> UInt64 {
+      switch self {
+      case .descriptors: Shortages.descriptors.refused(error)
+      case .watches: Shortages.watches.refused(error)
+      case .looks: Shortages.looks.refused(error, isReported: false)
+      }
+    }
+
+    func granted() {
+      switch self {
+      case .descriptors: Shortages.descriptors.granted()
+      case .watches: Shortages.watches.granted()
+      case .looks: Shortages.looks.granted()
+      }
+    }
+  }
+}

@@ -1,0 +1,89 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+
+/// Has the kernel refuse some system calls of the calling thread, and of the threads that it starts from now on, as the
+/// profile of a container does. There is no way back.
+public enum SystemCallFilter {
+  public enum Call: String, CaseIterable, Sendable {
+    case clone, clone3, epoll_create1, epoll_pwait2, timerfd_create, eventfd2, inotify_init1, inotify_add_watch
+    case pidfd_open, io_uring_setup, mmap
+
+    fileprivate var number: UInt32 {
+      #if arch(x86_64)
+        switch self {
+        case .clone: 56
+        case .clone3: 435
+        case .epoll_create1: 291
+        case .epoll_pwait2: 441
+        case .timerfd_create: 283
+        case .eventfd2: 290
+        case .inotify_init1: 294
+        case .inotify_add_watch: 254
+        case .pidfd_open: 434
+        case .io_uring_setup: 425
+        case .mmap: 9
+        }
+      #else
+        switch self {
+        case .clone: 220
+        case .clone3: 435
+        case .epoll_create1: 20
+        case .epoll_pwait2: 441
+        case .timerfd_create: 85
+        case .eventfd2: 19
+        case .inotify_init1: 26
+        case .inotify_add_watch: 27
+        case .pidfd_open: 434
+        case .io_uring_setup: 425
+        case .mmap: 222
+        }
+      #endif
+    }
+  }
+
+  private struct Instruction {
+    var code: UInt16
+    var whenTrue: UInt8 = 0
+    var whenFalse: UInt8 = 0
+    var value: UInt32
+  }
+
+  private struct Program {
+    var count: UInt16
+    var instructions: UnsafeMutablePointer<Instruction>
+  }
+
+  private typealias Prctl = @convention(c) (Int32, UInt, UInt, UInt, UInt) -> Int32
+
+  /// - Parameter smallest: Of `mmap`, only calls for at least as many bytes are refused.
+  /// - Returns: false when the kernel does not filter.
+  public static func refuse(_ calls: [Call], with error: Int32, smallest: UInt32 = 0) -> Bool {
+    let (load, equal, atLeast, answer) = (UInt16(0x20), UInt16(0x15), UInt16(0x35), UInt16(0x06))
+    let refusal = 0x0005_0000 | UInt32(error)
+    var instructions = [Instruction(code: load, value: 0)]
+    for call in calls {
+      if call == .mmap, smallest > 0 {
+        // The length's two words: small ones pass.
+        instructions += [
+          Instruction(code: equal, whenFalse: 6, value: call.number), Instruction(code: load, value: 28),
+          Instruction(code: equal, whenFalse: 2, value: 0), Instruction(code: load, value: 24),
+          Instruction(code: atLeast, whenFalse: 1, value: smallest), Instruction(code: answer, value: refusal),
+          Instruction(code: load, value: 0),
+        ]
+      } else {
+        instructions += [
+          Instruction(code: equal, whenFalse: 1, value: call.number), Instruction(code: answer, value: refusal),
+        ]
+      }
+    }
+    instructions.append(Instruction(code: answer, value: 0x7fff_0000))
+    let prctl = unsafeBitCast(dlsym(nil, "prctl"), to: Prctl.self)
+    let (noNewPrivileges, setFilter, filterMode): (Int32, Int32, UInt) = (38, 22, 2)
+    guard prctl(noNewPrivileges, 1, 0, 0, 0) == 0 else { return false }
+    return instructions.withUnsafeMutableBufferPointer { buffer in
+      var program = Program(count: UInt16(buffer.count), instructions: buffer.baseAddress!)
+      return withUnsafeMutablePointer(to: &program) { prctl(setFilter, filterMode, UInt(bitPattern: $0), 0, 0) == 0 }
+    }
+  }
+}
