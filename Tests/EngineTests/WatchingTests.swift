@@ -22,8 +22,8 @@ struct WatchingTests {
     #expect(result.number("rounds") == 20, "\(result)")
   }
 
-  @Test("E2, S8: a server that blocks in accept and read serves clients on sources of the same pool", arguments: 0..<7)
-  func serverOnTheSamePool(number: Int) {
+  @Test("E2, S8: a server that blocks in accept and read serves clients on sources of the same pool")
+  func serverOnTheSamePool() {
     let result = run("server-on-the-same-pool")
     if result.skipped == nil { #expect(result.number("requests") == 100, "\(result)") }
   }

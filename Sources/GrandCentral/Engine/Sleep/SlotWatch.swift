@@ -22,7 +22,7 @@ import Synchronization
 // S6  The watcher looks at every nap. A surplus worker does not look, so it does not keep the role: the monitor does.
 //     The watcher looks at the kernel's events as well, if nobody waits for them: it does not wait for them itself.
 //
-// Verification/slotwatch.pml is the model.
+// Verification/slotwatch.pml is the model, Verification/unseen.pml that of S5 and S6 with the monitor.
 struct SlotWatch: ~Copyable, @unchecked Sendable {  // every field is atomic
   static let off: UInt32 = 0
   static let wanted: UInt32 = 1
