@@ -19,7 +19,7 @@ struct WatchingTests {
   @Test("E2: a worker with nothing to do that becomes one too many leaves the slots to somebody else")
   func surplusWatcher() {
     let result = run("blocker-with-surplus-watcher")
-    #expect(result.number("rounds") == 20, "\(result)")
+    #expect(result.number("rounds") == 10, "\(result)")
   }
 
   @Test("E2, S8: a server that blocks in accept and read serves clients on sources of the same pool")

@@ -46,7 +46,7 @@ extension Scenario {
   /// A worker comes back from a wait while another naps as the watcher, which is one too many from then on. Then both
   /// busy ones block, one with a full slot.
   @Sendable private static func surplusWatcher() {
-    for round in 0..<20 {
+    for round in 0..<10 {
       let (gate, waits, isBack) = (DispatchSemaphore(value: 0), Latch(), Latch())
       let (rescued, isOver, ended) = (Latch(), Latch(), Latch())
       let queue = DispatchQueue(label: "behind")
@@ -71,12 +71,12 @@ extension Scenario {
       }
       require(ended.wait(), "round \(round) ended")
     }
-    report("rounds", 20)
+    report("rounds", 10)
   }
 
   /// A server whose items block in `accept` and `read`, and clients of sources on a queue that is less urgent.
   @Sendable private static func serverOnTheSamePool() {
-    guard let server = EchoServer() else { return skip("no loopback address: \(errno)") }
+    guard let server = EchoServer() else { skip("no loopback address: \(errno)") }
     let (requests, done) = (Counter(), Latch())
     @Sendable func next() {
       if requests.add() > 100 { return done.open() }
