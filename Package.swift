@@ -54,7 +54,7 @@ let package = Package(
       name: "ConcurrencyTests", dependencies: contract + ["contract-probe", "async-main-probe", "run-loop-probe"]
     ),
     .testTarget(name: "FaultTests", dependencies: contract),
-    .testTarget(name: "StressTests", dependencies: contract),
+    .testTarget(name: "StressTests", dependencies: contract + ["contract-probe"]),
     .testTarget(name: "ToolTests", dependencies: ["IndexKit", "gcd"]),
   ],
   swiftLanguageModes: [.v6]

@@ -33,9 +33,10 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
   private let state = Atomic<UInt32>(State.none)
   private let parker = Parker()
 
+  /// Whether the monitor will look once more before it sleeps.
   var isAwake: Bool {
-    // relaxed: a hint.
-    state.load(ordering: .relaxed) == State.awake
+    // seq-cst: as in `wake`: who leaves something to the monitor has published it, and asks afterwards.
+    state.load(ordering: .sequentiallyConsistent) == State.awake
   }
 
   /// Whether there is a thread.

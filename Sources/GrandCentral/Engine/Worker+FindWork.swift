@@ -65,6 +65,13 @@ extension Worker {
   private func findShared(_ pending: UInt32, in engine: borrowing Engine) -> Job? {
     // relaxed: owner's own counter.
     slotRuns.store(0, ordering: .relaxed)
+    let job = findByBand(pending, in: engine)
+    // Another job comes first: the slot may have been filled between jobs, when nobody was asked to watch (S5).
+    if !slotIsEmpty { engine.watchSlots() }
+    return job
+  }
+
+  private func findByBand(_ pending: UInt32, in engine: borrowing Engine) -> Job? {
     if pending & (pending &- 1) != 0, let job = findStarved(pending, in: engine) { return job }
     var bands = pending
     var vain: UInt32 = 0

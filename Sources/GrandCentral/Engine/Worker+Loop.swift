@@ -92,6 +92,8 @@ extension Engine {
         stopSearching()
         return job
       }
+      // It does not look at slots either, and would nap as their watcher for ever (S6 of SlotWatch).
+      if surplus { giveUpWatch(worker) }
       joinIdle(worker)
       // seq-cst: W3 after W2, see Sleep.swift.
       let missed =
@@ -109,7 +111,8 @@ extension Engine {
   private func search(_ worker: Worker.Pointer) -> Job? {
     if let job = worker.pointee.findWork(in: self) { return job }
     if let job = searchSpin.run({ worker.pointee.findWork(in: self) }) { return job }
-    pollIfVacant(asksKernel: false)
+    // A watcher that naps is nobody who waits for events.
+    pollIfVacant(asksKernel: isWatcher(worker))
     if let job = worker.pointee.findWorkThoroughly(in: self) { return job }
     return stealAgedSlot(worker)
   }

@@ -90,7 +90,7 @@ struct Worker: ~Copyable, @unchecked Sendable {  // fields are immutable, atomic
     if let previous = slot.exchange(job.raw, ordering: .acquiringAndReleasing) {
       spill(Job(raw: previous), in: engine)
     } else if isInJob {
-      // Between jobs the worker is about to come for the slot itself.
+      // Between jobs the worker is about to come for the slot itself; if it takes another job first, it asks then.
       engine.watchSlots()
     }
   }

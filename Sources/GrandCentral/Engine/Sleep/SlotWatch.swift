@@ -17,8 +17,12 @@ import Synchronization
 // S3  A watcher that finds something to run gives the role up; the last one to cease searching passes it on.
 // S4  While all processors are busy the monitor watches: their jobs may be waiting unseen for what lies in a slot. It
 //     moves an aged job to its run queue, where it counts as pending.
+// S5  No job begins beside a full slot without a watch: who fills the slot in a job asks for one, and who has filled it
+//     between jobs, as a poller's holder does, asks when another job comes first. That job may block where nobody sees it.
+// S6  The watcher looks at every nap. A surplus worker does not look, so it does not keep the role: the monitor does.
+//     The watcher looks at the kernel's events as well, if nobody waits for them: it does not wait for them itself.
 //
-// Verification/slotwatch.pml is the model.
+// Verification/slotwatch.pml is the model, Verification/unseen.pml that of S5 and S6 with the monitor.
 struct SlotWatch: ~Copyable, @unchecked Sendable {  // every field is atomic
   static let off: UInt32 = 0
   static let wanted: UInt32 = 1
