@@ -8,7 +8,7 @@ enum Scenario {
   typealias Body = @Sendable () -> Void
 
   private static let all: [[String: Body]] = [
-    mainQueue, priority, quiet, blocking, idleness, limits, forking, exiting, poolSettings, signals,
+    mainQueue, priority, quiet, blocking, idleness, limits, forking, retargeting, exiting, poolSettings, signals,
     files, processes, channels, asyncBlocking,
   ]
 
