@@ -21,7 +21,7 @@ public func runLoopQueueCreate(_ label: UnsafePointer<CChar>?, _ flags: UInt) ->
   let queue = DispatchQueue(
     kind: .serial, name: QueueName(keeping: gcd_copy_text(label)), qos: .unspecified,
     target: GlobalQueues.default, inactive: true)
-  queue.state.update { $0.rawValue |= LaneState.nested | LaneState.mainBound }
+  queue.state.update { $0.rawValue |= LaneState.threadBound }
   return Handle.made(queue)
 }
 

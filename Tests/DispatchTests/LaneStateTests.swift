@@ -39,8 +39,8 @@ struct LaneStateTests {
   func fields() {
     let bits: [UInt64] = [
       LaneState.ownerMask, LaneState.readerMask, LaneState.enqueued, LaneState.dirty, LaneState.barrierPending,
-      LaneState.suspended, LaneState.inactive, LaneState.concurrent, LaneState.nested, LaneState.mainBound,
-      LaneState.retargeted, LaneState.urgencyMask,
+      LaneState.suspended, LaneState.inactive, LaneState.concurrent, LaneState.nested, LaneState.threadBound,
+      LaneState.urgencyMask,
     ]
     var seen: UInt64 = 0
     for field in bits {

@@ -98,11 +98,11 @@ struct LaneTransitionTests {
     for fields in LaneFields.all { if LaneFields(fields.word) != fields { Issue.record("\(fields)") } }
     let masks = [
       LaneState.ownerMask, LaneState.readerMask, LaneState.enqueued, LaneState.dirty, LaneState.barrierPending,
-      LaneState.suspended, LaneState.inactive, LaneState.concurrent, LaneState.nested, LaneState.mainBound,
-      LaneState.urgencyMask, LaneState.retargeted,
+      LaneState.suspended, LaneState.inactive, LaneState.concurrent, LaneState.nested, LaneState.threadBound,
+      LaneState.urgencyMask,
     ]
-    #expect(masks.reduce(0) { $0 + $1.nonzeroBitCount } == 56)
-    #expect(masks.reduce(0, |) == 1 << 56 - 1)
+    #expect(masks.reduce(0) { $0 + $1.nonzeroBitCount } == 55)
+    #expect(masks.reduce(0, |) == 1 << 55 - 1)
     #expect(LaneState.readerOne == LaneState.ownerMask + 1)
     #expect(LaneState.urgencyOne.nonzeroBitCount == 1 && LaneState.urgencyMask == 7 * LaneState.urgencyOne)
   }

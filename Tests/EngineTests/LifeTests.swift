@@ -59,6 +59,14 @@ struct LifeTests {
     #expect(result["parentAfter"] == "works", "\(result)")
   }
 
+  @Test("E5: a fork while other threads read and change a queue's values gives a child that reads them")
+  func forkWhileLookingUp() {
+    let result = Probe.run("fork-while-looking-up")
+    #expect(result.ended, "\(result)")
+    guard result.skipped == nil else { return }
+    #expect(result.number("children") == 100, "\(result)")
+  }
+
   @Test("E5: a fork from inside an item gives a child that works")
   func forkFromItem() {
     let result = Probe.run("fork-from-item")

@@ -60,6 +60,73 @@ struct DeadlockFaultTests {
     expectFault(result, "GC0007", mentions: "org.example.target")
   }
 
+  @Test("F1, Q9 GC0007: sync onto a busy queue that targets the one that the thread is on")
+  func syncOnBusyClient() async {
+    let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
+      let target = DispatchQueue(label: "org.example.target")
+      let client = DispatchQueue(
+        label: "org.example.client", target: DispatchQueue(label: "org.example.between", target: target))
+      target.async {
+        client.async {}
+        client.sync {}
+      }
+      Latch().wait()
+    }
+    expectFault(
+      result, "GC0007", mentions: "sync on \"org.example.client\"", "its items run as items of \"org.example.target\"")
+  }
+
+  @Test("F1, Q9 GC0007: asyncAndWait onto an idle queue that targets the one that the thread is on")
+  func asyncAndWaitOnIdleClient() async {
+    let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
+      let target = DispatchQueue(label: "org.example.target")
+      let client = DispatchQueue(label: "org.example.client", target: target)
+      target.sync {
+        client.asyncAndWait {}
+      }
+    }
+    expectFault(result, "GC0007", mentions: "\"org.example.client\"", "\"org.example.target\"")
+  }
+
+  @Test("F1, Q9 GC0007: asyncAndWait onto a busy queue that targets the one that the thread is on")
+  func asyncAndWaitOnBusyClient() async {
+    let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
+      let target = DispatchQueue(label: "org.example.target")
+      let client = DispatchQueue(label: "org.example.client", target: target)
+      target.sync {
+        client.async {}
+        client.asyncAndWait {}
+      }
+    }
+    expectFault(result, "GC0007", mentions: "\"org.example.client\"", "\"org.example.target\"")
+  }
+
+  @Test("F1, Q9 GC0007: sync from a barrier onto a queue whose target is held")
+  func syncFromBarrierOnClient() async {
+    let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
+      let target = DispatchQueue(label: "org.example.target", attributes: .concurrent)
+      let client = DispatchQueue(label: "org.example.client", target: target)
+      target.async(flags: .barrier) { client.sync {} }
+      Latch().wait()
+    }
+    expectFault(result, "GC0007", mentions: "\"org.example.client\"", "\"org.example.target\"")
+  }
+
+  @Test("F1, Q10 GC0009: two queues that become each other's targets while both wait for it")
+  func mutualTargets() async {
+    let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
+      let (first, second) = (DispatchQueue(label: "org.example.first"), DispatchQueue(label: "org.example.second"))
+      first.suspend()
+      second.suspend()
+      first.setTarget(queue: second)
+      second.setTarget(queue: first)
+      first.resume()
+      second.resume()
+      Latch().wait()
+    }
+    expectFault(result, "GC0009", mentions: "\"org.example.first\"", "\"org.example.second\"")
+  }
+
   @Test("F1, Q9 GC0007: sync onto an outer queue of nested syncs")
   func syncOnOuter() async {
     let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {

@@ -95,7 +95,7 @@ struct QueueFaultTests {
       queue.async { dispatchPrecondition(condition: .notOnQueue(target)) }
       Latch().wait()
     }
-    expectFault(result, "GC0013", mentions: "\"org.example.target\"")
+    expectFault(result, "GC0013", mentions: "expects not to be on queue \"org.example.target\"")
   }
 
   @Test("F1, Q15 GC0014: dispatchMain off the main thread")

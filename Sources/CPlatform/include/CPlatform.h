@@ -50,7 +50,8 @@ typedef struct gc_thread {
   void *parker;         ///< The thread's parker, made on first use.
   const void *pool;     ///< The queue pool that `pool_turn` is about (layer 4).
   uint32_t pool_turn;   ///< Where the thread goes on in it.
-  void *reserved[2];
+  void *farewells;      ///< Queues that this thread is about to release, while it does (layer 4).
+  void *reserved[1];
 } gc_thread;
 
 #if defined(__GNUC__)

@@ -9,6 +9,7 @@ extension Scenario {
   static let forking: [String: Body] = [
     "fork": fork, "fork-while-busy": forkWhileBusy, "fork-while-locked": forkWhileLocked,
     "fork-from-item": forkFromItem, "fork-before-use": forkBeforeUse,
+    "fork-while-looking-up": forkWhileLookingUp,
   ]
 
   /// Everything that must work; nil, or what did not.
@@ -150,6 +151,42 @@ extension Scenario {
     targets.join()
     report("children", children)
     report("parentAfter", selfTest() ?? "works")
+  }
+
+  /// Forks while other threads read and change the values of queues that the child uses as well.
+  @Sendable private static func forkWhileLookingUp() {
+    require(selfTest() == nil, "the engine works")
+    if Kernel.isThreadSanitized { skip("ThreadSanitizer starts no thread after a fork") }
+    let (stop, looking) = (Latch(), Latch(2))
+    let key = DispatchSpecificKey<Int>()
+    DispatchQueue.main.setSpecific(key: key, value: 1)
+    let threads = (0..<2).map { number in
+      PlainThread {
+        while !stop.isOpen {
+          for _ in 0..<100 {
+            if number == 0 { DispatchQueue.main.setSpecific(key: key, value: 1) }
+            _ = DispatchQueue.main.getSpecific(key: key)
+          }
+          looking.open()
+        }
+      }
+    }
+    require(looking.wait(), "the threads run")
+    var children = 0
+    for _ in 0..<100 {
+      let child = gc_fork()
+      if child == 0 {
+        alarm(20)
+        DispatchQueue.main.setSpecific(key: DispatchSpecificKey<Int>(), value: 2)
+        _exit(DispatchQueue.main.getSpecific(key: key) == 1 ? 0 : 1)
+      }
+      var status: Int32 = -1
+      waitpid(child, &status, 0)
+      if status == 0 { children += 1 }
+    }
+    stop.open()
+    for thread in threads { thread.join() }
+    report("children", children)
   }
 
   @Sendable private static func forkFromItem() {

@@ -8,8 +8,8 @@ enum Scenario {
   typealias Body = @Sendable () -> Void
 
   private static let all: [[String: Body]] = [
-    mainQueue, priority, quiet, blocking, idleness, limits, forking, exiting, poolSettings, poolHooks, applyCrowds,
-    staleBits, signals, files, processes, channels, asyncBlocking, exhaustion, refusals, watching,
+    mainQueue, priority, quiet, blocking, idleness, limits, forking, retargeting, exiting, poolSettings, poolHooks,
+    applyCrowds, staleBits, signals, files, processes, channels, asyncBlocking, exhaustion, refusals, watching,
   ]
 
   static func main() {

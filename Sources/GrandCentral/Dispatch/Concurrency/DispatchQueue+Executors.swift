@@ -29,8 +29,7 @@ extension DispatchQueue: TaskExecutor {
   /// Priorities have the numbers of the classes of quality of service.
   @inline(__always)
   fileprivate final func jobQoS(_ priority: JobPriority) -> QoSWord {
-    // relaxed: changes with the target, between items.
-    let base = QoSWord(rawValue: baseQoS.load(ordering: .relaxed))
+    let base = base
     let wanted = QoSWord(rawValue: UInt16(priority.rawValue) << 8)
     return base.isUnspecified || base == wanted ? wanted : kind == .global ? base : base.merged(with: wanted)
   }

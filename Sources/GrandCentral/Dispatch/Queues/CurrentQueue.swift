@@ -66,13 +66,13 @@ public func dispatchPrecondition(
   let predicate = condition()
   switch predicate {
   case .onQueue(let queue):
-    if !queue.isCurrent { preconditionFailed(.preconditionOnQueue, "on", queue, file, line) }
+    if !queue.isCurrent { preconditionFailed(.preconditionOnQueue, "to be on", queue, file, line) }
   case .onQueueAsBarrier(let queue):
     if !queue.isCurrentAlone {
-      preconditionFailed(.preconditionOnQueueAsBarrier, "on, as a barrier,", queue, file, line)
+      preconditionFailed(.preconditionOnQueueAsBarrier, "to be, as a barrier, on", queue, file, line)
     }
   case .notOnQueue(let queue):
-    if queue.isCurrent { preconditionFailed(.preconditionNotOnQueue, "not on", queue, file, line) }
+    if queue.isCurrent { preconditionFailed(.preconditionNotOnQueue, "not to be on", queue, file, line) }
   }
 }
 
@@ -82,7 +82,7 @@ private func preconditionFailed(
 ) -> Never {
   Fault.misuse(
     id,
-    "dispatchPrecondition at " + file.description + ":" + String(line) + " expects to be " + wanted + " queue \""
+    "dispatchPrecondition at " + file.description + ":" + String(line) + " expects " + wanted + " queue \""
       + queue.name + "\", but the caller runs on \"" + DispatchQueue.current.name
       + "\". Submit the work to the expected queue, or correct the precondition.")
 }

@@ -52,16 +52,16 @@ public class DispatchObject: @unchecked Sendable {  // subclasses keep their sta
 }
 
 /// What few objects need.
-final class Extras: @unchecked Sendable {  // all fields are guarded by `lock`
+final class Extras: @unchecked Sendable {  // fields are atomic, or guarded as they say
   let lock = Lock()
   /// M(lock): suspensions not yet taken back.
   var suspensions = 0
   /// Values by key.
   let specifics = Specifics()
-  /// M(lock): the target that a lane was created with, kept once it has another; see TargetHierarchy.swift.
+  /// M(the hierarchy's lock): the first target that can go, kept once the lane has another; see Targets.I3.
   var firstTarget: DispatchQueue?
   /// M(lock)
   var context = ObjectContext()
-  /// M(lock): the least that a queue's items are worth.
-  var floor = QoSWord.unspecified
+  /// A: the least that a queue's items are worth, a `QoSWord`.
+  let floor = Atomic<UInt16>(0)
 }

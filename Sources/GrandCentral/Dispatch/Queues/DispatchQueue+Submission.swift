@@ -25,7 +25,7 @@ extension DispatchQueue {
   ///
   /// - Parameters:
   ///   - group: Entered now, left when the item has run.
-  ///   - qos: Used if the queue has none of its own, or with `.enforceQoS`.
+  ///   - qos: Lifts the item above its queue, and never lowers it; on the default global queue it decides alone.
   ///   - flags: `.barrier` on a concurrent queue of your own waits for earlier items and runs alone.
   ///   - work: What to run.
   public final func async(
@@ -60,20 +60,20 @@ extension DispatchQueue {
   /// The QoS of an item for which none is given: the queue's, else the submitter's.
   @inline(__always)
   final var submissionQoS: QoSWord {
-    // relaxed: changes with the target, between items.
-    let base = baseQoS.load(ordering: .relaxed)
-    if base != 0 { return QoSWord(rawValue: base) }
+    let base = base
+    if !base.isUnspecified { return base }
     return QoSWord(rawValue: UInt16(truncatingIfNeeded: gc_thread_self().pointee.qos))
   }
 
   /// The QoS of an item with one of its own.
   final func effectiveQoS(_ wanted: QoSWord, _ flags: DispatchWorkItemFlags) -> QoSWord {
-    // relaxed: changes with the target, between items.
-    let base = QoSWord(rawValue: baseQoS.load(ordering: .relaxed))
-    if kind == .global { return base }
+    let base = base
     if flags.contains(.noQoS) || flags.contains(.detached), wanted.isUnspecified { return base }
     if wanted.isUnspecified { return submissionQoS }
-    if flags.contains(.enforceQoS) { return wanted }
+    // The default global queue is for items of any quality; the others are worth their own at least.
+    if kind == .global { return self === GlobalQueues.default ? wanted : base.merged(with: wanted) }
+    // Items are never worth less than their queue.
+    if flags.contains(.enforceQoS) { return base.merged(with: wanted) }
     if kind == .workloop { return wanted.merged(with: floor) }
     if flags.contains(.inheritQoS), !base.isUnspecified { return base }
     return base.merged(with: wanted)

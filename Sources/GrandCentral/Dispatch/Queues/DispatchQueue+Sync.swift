@@ -99,8 +99,6 @@ extension DispatchQueue {
   /// Takes the lane if nobody holds it or waits for it.
   @usableFromInline
   final func beginIfIdle(_ frame: UnsafeMutablePointer<Frame>, barrier: Bool) -> Bool {
-    let me = Thread.id
-    checkDeadlock(me, reads: kind == .concurrent && !barrier)
     // relaxed: a busy lane is found busy by `beginSync` too, which then waits for its turn: slower, not wrong.
     let seen = state.load(ordering: .relaxed)
     if kind != .global, !items.tailIsNil || seen.has(~(LaneState.roles | LaneState.readerMask)) { return false }

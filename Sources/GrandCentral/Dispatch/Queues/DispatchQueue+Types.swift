@@ -62,6 +62,6 @@ public struct DispatchWorkItemFlags: OptionSet, RawRepresentable, Sendable {
   public static let noQoS = DispatchWorkItemFlags(rawValue: 0x8)
   /// Prefers the quality of service of the queue to the item's.
   public static let inheritQoS = DispatchWorkItemFlags(rawValue: 0x10)
-  /// Prefers the quality of service of the item to the queue's.
+  /// Prefers the quality of service of the item to the queue's, unless that would lower it.
   public static let enforceQoS = DispatchWorkItemFlags(rawValue: 0x20)
 }

@@ -34,8 +34,8 @@ public class DispatchQueue: DispatchObject, @unchecked Sendable {  // fields are
   // pusher and the drainer do not fight over one cache line.
   /// A
   let state: AtomicState<LaneState>
-  /// A, written by the owner: the target, retained; nil for global queues and the main queue.
-  let target: Atomic<UnsafeMutableRawPointer?>
+  /// A, written as Targets.I1 says: a `TargetWord`, which owns a reference; 0 for global queues and the main queue.
+  let target: Atomic<UInt>
   /// I, but for `dispatch_queue_set_label_nocopy`, which comes before others use the queue.
   @exclusivity(unchecked) var queueName: QueueName
   /// I: what this queue was created with.
@@ -44,7 +44,7 @@ public class DispatchQueue: DispatchObject, @unchecked Sendable {  // fields are
   let kind: Kind
   /// I: the attributes' autorelease frequency; recorded, without effect on Linux.
   let autoreleaseFrequency: AutoreleaseFrequency
-  /// A: the QoS of items for which none is given: the own one, else the target's; 0 = the submitter's.
+  /// A: the QoS of items for which none is given, see `base`.
   let baseQoS: Atomic<UInt16>
   /// A: how many items may run at once; the largest number stands for no limit. Tools of the C interface look for it,
   /// see `dispatch_queue_offsets`.
@@ -65,7 +65,7 @@ public class DispatchQueue: DispatchObject, @unchecked Sendable {  // fields are
     var initial = LaneState(rawValue: Self.roles(kind, target))
     if inactive { initial.rawValue |= LaneState.inactive }
     state = AtomicState(initial)
-    baseQoS = Atomic(Self.base(qos, target).rawValue)
+    baseQoS = Atomic(Self.base(qos, .unspecified, target).rawValue)
     width = Atomic(kind == .concurrent || kind == .global ? .max : 1)
     if kind == .workloop {
       // unsafe: freed in deinit.
@@ -75,7 +75,7 @@ public class DispatchQueue: DispatchObject, @unchecked Sendable {  // fields are
     } else {
       shelves = nil
     }
-    self.target = Atomic(target.map { Unmanaged.passRetained($0).toOpaque() })
+    self.target = Atomic(TargetWord(target.map { Unmanaged.passRetained($0) }, isLasting: true).rawValue)
     super.init()
   }
 
@@ -84,45 +84,31 @@ public class DispatchQueue: DispatchObject, @unchecked Sendable {  // fields are
     let last = state.load(ordering: .relaxed)
     if last.has(LaneState.suspended) { faultReleasedWhileSuspended() }
     if last.has(LaneState.inactive), !items.tailIsNil { faultReleasedWhileInactive() }
-    if let raw = target.load(ordering: .relaxed) {
-      let target = Unmanaged<DispatchQueue>.fromOpaque(raw)
+    if let target = TargetWord(rawValue: target.load(ordering: .relaxed)).queue {
       if let lastContext { target._withUnsafeGuaranteedRef { lastContext.finalize(on: $0) } }
-      target.release()
+      Farewell.release(target)
     }
+    if let first = takeFirstTarget() { Farewell.release(first) }
     shelves?.deinitialize(count: 1)
     shelves?.deallocate()
     queueName.free()
   }
 
   static func roles(_ kind: Kind, _ target: DispatchQueue?) -> UInt64 {
-    var roles: UInt64 = kind == .concurrent ? LaneState.concurrent : 0
-    if kind == .main { roles |= LaneState.nested | LaneState.mainBound }
-    guard let target, target.kind != .global else { return roles }
-    roles |= LaneState.nested
-    // relaxed: a role only changes while the chain is held; the caller holds the hierarchy still.
-    if target.state.load(ordering: .relaxed).has(LaneState.mainBound) { roles |= LaneState.mainBound }
-    return roles
+    let own: UInt64 = kind == .concurrent ? LaneState.concurrent : kind == .main ? LaneState.threadBound : 0
+    guard let target, target.kind != .global else { return own }
+    return own | LaneState.nested
   }
 
-  static func base(_ own: QoSWord, _ target: DispatchQueue?) -> QoSWord {
-    guard own.isUnspecified, let target else { return own }
-    if target === GlobalQueues.default { return own }
-    // relaxed: a hint for where to queue.
-    return QoSWord(rawValue: target.baseQoS.load(ordering: .relaxed))
-  }
-
-  /// The target, unretained.
   @inline(__always)
-  final var targetPointer: UnsafeMutableRawPointer? {
-    // pairs with: applyTarget – publishes the new target
-    target.load(ordering: .acquiring)
+  final var targetWord: TargetWord {
+    // pairs with: replaceTarget – publishes the new target
+    TargetWord(rawValue: target.load(ordering: .acquiring))
   }
 
-  /// The target; the caller makes sure that it cannot change.
+  /// The target, unretained; for callers that hold the lane.
   @inline(__always)
-  final var targetQueue: DispatchQueue? {
-    targetPointer.map { Unmanaged<DispatchQueue>.fromOpaque($0).takeUnretainedValue() }
-  }
+  final var targetPointer: UnsafeMutableRawPointer? { targetWord.pointer }
 
   /// The name given at creation; empty if there was none.
   ///
@@ -174,9 +160,10 @@ public class DispatchQueue: DispatchObject, @unchecked Sendable {  // fields are
 
   /// Makes this queue's items run as items of `queue`; nil stands for the global queue of the queue's own class.
   ///
-  /// On an active queue the change is itself an item: pending items still run on the old target, later ones on the new
-  /// one. A chain that would come back to this queue traps (GC0009); global queues and the main queue have no target to
-  /// set (GC0010). The queue's first target stays alive as long as the queue; later ones until they are replaced.
+  /// On an idle queue the change takes place at once; else it is itself an item: pending items still run on the old
+  /// target, later ones on the new one. A chain that would come back to this queue traps (GC0009); global queues and the
+  /// main queue have no target to set (GC0010). The first queue of yours that is the target stays alive as long as the
+  /// queue; later ones until they are replaced.
   ///
   /// Blocking: never.
   public override func setTarget(queue: DispatchQueue?) { retarget(to: queue) }

@@ -145,13 +145,13 @@ public class DispatchWorkItem: @unchecked Sendable {  // an atomic word; the res
   }
 
   deinit {
-    // An item that never ran: what was to follow it does not run either.
+    // An item that never ran, and never will: what was to follow it may go ahead.
     // relaxed: nobody else is left.
-    if state.load(ordering: .relaxed).has(State.watched) { discardNotesSlow() }
+    if state.load(ordering: .relaxed).has(State.watched) { submitNotesSlow() }
   }
 
   @inline(never)
-  private final func discardNotesSlow() { notes.discardAll() }
+  private final func submitNotesSlow() { notes.submitAll() }
 
   // MARK: Submission
 

@@ -26,12 +26,15 @@ struct Frame {
   @usableFromInline var queue: UnsafeMutableRawPointer?
   @usableFromInline var previous: UnsafeMutableRawPointer?
   @usableFromInline var hold: Hold
+  /// The lanes that are held above the queue, with `chain` and `chainReader`.
+  @usableFromInline var targets: HeldTargets
 
   @inlinable
   init() {
     queue = nil
     previous = nil
     hold = .nothing
+    targets = HeldTargets()
   }
 
   typealias Pointer = UnsafeMutablePointer<Frame>

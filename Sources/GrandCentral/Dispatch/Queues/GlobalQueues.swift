@@ -29,6 +29,7 @@ enum GlobalQueues {
       DispatchQueue.holdHierarchy(hold)
       MainLoop.holdDescriptor(hold)
       PooledQueue.holdRetired(hold)
+      Specifics.holdWriting(hold)
     }
     return immortal(DispatchQueue(kind: .global, name: QueueName(label), qos: QoSWord(qos), target: nil))
   }

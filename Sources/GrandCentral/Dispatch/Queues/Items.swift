@@ -49,17 +49,6 @@ enum Items {
     group.release()
   }
 
-  /// Releases an item that will never run, one without a group.
-  static func discard(_ job: Job) {
-    if job.flags.contains(.hasBody) {
-      job.takeBody().release()
-    } else {
-      let item = Unmanaged<DispatchWorkItem>.fromOpaque(job.extra!).takeRetainedValue()
-      item.forgetSubmission()
-    }
-    job.recycle()
-  }
-
   /// The thread takes on the item's QoS and band while it runs it.
   @inline(__always)
   static func adopt(_ job: Job) {

@@ -5,31 +5,45 @@ import Synchronization
 
 // Misuse of a queue, found before anybody waits for ever.
 extension DispatchQueue {
-  /// Traps if the calling thread would wait for itself.
-  @inline(__always)
-  final func checkDeadlock(_ me: UInt32, reads: Bool) {
+  /// Traps if the calling thread would wait for itself: if it holds this lane, for which it is about to wait, or a lane
+  /// above it, as an item of which every holder of this one runs.
+  ///
+  /// The chain is looked at as it is now. A change of target that runs at this moment could still take the lane away from
+  /// what the thread holds; but had it come a little later, the thread would have waited for ever.
+  ///
+  /// - Parameter caller: the lane that the program has called: this one, or one below it.
+  @inline(never)
+  final func checkDeadlock(_ me: UInt32, reads: Bool, for caller: DispatchQueue) {
     // relaxed: a thread sees its own ownership.
     let seen = state.load(ordering: .relaxed)
-    if seen.owner == me { faultSyncOntoHeld() }
-    if kind == .main, MainLoop.isHere { faultSyncOntoHeld() }
-    if seen.has(LaneState.mainBound), MainLoop.isHere { faultSyncOntoMainBound() }
+    // Nobody knows what an inactive lane's target will be when it runs its first item.
+    if seen.has(LaneState.inactive), seen.owner != me { return }
     if !reads, seen.readers > 0, Frame.contains(self) { faultBarrierFromReader() }
+    let isOnMain = MainLoop.isHere
+    let held: UnsafeMutableRawPointer? = find { lane in
+      // relaxed: a thread sees its own ownership.
+      if lane.state.load(ordering: .relaxed).owner == me || isOnMain && lane.kind == .main {
+        return Unmanaged.passUnretained(lane).toOpaque()
+      }
+      return nil
+    }
+    // unsafe: what the thread holds stays, and the main queue lives for ever.
+    if let held { caller.faultSyncOnto(Unmanaged.fromOpaque(held).takeUnretainedValue()) }
   }
 
   @inline(never)
-  private final func faultSyncOntoHeld() -> Never {
+  private final func faultSyncOnto(_ held: DispatchQueue) -> Never {
+    var text = "DispatchQueue.sync on \"" + name + "\" would deadlock: "
+    if held !== self { text += "its items run as items of \"" + held.name + "\", and " }
+    // relaxed: a thread sees its own ownership.
+    if held.state.load(ordering: .relaxed).owner == Thread.id {
+      text += "the calling thread already runs on " + (held === self ? "it" : "that queue") + chainText()
+    } else {
+      text += "the calling thread is the main thread, which cannot run the item while it waits"
+    }
     Fault.misuse(
       .syncWouldDeadlock,
-      "DispatchQueue.sync on \"" + name + "\" would deadlock: the calling thread already runs on it" + chainText()
-        + ". Use async, or check with dispatchPrecondition(condition: .notOnQueue(queue)).")
-  }
-
-  @inline(never)
-  private final func faultSyncOntoMainBound() -> Never {
-    Fault.misuse(
-      .syncWouldDeadlock,
-      "DispatchQueue.sync on \"" + name + "\" would deadlock: it targets the main queue, and the caller is the main "
-        + "thread, which cannot run the item while it waits. Use async, or call the work directly.")
+      text + ". Use async, or check with dispatchPrecondition(condition: .notOnQueue(queue)).")
   }
 
   @inline(never)
@@ -40,15 +54,19 @@ extension DispatchQueue {
         + "barrier waits for all items" + chainText() + ". Use async(flags: .barrier).")
   }
 
+  /// Queues of a chain that a message names.
+  private static let namedAtMost = 12
+
   /// How the calling thread came to hold what it holds, innermost first.
   private final func chainText() -> String {
     var text = ""
     var frame = Frame.innermost
-    while let current = frame {
+    var named = 0
+    while let current = frame, named < Self.namedAtMost {
       var link = current.pointee.queue
       text += text.isEmpty ? " (inside " : ", inside "
       var first = true
-      while let raw = link {
+      while let raw = link, named < Self.namedAtMost {
         // unsafe: a queue in a frame is alive, and so is its chain.
         Unmanaged<DispatchQueue>.fromOpaque(raw)._withUnsafeGuaranteedRef { queue in
           if !first { text += " → " }
@@ -56,7 +74,9 @@ extension DispatchQueue {
           link = queue.targetPointer
         }
         first = false
+        named += 1
       }
+      if link != nil { text += " → …" }
       frame = current.pointee.previous?.assumingMemoryBound(to: Frame.self)
     }
     return text.isEmpty ? "" : text + ")"

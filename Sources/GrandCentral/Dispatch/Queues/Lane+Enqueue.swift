@@ -10,9 +10,33 @@ extension DispatchQueue {
   final func enqueue(_ job: Job) {
     switch kind {
     case .serial, .main, .workloop: push(job)
-    case .global: Engine.shared.pointee.submit(job)
+    case .global:
+      if job.qos != ownQoS.rawValue { nameQueue(of: job) }
+      Engine.shared.pointee.submit(job)
     case .concurrent: enqueueConcurrent(job)
     case .pooled: enqueueCounted(job)
+    }
+  }
+
+  /// A global queue's items have no frame: their band tells which queue they belong to. An item of another quality of
+  /// service than its queue's is in another band, and brings the queue along.
+  @inline(never)
+  private final func nameQueue(of job: Job) {
+    if job.band == ownQoS.band { return }
+    // The run queues hold jobs by pointer: the job's own link is free. Global queues live for ever.
+    job.link = Unmanaged.passUnretained(self).toOpaque()
+    job.inner = job.invoke
+    job.invoke = DispatchQueue.inOtherBand
+  }
+
+  private static let inOtherBand: Job.Invoke = { raw in
+    let job = Job(raw: raw)
+    var frame = Frame()
+    _withUnprotectedUnsafeMutablePointer(to: &frame) { frame in
+      // unsafe: see `nameQueue`.
+      Unmanaged<DispatchQueue>.fromOpaque(job.link!)._withUnsafeGuaranteedRef { Frame.push(frame, $0, .nothing) }
+      job.inner(raw)
+      Frame.pop(frame)
     }
   }
 
@@ -101,7 +125,8 @@ extension DispatchQueue {
   /// Sends an admitted reader through the target, to run beside the others. It keeps the lane alive.
   final func redirect(_ job: Job) {
     let lane = Unmanaged.passRetained(self).toOpaque()
-    withTarget { target in
+    // unsafe: Targets.I1: the lane is read.
+    Unmanaged<DispatchQueue>.fromOpaque(targetPointer.unsafelyUnwrapped)._withUnsafeGuaranteedRef { target in
       // Readers start in order, so they go through the shared run queue, never through a worker's own slot.
       if target.kind == .global {
         // The run queues hold jobs by pointer: the job's own link is free to name the lane.

@@ -41,7 +41,11 @@ extension DispatchQueue {
   final func activateLane() {
     // relaxed: set at creation, and cleared once.
     guard state.load(ordering: .relaxed).has(LaneState.inactive) else { return }
-    if state.update({ $0.activate() }) { pushActivation() }
+    // Whoever changes the target of an inactive lane relies on its being inactive meanwhile.
+    DispatchQueue.holdHierarchy(true)
+    let mustPush = state.update { $0.activate() }
+    DispatchQueue.holdHierarchy(false)
+    if mustPush { pushActivation() }
   }
 
   @inline(never)

@@ -41,11 +41,7 @@ extension DispatchQueue {
         Frame.push(frame, self, .alone)
         return true
       }
-      // relaxed: the exchange decides.
-      if kind != .global, !(kind == .concurrent && !barrier), tryAcquireChain(me) {
-        Frame.push(frame, self, .chain)
-        return true
-      }
+      if kind != .global, barrier || kind != .concurrent, let isHeld = tryHoldChain(frame, me) { return isHeld }
       if kind == .concurrent, !barrier, enterFlatRead() {
         Frame.push(frame, self, .reader)
         return true
@@ -73,14 +69,19 @@ extension DispatchQueue {
   }
 
   /// An idle lane with an idle serial target on a global queue: the common nesting, two exchanges.
+  ///
+  /// - Returns: nil if the lane is not idle or not nested; else as `beginSync`.
   @inline(never)
-  private final func tryAcquireChain(_ me: UInt32) -> Bool {
+  private final func tryHoldChain(_ frame: UnsafeMutablePointer<Frame>, _ me: UInt32) -> Bool? {
     // relaxed: the exchanges decide.
     let seen = state.load(ordering: .relaxed)
-    guard seen.has(LaneState.nested), !seen.has(LaneState.mainBound), !seen.has(~LaneState.roles), tryOwn(seen, me)
-    else { return false }
-    acquireTargets(me)
-    return true
+    guard seen.has(LaneState.nested), !seen.has(~LaneState.roles), tryOwn(seen, me) else { return nil }
+    if holdTargets(frame, me) {
+      Frame.push(frame, self, .chain)
+      return true
+    }
+    if !tryDisown(me) { releaseOwnership() }
+    return false
   }
 
   @inline(__always)
@@ -106,45 +107,70 @@ extension DispatchQueue {
       Frame.push(frame, self, .nothing)
       return true
     }
-    // relaxed: which thread runs the items is settled when the queue gets its target.
-    if state.load(ordering: .relaxed).has(LaneState.mainBound) { return false }
+    // relaxed: given for life.
+    if state.load(ordering: .relaxed).has(LaneState.threadBound) { return false }
     let reads = kind == .concurrent && !barrier
-    acquire(me, barrier: barrier)
-    // relaxed: read while the lane is held: no retargeting until it is given back.
-    let held = state.load(ordering: .relaxed)
-    if held.has(LaneState.mainBound) {
-      // Retargeted while this thread waited.
+    acquire(me, reads: reads, for: self)
+    // relaxed: changes with the target only, which stands still while the lane is held.
+    let nested = state.load(ordering: .relaxed).has(LaneState.nested)
+    if nested, !holdTargets(frame, me) {
       if reads { leaveRead() } else { releaseOwnership() }
       return false
     }
-    let nested = held.has(LaneState.nested)
-    if nested { acquireTargets(me) }
     Frame.push(frame, self, reads ? (nested ? .chainReader : .reader) : (nested ? .chain : .alone))
     return true
   }
 
-  /// Holds every lane above this one, as an item of this one would.
-  private final func acquireTargets(_ me: UInt32) {
-    // unsafe: the lane is held, so its target cannot change.
-    Unmanaged<DispatchQueue>.fromOpaque(targetPointer!)._withUnsafeGuaranteedRef { target in
-      if target.kind == .global { return }
-      // relaxed: the exchange decides.
-      let seen = target.state.load(ordering: .relaxed)
-      let free = target.kind.isSerial && target.items.tailIsNil && !seen.has(~LaneState.roles)
-      if !(free && target.tryOwn(seen, me)) { target.acquire(me, barrier: false) }
-      if seen.has(LaneState.nested) || !free { target.acquireTargets(me) }
+  /// Holds every lane above this one, which is held and nested, as an item of this one would; notes them in the frame.
+  ///
+  /// - Returns: false, with none of them held, if the chain ends at a lane that only its own thread may hold.
+  private final func holdTargets(_ frame: UnsafeMutablePointer<Frame>, _ me: UInt32) -> Bool {
+    var lane = Unmanaged.passUnretained(self)
+    while true {
+      // unsafe: Targets.I1: the lane is held, so its target stands still; and it is nested, so there is one.
+      let target = lane._withUnsafeGuaranteedRef { $0.targetWord.queue.unsafelyUnwrapped }
+      switch target._withUnsafeGuaranteedRef({ $0.holdAsTarget(me, for: self) }) {
+      case .threadBound:
+        releaseTargets(frame)
+        return false
+      case .last:
+        frame.pointee.targets.push(target.toOpaque())
+        return true
+      case .nested: frame.pointee.targets.push(target.toOpaque())
+      }
+      lane = target
     }
   }
 
-  /// Holds the lane: alone, or beside other readers if it is concurrent and no barrier is asked for.
+  private enum Held {
+    /// The lane is held, and its target is a global queue.
+    case last
+    /// The lane is held, and so must be its target.
+    case nested
+    /// The lane is not held.
+    case threadBound
+  }
+
+  private final func holdAsTarget(_ me: UInt32, for caller: DispatchQueue) -> Held {
+    // relaxed: the exchange decides; whether a lane is bound to a thread is given for life.
+    let seen = state.load(ordering: .relaxed)
+    if seen.has(LaneState.threadBound) { return .threadBound }
+    if kind.isSerial, items.tailIsNil, !seen.has(~LaneState.roles), tryOwn(seen, me) {
+      return seen.has(LaneState.nested) ? .nested : .last
+    }
+    acquire(me, reads: kind == .concurrent, for: caller)
+    // relaxed: read after the lane was taken, not before: while this thread waited its target may have changed.
+    return state.load(ordering: .relaxed).has(LaneState.nested) ? .nested : .last
+  }
+
+  /// Holds the lane, alone or as a reader, for a synchronous item of `caller`, which is this lane or one below it.
   @inline(never)
-  final func acquire(_ me: UInt32, barrier: Bool) {
-    let reads = kind == .concurrent && !barrier
-    checkDeadlock(me, reads: reads)
+  private final func acquire(_ me: UInt32, reads: Bool, for caller: DispatchQueue) {
     if items.tailIsNil {
       if reads, enterRead() { return }
       if !reads, state.attempt({ $0.acquire(me) ? true : nil }) != nil { return }
     }
+    checkDeadlock(me, reads: reads, for: caller)
     waitForTurn(me, reads: reads)
   }
 
@@ -208,26 +234,26 @@ extension DispatchQueue {
     switch frame.pointee.hold {
     case .alone: releaseOwnership()
     case .chain:
-      releaseTargets()
+      releaseTargets(frame)
       if !tryDisown(Thread.id) { releaseOwnership() }
     case .chainReader:
-      releaseTargets()
+      releaseTargets(frame)
       leaveRead()
     case .reader: leaveRead()
     case .nothing: break
     }
   }
 
-  private final func releaseTargets() {
-    // unsafe: the lane is held, so its target cannot change.
-    Unmanaged<DispatchQueue>.fromOpaque(targetPointer!)._withUnsafeGuaranteedRef { target in
-      if target.kind == .global { return }
-      // relaxed: the target is held too.
-      if target.state.load(ordering: .relaxed).has(LaneState.nested) { target.releaseTargets() }
-      if target.kind == .concurrent {
-        target.leaveRead()
-      } else if !target.tryDisown(Thread.id) {
-        target.releaseOwnership()
+  /// Gives back the lanes that `holdTargets` has noted, the uppermost first.
+  private final func releaseTargets(_ frame: UnsafeMutablePointer<Frame>) {
+    while let raw = frame.pointee.targets.pop() {
+      // unsafe: HeldTargets.I2.
+      Unmanaged<DispatchQueue>.fromOpaque(raw)._withUnsafeGuaranteedRef { target in
+        if target.kind == .concurrent {
+          target.leaveRead()
+        } else if !target.tryDisown(Thread.id) {
+          target.releaseOwnership()
+        }
       }
     }
   }
@@ -238,7 +264,7 @@ extension DispatchQueue {
   @usableFromInline
   @inline(never)
   final func runRemotely(barrier: Bool, _ work: () -> Void) {
-    checkDeadlock(Thread.id, reads: kind == .concurrent && !barrier)
+    checkDeadlock(Thread.id, reads: kind == .concurrent && !barrier, for: self)
     var call = RemoteCall(work: BorrowedClosure(work))
     _withUnprotectedUnsafeMutablePointer(to: &call) { call in
       let qos = QoSWord(rawValue: UInt16(truncatingIfNeeded: gc_thread_self().pointee.qos))

@@ -12,9 +12,8 @@
 /// | 47    | suspended      | no item may start                                                           |
 /// | 48    | inactive       | no item may start yet                                                       |
 /// | 49    | concurrent     | role: several items may run at once                                         |
-/// | 50    | nested         | role: the target is a lane, or the main thread; `sync` must take the chain   |
-/// | 51    | mainBound      | role: items run on the main thread                                          |
-/// | 55    | retargeted     | role: the target has changed before; who does not hold the lane reads it under lock |
+/// | 50    | nested         | role: the target is a lane or the main queue; `sync` must take the chain     |
+/// | 51    | threadBound    | role: one thread runs the items, and no caller does: main, a run loop's queue |
 /// | 52–54 | urgency        | the most urgent band asked for since the lane was last idle; 0 = none        |
 ///
 /// Invariants
@@ -31,6 +30,9 @@
 /// Why dirty cannot be lost: a pusher that found the list empty publishes its item and then sets dirty, or finds the
 /// lane free and sets enqueued. An owner gives the lane up by a transition (`finish`, `rest`) that fails while dirty is
 /// set, and looks at the list again. If the pusher's transition comes after the owner's, it finds no owner.
+///
+/// A role says something of the lane itself, never of a lane further up: those may be retargeted at any time. `nested`
+/// changes with the lane's own target, so the lane's holder can rely on it; the other two are given for life.
 ///
 /// Roles                     steps
 ///   pusher                  push; list was empty → `announce` → maybe push an activation
@@ -67,13 +69,12 @@ struct LaneState: StateWord, Equatable {
   static let inactive: UInt64 = 1 << 48
   static let concurrent: UInt64 = 1 << 49
   static let nested: UInt64 = 1 << 50
-  static let mainBound: UInt64 = 1 << 51
+  static let threadBound: UInt64 = 1 << 51
   static let urgencyOne: UInt64 = 1 << 52
   static let urgencyMask: UInt64 = 7 << 52
 
   static let halted = suspended | inactive
-  static let retargeted: UInt64 = 1 << 55
-  static let roles = concurrent | nested | mainBound | retargeted
+  static let roles = concurrent | nested | threadBound
 
   @inline(__always) func has(_ bit: UInt64) -> Bool { rawValue & bit != 0 }
   @inline(__always) var owner: UInt32 { UInt32(truncatingIfNeeded: rawValue & Self.ownerMask) }

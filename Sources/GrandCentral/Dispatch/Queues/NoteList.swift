@@ -34,11 +34,6 @@ struct NoteList: ~Copyable {
     while let (job, queue) = popFirst() { queue.enqueue(job) }
   }
 
-  /// Releases what there is, unrun.
-  mutating func discardAll() {
-    while let (job, _) = popFirst() { Items.discard(job) }
-  }
-
   private mutating func popFirst() -> (Job, DispatchQueue)? {
     guard let first else { return nil }
     let note = Job(raw: first)

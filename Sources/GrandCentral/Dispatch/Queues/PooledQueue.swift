@@ -121,6 +121,7 @@ final class PooledQueue: DispatchSerialQueue, @unchecked Sendable {  // atomics;
   private var isPristine: Bool {
     let state = state.load()
     return figures.depth == 0 && items.tailIsNil && extrasReference == nil && !state.has(~LaneState.roles)
+      && targetPointer == Unmanaged.passUnretained(GlobalQueues.root(for: ownQoS)).toOpaque()
   }
 }
 

@@ -15,6 +15,8 @@ struct QoSWord: Equatable, Sendable {
   }
 
   static let unspecified = QoSWord(rawValue: 0)
+  /// Stands for what the target confers; no QoS has this number.
+  static let inherited = QoSWord(rawValue: .max)
 
   @inline(__always) var isUnspecified: Bool { rawValue == 0 }
 

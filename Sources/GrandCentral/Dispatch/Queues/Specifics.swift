@@ -30,9 +30,9 @@ final class SpecificValue<T>: SpecificBox {
 @usableFromInline
 struct SpecificLookup {
   @usableFromInline let box: Unmanaged<SpecificBox>
-  private let busy: UnsafePointer<Atomic<Bool>>
+  private let busy: UnsafePointer<Atomic<UInt32>>
 
-  fileprivate init(box: Unmanaged<SpecificBox>, busy: UnsafePointer<Atomic<Bool>>) {
+  fileprivate init(box: Unmanaged<SpecificBox>, busy: UnsafePointer<Atomic<UInt32>>) {
     self.box = box
     self.busy = busy
   }
@@ -46,7 +46,7 @@ struct SpecificLookup {
   @usableFromInline
   func leave() {
     // pairs with: enter – publishes the list
-    busy.pointee.store(false, ordering: .releasing)
+    busy.pointee.store(0, ordering: .releasing)
   }
 }
 
@@ -54,11 +54,20 @@ struct SpecificLookup {
 ///
 /// Reading is on hot paths, so the section is as short as can be: find the key, copy the value. No code of the program
 /// runs inside: a copy of a value runs none, and what is replaced is released outside.
+///
+/// A fork may find a reader inside, which the child does not have. The word notes the generation of the process, so the
+/// child takes the section over; the list is whole, for a reader changes nothing. Writers hold a lock besides that is held
+/// across the fork.
 struct Specifics: ~Copyable, @unchecked Sendable {  // the list is guarded by `busy`
   /// A
-  private let busy = Atomic<Bool>(false)
+  private let busy = Atomic<UInt32>(0)
   /// M(busy): retained boxes, linked.
   private let first = Atomic<UnsafeMutableRawPointer?>(nil)
+
+  private static let writing = Lock()
+
+  /// Nobody may be changing values while the process forks.
+  static func holdWriting(_ hold: Bool) { hold ? writing.lock() : writing.unlock() }
 
   deinit {
     // relaxed: nobody else is left.
@@ -71,22 +80,24 @@ struct Specifics: ~Copyable, @unchecked Sendable {  // the list is guarded by `b
 
   @inline(__always)
   private func enter() {
+    let mine = Fork.generation &+ 1
     // pairs with: exit – publishes the list
-    if !busy.exchange(true, ordering: .acquiring) { return }
-    enterSlow()
+    let found = busy.exchange(mine, ordering: .acquiring)
+    if found == mine { enterSlow(mine) }
   }
 
+  /// The word was taken, by a thread of this process. What an earlier generation left there counts as free.
   @inline(never)
-  private func enterSlow() {
+  private func enterSlow(_ mine: UInt32) {
     var backoff = Backoff()
     // pairs with: exit – publishes the list
-    while busy.exchange(true, ordering: .acquiring) { backoff.wait() }
+    while busy.exchange(mine, ordering: .acquiring) == mine { backoff.wait() }
   }
 
   @inline(__always)
   private func exit() {
     // pairs with: enter – publishes the list
-    busy.store(false, ordering: .releasing)
+    busy.store(0, ordering: .releasing)
   }
 
   /// Enters the section and stays in it if there is a box for the key: its finder leaves.
@@ -108,8 +119,12 @@ struct Specifics: ~Copyable, @unchecked Sendable {  // the list is guarded by `b
 
   /// Puts `new` in the place of the box with the same key, which is returned.
   func replace(_ key: UnsafeRawPointer, with new: SpecificBox?) -> SpecificBox? {
+    Self.writing.lock()
     enter()
-    defer { exit() }
+    defer {
+      exit()
+      Self.writing.unlock()
+    }
     let old = remove(key)
     if let new {
       // relaxed: guarded by the word.

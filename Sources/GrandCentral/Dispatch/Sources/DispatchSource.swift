@@ -231,8 +231,8 @@ public class DispatchSource: DispatchObject, DispatchSourceProtocol, @unchecked 
     let target = target
     let (wanted, flags) = handlers.event.map { ($0.qos, $0.flags) } ?? (.unspecified, [])
     lock.unlock()
-    // relaxed: a hint for the band.
-    let base = QoSWord(rawValue: target.baseQoS.load(ordering: .relaxed))
+    let base = target.base
+    // relaxed: a hint for where to queue.
     let least = QoSWord(rawValue: floor.load(ordering: .relaxed))
     let qos = (wanted.isUnspecified ? base : target.effectiveQoS(wanted, flags)).merged(with: least)
     let job = Job(

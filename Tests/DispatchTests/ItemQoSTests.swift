@@ -1,0 +1,52 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import CPlatform
+import ContractSupport
+import Testing
+
+@testable import GrandCentral
+
+@Suite("What an item is worth, and what becomes of one that never runs")
+struct ItemQoSTests {
+  private let queue = DispatchQueue(label: "items")
+
+  @Test("W2: what was to follow an item that is dropped without having run is submitted")
+  func notifiesWhenDropped() {
+    let followed = Latch(2)
+    var item: DispatchWorkItem? = DispatchWorkItem {}
+    item?.notify(queue: queue) { followed.open() }
+    item?.notify(queue: queue, execute: DispatchWorkItem { followed.open() })
+    item = nil
+    #expect(followed.wait())
+  }
+
+  @Test("W3: no flag makes an item worth less than its queue")
+  func enforcedQoSLiftsOnly() {
+    let queue = DispatchQueue(label: "urgent", qos: .userInitiated)
+    #expect(queue.effectiveQoS(QoSWord(.utility), .enforceQoS) == QoSWord(.userInitiated))
+    #expect(queue.effectiveQoS(QoSWord(.userInteractive), .enforceQoS) == QoSWord(.userInteractive))
+  }
+
+  @Test("Q11, W3: an item's QoS counts on global queues; on the default one it decides, on others it lifts")
+  func qosOnGlobalQueues() {
+    let done = Latch(3)
+    let seen = Recorder<String>()
+    func submit(_ name: String, to queue: DispatchQueue, _ qos: DispatchQoS) {
+      queue.async(qos: qos) {
+        let running = QoSWord(rawValue: UInt16(truncatingIfNeeded: gc_thread_self().pointee.qos)).qos.qosClass
+        dispatchPrecondition(condition: .onQueue(queue))
+        seen.note("\(name) \(running) on \(DispatchQueue.current.label)")
+        done.open()
+      }
+    }
+    submit("lowered", to: .global(), .background)
+    submit("lifted", to: .global(qos: .utility), .userInteractive)
+    submit("kept", to: .global(qos: .utility), .background)
+    #expect(done.wait())
+    #expect(
+      seen.values.sorted() == [
+        "kept utility on com.apple.root.utility-qos", "lifted userInteractive on com.apple.root.utility-qos",
+        "lowered background on com.apple.root.default-qos",
+      ])
+  }
+}
