@@ -14,6 +14,16 @@ extension DispatchQueue {
     if kind == .main, MainLoop.isHere { faultSyncOntoHeld() }
     if seen.has(LaneState.mainBound), MainLoop.isHere { faultSyncOntoMainBound() }
     if !reads, seen.readers > 0, Frame.contains(self) { faultBarrierFromReader() }
+    if reads, isFull(seen), isFilledByThisThread { faultSyncOntoFilled() }
+  }
+
+  @inline(never)
+  private final func faultSyncOntoFilled() -> Never {
+    Fault.misuse(
+      .syncWouldDeadlock,
+      "DispatchQueue.sync on \"" + name + "\" would deadlock: it runs " + String(readerLimit)
+        + " at once, and the calling thread itself is inside all of them" + chainText()
+        + ". Use async, or call the work directly.")
   }
 
   @inline(never)
