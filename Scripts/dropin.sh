@@ -100,7 +100,7 @@ run_misuse() {
   clang -std=gnu17 -fblocks -I "$prefix/include" "$c_programs/misuse.c" -L "$prefix/lib" -ldispatch \
     -L "$theirs/linux" -lBlocksRuntime "-Wl,-rpath,$theirs/linux" -o "$folder/misuse"
   for way in null-queue:28 null-function:28 null-object:28 not-an-item:29 sync-on-itself:7 resume:1 leave:4 assertion:11 \
-    cancel-and-wait:30; do
+    cancel-and-wait:30 width:31; do
     status=0
     LD_LIBRARY_PATH=$prefix/lib timeout 60 "$folder/misuse" "${way%:*}" >"$folder/misuse.log" 2>&1 || status=$?
     id=$(printf 'GC%04d' "${way#*:}")

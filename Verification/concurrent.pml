@@ -4,7 +4,7 @@
 // `kind == .concurrent`. Two threads submit two items each; K0, K1 are the kinds of the first thread's items, K2, K3 of the
 // second's: 0 async reader, 1 async barrier, 2 sync reader, 3 sync barrier. Two workers run activations and redirected readers.
 //
-// Properties: a barrier runs alone; each item runs once; of two items of one thread of which one is a barrier the first
+// Properties: a barrier runs alone; no more readers run than the limit allows; each item runs once; of two items of one thread of which one is a barrier the first
 // has ended when the second starts; after suspend has returned at most one more item is chosen; a waiter that is handed
 // the lane owns it; when nothing can move everything has run and the lane is free.
 //
@@ -16,6 +16,13 @@
 // check: safety -DK0=0 -DK1=0 -DK2=1 -DK3=3 -DFULL=1 -DSUSPEND
 // check: safety -DK0=2 -DK1=1 -DK2=0 -DK3=3 -DSUSPEND
 // check: safety -DK0=2 -DK1=0 -DK2=3 -DK3=2 -DSUSPEND
+// check: safety -DK0=0 -DK1=0 -DK2=0 -DK3=2 -DFULL=1
+// check: safety -DK0=0 -DK1=2 -DK2=1 -DK3=0 -DFULL=1
+// check: safety -DK0=2 -DK1=2 -DK2=0 -DK3=2 -DFULL=1 -DOVERTAKE
+// check: safety -DK0=0 -DK1=0 -DK2=2 -DK3=0 -DFULL=2
+// check: safety -DK0=0 -DK1=2 -DK2=0 -DK3=3 -DFULL=1 -DSUSPEND
+// check: safety -DK0=0 -DK1=0 -DK2=0 -DK3=2 -DFULL=1 -DTAKES_ROOM=0
+// expect: fail
 // check: safety -DK0=0 -DK1=1 -DK2=0 -DK3=3 -DNO_TAKEOVER
 // expect: fail
 // check: safety -DK0=1 -DK1=2 -DK2=1 -DK3=3 -DNO_TAIL_CHECK
@@ -26,7 +33,7 @@
 // expect: fail
 //
 // Abstracted: bands, but for the overtaking activation and whether there is an urgency at all; targets; retains. FULL is the
-// number of readers at which the word is full. The list is that of lane.pml.
+// queue's limit (L7); 9 stands for none. The list is that of lane.pml.
 
 #define ITEMS 4
 #define NONE 15
@@ -34,6 +41,10 @@
 #define FULL 9
 #endif
 
+#ifndef TAKES_ROOM
+#define TAKES_ROOM 1
+#endif
+#define LIMITED (FULL < 9)
 #define IS_BARRIER(it) (kind[it] == 1 || kind[it] == 3)
 #define IS_WAITER(it) (kind[it] >= 2)
 // Items 0, 1 are submitted by thread 1, items 2, 3 by thread 2.
@@ -45,10 +56,12 @@ byte readers = 0;
 bool enqueued = false;
 bool dirty = false;
 bool barrierPending = false;
+bool roomPending = false;
 bool suspended = false;
 bool urgent = false;      // urgency is not 0 (L6)
 
-#define TOUCHED (owner != 0 || enqueued || dirty || barrierPending || suspended || urgent)
+#define PENDING (barrierPending || roomPending)
+#define TOUCHED (owner != 0 || enqueued || dirty || PENDING || suspended || urgent)
 
 // The list: entry n was the n-th to exchange the tail.
 byte count = 0;
@@ -80,7 +93,7 @@ inline runItem(it) {
     assert(it % 2 == 0 || done[it - 1] || !(IS_BARRIER(it) || IS_BARRIER(it - 1)));
     if
     :: IS_BARRIER(it) -> assert(runningReaders == 0); runningBarrier = true
-    :: else -> runningReaders++
+    :: else -> runningReaders++; assert(runningReaders <= FULL)
     fi
   };
   atomic {
@@ -125,7 +138,7 @@ inline announce(flag) {
   atomic {
     urgent = true;
     dirty = true;
-    flag = (owner == 0 && !enqueued && !suspended && !barrierPending);
+    flag = (owner == 0 && !enqueued && !suspended && !PENDING);
     if :: flag -> enqueued = true :: else -> skip fi
   };
   if :: flag -> activations++ :: else -> skip fi
@@ -141,7 +154,7 @@ inline enterRead(entered) {
   :: tail == NONE ->
 #endif
     atomic {
-      entered = !TOUCHED;
+      entered = !TOUCHED && readers < FULL;
       if :: entered -> readers++; choose() :: else -> skip fi
     }
 #ifndef NO_TAIL_CHECK
@@ -150,15 +163,16 @@ inline enterRead(entered) {
   fi
 }
 
-// The last reader may become the owner.
+// The last reader may become the owner; any, where a reader waits for room.
 inline leaveRead(me, owns) {
   atomic {
     readers--;
     owns = false;
     if
-    :: barrierPending && readers == 0 ->
+    :: roomPending && TAKES_ROOM || barrierPending && readers == 0 ->
 #ifndef NO_TAKEOVER
       barrierPending = false;
+      roomPending = false;
       if
       :: suspended ->
 #ifndef TAKEOVER_FORGETS_DIRTY
@@ -191,17 +205,19 @@ inline own(drains, h) {
       fi
     :: atomic { head != NONE -> h = head };
       if
-      :: !drains && (!IS_WAITER(item[h]) || !IS_BARRIER(item[h]) && readers >= FULL) ->
+      // A lane with a limit: who passes by sends some readers on their way as well, and then relays.
+      :: !drains && !IS_WAITER(item[h]) ->
         relay();
         break
-      :: else ->
+      :: drains || IS_WAITER(item[h]) || LIMITED && !IS_BARRIER(item[h]) ->
         if
-        :: IS_BARRIER(item[h]) || readers >= FULL ->
+        :: IS_BARRIER(item[h]) ->
+          if :: atomic { readers > 0 -> owner = 0; barrierPending = true }; break :: atomic { readers == 0 -> skip } fi
+        :: else ->
           if
-          :: atomic { readers > 0 -> owner = 0; barrierPending = true }; break
-          :: atomic { readers == 0 -> skip }
+          :: atomic { readers >= FULL -> owner = 0; roomPending = true }; break
+          :: atomic { readers < FULL -> readers++; choose() }
           fi
-        :: else -> skip
         fi;
         pop(h);
         if
@@ -215,17 +231,10 @@ inline own(drains, h) {
           :: else ->
             runItem(item[h]);
             // The turn may be over.
-            if
-            :: relay(); break
-            :: skip
-            fi
+            if :: relay(); break :: skip fi
           fi
         :: else ->
-          atomic { readers++; choose() };
-          if
-          :: IS_WAITER(item[h]) -> token[THREAD(item[h])] = true
-          :: else -> redirected[item[h]] = true
-          fi
+          if :: IS_WAITER(item[h]) -> token[THREAD(item[h])] = true :: else -> redirected[item[h]] = true fi
         fi
       fi
     fi
@@ -234,10 +243,7 @@ inline own(drains, h) {
 
 inline asyncItem(it) {
   flag = false;
-  if
-  :: !IS_BARRIER(it) -> enterRead(flag)
-  :: else -> skip
-  fi;
+  if :: !IS_BARRIER(it) -> enterRead(flag) :: else -> skip fi;
   if
   :: flag -> redirected[it] = true
   :: else ->
@@ -269,7 +275,7 @@ inline syncItem(it) {
       atomic { // join
         urgent = true;
         if
-        :: owner != 0 || enqueued || suspended || barrierPending -> dirty = true
+        :: owner != 0 || enqueued || suspended || PENDING -> dirty = true
         :: else ->
           if
 #ifndef JOIN_BESIDE_READERS
@@ -296,8 +302,8 @@ inline syncItem(it) {
   if
   :: IS_BARRIER(it) ->
     if
-    :: atomic { owner == me && !enqueued && !dirty && !suspended && !urgent && !barrierPending && readers == 0 -> owner = 0 }
-    :: atomic { enqueued || dirty || suspended || urgent || barrierPending || readers > 0 -> skip }; own(false, h)
+    :: atomic { owner == me && !enqueued && !dirty && !suspended && !urgent && !PENDING && readers == 0 -> owner = 0 }
+    :: atomic { enqueued || dirty || suspended || urgent || PENDING || readers > 0 -> skip }; own(false, h)
     fi
   :: else ->
     leaveRead(me, flag);
@@ -334,7 +340,7 @@ end_idle:
       if
       :: owner != 0 || suspended -> dirty = true
       :: owner == 0 && !suspended && barrierPending && readers > 0 -> skip
-      :: else -> dirty = false; barrierPending = false; owner = me; mine = true
+      :: else -> dirty = false; barrierPending = false; roomPending = false; owner = me; mine = true
       fi
     };
     if :: mine -> own(true, h) :: else -> skip fi
@@ -357,7 +363,7 @@ proctype suspender() {
   atomic {
     quiet = false;
     suspended = false;
-    mustPush = dirty && owner == 0 && !enqueued && !barrierPending;
+    mustPush = dirty && owner == 0 && !enqueued && !PENDING;
     if :: mustPush -> enqueued = true :: else -> skip fi
   };
   if :: mustPush -> activations++ :: else -> skip fi
@@ -375,19 +381,14 @@ proctype judge() {
 end_watch:
   timeout;
   for (index : 0 .. ITEMS - 1) { assert(done[index]) };
-  assert(owner == 0 && readers == 0 && !enqueued && !barrierPending && activations == 0 && tail == NONE)
+  assert(owner == 0 && readers == 0 && !enqueued && !PENDING && activations == 0 && tail == NONE)
 }
 
 init {
   atomic {
-    kind[0] = K0;
-    kind[1] = K1;
-    kind[2] = K2;
-    kind[3] = K3;
-    run client(1);
-    run client(2);
-    run worker(3);
-    run worker(4);
+    kind[0] = K0; kind[1] = K1; kind[2] = K2; kind[3] = K3;
+    run client(1); run client(2);
+    run worker(3); run worker(4);
 #ifdef SUSPEND
     run suspender();
 #endif

@@ -60,7 +60,6 @@ enum Call {
     let group = Unmanaged<DispatchGroup>.fromOpaque(Job(raw: raw).extra!)
     Words(Job(raw: raw)).run()
     group._withUnsafeGuaranteedRef { $0.leave() }
-    group.release()
   }
 
   static let groupedBlock: Job.Invoke = { raw in
@@ -69,7 +68,6 @@ enum Call {
     words.run()
     gcd_block_release(words.context)
     group._withUnsafeGuaranteedRef { $0.leave() }
-    group.release()
   }
 }
 

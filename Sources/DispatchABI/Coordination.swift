@@ -10,7 +10,10 @@ private let timedOut = 49
 // MARK: Groups
 
 @c @implementation
-public func dispatch_group_create() -> dispatch_group_t? { Handle.made(DispatchGroup()) }
+public func dispatch_group_create() -> dispatch_group_t? {
+  // Whoever leaves it need not hold it.
+  Handle.made(DispatchGroup(keepsItself: true))
+}
 
 @c @implementation
 public func dispatch_group_enter(_ group: dispatch_group_t?) {
@@ -36,8 +39,9 @@ public func dispatch_group_async_f(
   let (group, work): (Unmanaged<DispatchGroup>, dispatch_function_t) = (Handle.take(group), Handle.need(work))
   Handle.queue(queue)._withUnsafeGuaranteedRef { queue in
     let job = Job(work, context, Call.groupedFunction, qos: queue.submissionQoS)
+    // Entered, the group keeps itself.
     group._withUnsafeGuaranteedRef { $0.enter() }
-    job.extra = group.retain().toOpaque()
+    job.extra = group.toOpaque()
     queue.enqueue(job)
   }
 }
@@ -53,7 +57,7 @@ public func dispatch_group_async(_ group: dispatch_group_t?, _ queue: dispatch_q
       job.owner = group.retain().toOpaque()
     } else {
       job.invoke = Call.groupedBlock
-      job.extra = group.retain().toOpaque()
+      job.extra = group.toOpaque()
     }
     queue.enqueue(job)
   }

@@ -100,14 +100,18 @@ public func dispatch_queue_get_qos_class(
   }
 }
 
-/// How many items a concurrent queue runs at once. What is not above 0 stands for numbers of processors, which is how
-/// many run at most in any case. For queues that are not used yet.
+/// How many items a concurrent queue runs at once: in order with its items, as a barrier. 0 is 1; negative numbers stand
+/// for the number of processors. Other queues have no width to set, and the toolchain's library ends the process too.
 @c(dispatch_queue_set_width)
 public func queueSetWidth(_ queue: OpaquePointer?, _ width: Int) {
   Handle.queue(queue, "dispatch_queue_set_width")._withUnsafeGuaranteedRef { queue in
-    guard queue.kind == .concurrent else { return }
-    // relaxed: a limit that is set before the queue is used.
-    queue.width.store(width < 0 ? .max : UInt16(clamping: max(width, 1)), ordering: .relaxed)
+    if queue.kind != .concurrent {
+      Fault.misuse(
+        .widthNotAllowed,
+        "dispatch_queue_set_width was called on \"" + queue.name + "\", which is not a concurrent queue of your own. "
+          + "Create the queue with DISPATCH_QUEUE_CONCURRENT.")
+    }
+    queue.setWidth(width < 0 ? DispatchQueue.processors : max(width, 1))
   }
 }
 

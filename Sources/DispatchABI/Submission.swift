@@ -77,7 +77,8 @@ private func run(item: Raw, on queue: Unmanaged<DispatchQueue>, barrier: Bool, a
     let barrier = barrier || item.flags.contains(.barrier)
     item.noteSubmission(to: queue)
     if anywhere {
-      queue.runAnywhere(barrier: barrier) { item.runSubmitted() }
+      let qos = queue.effectiveQoS(item.wantedQoS, item.flags)
+      queue.runAnywhere(barrier: barrier, qos: qos) { item.runSubmitted() }
     } else {
       queue.runInline(barrier: barrier) { item.runSubmitted() }
     }

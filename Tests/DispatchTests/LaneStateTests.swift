@@ -40,7 +40,7 @@ struct LaneStateTests {
     let bits: [UInt64] = [
       LaneState.ownerMask, LaneState.readerMask, LaneState.enqueued, LaneState.dirty, LaneState.barrierPending,
       LaneState.suspended, LaneState.inactive, LaneState.concurrent, LaneState.nested, LaneState.threadBound,
-      LaneState.urgencyMask,
+      LaneState.urgencyMask, LaneState.roomPending,
     ]
     var seen: UInt64 = 0
     for field in bits {
@@ -93,6 +93,21 @@ struct LaneStateTests {
     #expect(beginBarrierAnswer11)
   }
 
+  @Test("Q3: a reader waits while the limit is reached, and the next one to leave takes the lane over for it")
+  func readerWaitsForRoom() {
+    var state = LaneState(rawValue: LaneState.concurrent | 9 | LaneState.readerOne)
+    let second = state.admit(limit: 2)
+    #expect(second && state.readers == 2 && state.owner == 9)
+    let third = state.admit(limit: 2)
+    #expect(!third && state.readers == 2 && !state.isOwned && state.has(LaneState.roomPending))
+    let passedBy = state.enterRead()
+    #expect(!passedBy)
+    let owns = state.leaveRead(5)
+    #expect(owns && state.owner == 5 && state.readers == 1 && !state.has(LaneState.roomPending))
+    let admitted = state.admit(limit: 2)
+    #expect(admitted)
+  }
+
   @Test("Q11: urgency rises, and only asks for an overtaking activation while one is on its way")
   func overtake() {
     var state = LaneState(rawValue: LaneState.enqueued | 2 * LaneState.urgencyOne)
@@ -110,7 +125,7 @@ struct LaneStateTests {
   // MARK: All of them together
 
   /// The successors of a world: everything that some thread could do next.
-  private func successors(_ world: World, concurrent: Bool) -> [World] {
+  private func successors(_ world: World, concurrent: Bool, limit: Int) -> [World] {
     var next: [World] = []
     func step(_ body: (inout World) -> Void) {
       var copy = world
@@ -140,14 +155,14 @@ struct LaneStateTests {
         _ = world.update { $0.arrive(Self.worker) }
       }
     }
-    if mayRun { next += ownersSteps(world, concurrent: concurrent) }
+    if mayRun { next += ownersSteps(world, limit: limit) }
     if world.readers > 0 {
       step { world in
         world.readers -= 1
         if world.update({ $0.leaveRead(Self.worker) }) {}
       }
     }
-    if concurrent, world.list.isEmpty, world.readers < 2 {
+    if concurrent, world.list.isEmpty, world.readers < limit {
       step { world in
         if world.update({ $0.enterRead() }) { world.readers += 1 }
       }
@@ -164,7 +179,7 @@ struct LaneStateTests {
     return next
   }
 
-  private func ownersSteps(_ world: World, concurrent: Bool) -> [World] {
+  private func ownersSteps(_ world: World, limit: Int) -> [World] {
     var next = world
     if world.state.isHalted {
       _ = next.update { $0.rest() }
@@ -174,7 +189,7 @@ struct LaneStateTests {
         // Invariant L4: nobody reads while a barrier runs.
         #expect(next.readers == 0)
       } else {
-        next.update { $0.admit() }
+        if !next.update({ $0.admit(limit: limit) }) { return [next] }
         next.readers += 1
       }
       next.list.removeFirst()
@@ -190,8 +205,10 @@ struct LaneStateTests {
   }
 
   @Test(
-    "Q1 Q2 Q3 O4: in every reachable state somebody is responsible for what is in the list", arguments: [false, true])
-  func enumerate(concurrent: Bool) {
+    "Q1 Q2 Q3 O4: in every reachable state somebody is responsible for what is in the list", arguments: [0, 1, 2, 9])
+  func enumerate(limit: Int) {
+    // 0: a serial lane; 9: more than there will be.
+    let concurrent = limit > 0
     let roles = concurrent ? LaneState.concurrent : 0
     let start = World(word: roles)
     var seen: Set<World> = [start]
@@ -203,16 +220,21 @@ struct LaneStateTests {
         world.list.isEmpty || state.isOwned || state.has(LaneState.enqueued) || world.announcing
         || state.isHalted && state.has(LaneState.dirty) || state.has(LaneState.barrierPending) && state.readers > 0
         || state.has(LaneState.barrierPending) && state.isHalted
+        || state.has(LaneState.roomPending) && state.readers > 0
       if !responsible {
         Issue.record("nobody is responsible: \(world) \(String(world.word, radix: 16))")
         return
       }
+      // L7
+      #expect(!concurrent || state.readers <= limit)
+      #expect(!state.has(LaneState.roomPending) || !state.isOwned && state.readers > 0)
       // L3, L6 and the ghosts.
       #expect(!state.has(LaneState.enqueued) || world.activations > 0)
       #expect(state.readers == world.readers)
       #expect(state.rawValue & LaneState.roles == roles)
       #expect(world.list.isEmpty || world.announcing || state.urgency != 0)
-      for next in successors(world, concurrent: concurrent) where next.activations < 4 && seen.insert(next).inserted {
+      for next in successors(world, concurrent: concurrent, limit: limit)
+      where next.activations < 4 && seen.insert(next).inserted {
         frontier.append(next)
       }
     }

@@ -11,6 +11,7 @@ private struct LaneFields: Equatable {
   var enqueued = false
   var dirty = false
   var barrierPending = false
+  var roomPending = false
   var suspended = false
   var inactive = false
   var roles: UInt64 = 0
@@ -18,6 +19,7 @@ private struct LaneFields: Equatable {
 
   var halted: Bool { suspended || inactive }
   var owned: Bool { owner != 0 }
+  var readersPending: Bool { barrierPending || roomPending }
 
   init() {}
 
@@ -27,6 +29,7 @@ private struct LaneFields: Equatable {
     enqueued = state.has(LaneState.enqueued)
     dirty = state.has(LaneState.dirty)
     barrierPending = state.has(LaneState.barrierPending)
+    roomPending = state.has(LaneState.roomPending)
     suspended = state.has(LaneState.suspended)
     inactive = state.has(LaneState.inactive)
     roles = state.rawValue & LaneState.roles
@@ -37,7 +40,7 @@ private struct LaneFields: Equatable {
     var word = UInt64(owner) | UInt64(readers) * LaneState.readerOne | roles | UInt64(urgency) * LaneState.urgencyOne
     for (flag, bit) in [
       (enqueued, LaneState.enqueued), (dirty, LaneState.dirty), (barrierPending, LaneState.barrierPending),
-      (suspended, LaneState.suspended), (inactive, LaneState.inactive),
+      (suspended, LaneState.suspended), (inactive, LaneState.inactive), (roomPending, LaneState.roomPending),
     ] where flag { word |= bit }
     return LaneState(rawValue: word)
   }
@@ -47,7 +50,7 @@ private struct LaneFields: Equatable {
   /// Every combination of flags, with small and with the largest numbers.
   static let all: [LaneFields] = {
     var all: [LaneFields] = []
-    for flags in 0..<32 {
+    for flags in 0..<64 {
       for owner: UInt32 in [0, 5, (1 << 22) - 1] {
         for readers in [0, 1, 2, (1 << 22) - 1] {
           for roles in [0, LaneState.roles] {
@@ -59,6 +62,7 @@ private struct LaneFields: Equatable {
               fields.barrierPending = flags & 4 != 0
               fields.suspended = flags & 8 != 0
               fields.inactive = flags & 16 != 0
+              fields.roomPending = flags & 32 != 0
               all.append(fields)
             }
           }
@@ -99,10 +103,10 @@ struct LaneTransitionTests {
     let masks = [
       LaneState.ownerMask, LaneState.readerMask, LaneState.enqueued, LaneState.dirty, LaneState.barrierPending,
       LaneState.suspended, LaneState.inactive, LaneState.concurrent, LaneState.nested, LaneState.threadBound,
-      LaneState.urgencyMask,
+      LaneState.urgencyMask, LaneState.roomPending,
     ]
-    #expect(masks.reduce(0) { $0 + $1.nonzeroBitCount } == 55)
-    #expect(masks.reduce(0, |) == 1 << 55 - 1)
+    #expect(masks.reduce(0) { $0 + $1.nonzeroBitCount } == 56)
+    #expect(masks.reduce(0, |) == 1 << 56 - 1)
     #expect(LaneState.readerOne == LaneState.ownerMask + 1)
     #expect(LaneState.urgencyOne.nonzeroBitCount == 1 && LaneState.urgencyMask == 7 * LaneState.urgencyOne)
   }
@@ -131,7 +135,7 @@ struct LaneTransitionTests {
     } with: { lane in
       lane.raise(urgency)
       lane.dirty = true
-      if lane.owned || lane.enqueued || lane.halted || lane.barrierPending { return false }
+      if lane.owned || lane.enqueued || lane.halted || lane.readersPending { return false }
       lane.enqueued = true
       return true
     }
@@ -153,7 +157,7 @@ struct LaneTransitionTests {
     compare {
       $0.hurry(urgency: 4)
     } with: { lane in
-      guard lane.owned || lane.enqueued || lane.dirty || lane.barrierPending, lane.urgency < 4 else { return false }
+      guard lane.owned || lane.enqueued || lane.dirty || lane.readersPending, lane.urgency < 4 else { return false }
       lane.urgency = 4
       return lane.enqueued
     }
@@ -174,6 +178,7 @@ struct LaneTransitionTests {
       if lane.barrierPending, lane.readers > 0 { return false }
       lane.dirty = false
       lane.barrierPending = false
+      lane.roomPending = false
       lane.owner = Self.me
       return true
     }
@@ -241,14 +246,19 @@ struct LaneTransitionTests {
     }
   }
 
-  @Test("admit counts one more reader and changes nothing else")
-  func admit() {
-    compare(where: { $0.owned && !$0.barrierPending && $0.readers < Self.mostReaders }) {
-      $0.admit()
-      return true
+  @Test(
+    "admit counts one more reader where there is room, and else gives the lane up to the readers", arguments: [1, 2, 9])
+  func admit(limit: Int) {
+    compare(where: { $0.owned && !$0.readersPending }) {
+      $0.admit(limit: limit)
     } with: { lane in
-      lane.readers += 1
-      return true
+      if lane.readers < limit {
+        lane.readers += 1
+        return true
+      }
+      lane.owner = 0
+      lane.roomPending = true
+      return false
     }
   }
 
@@ -271,7 +281,7 @@ struct LaneTransitionTests {
       $0.join(Self.me, urgency: 4, barrier: barrier)
     } with: { lane in
       lane.raise(4)
-      if lane.owned || lane.enqueued || lane.halted || lane.barrierPending {
+      if lane.owned || lane.enqueued || lane.halted || lane.readersPending {
         lane.dirty = true
         return .waits
       }
@@ -298,14 +308,16 @@ struct LaneTransitionTests {
     }
   }
 
-  @Test("leaveRead makes the last reader the owner if a barrier waits, and nobody else comes to see to it")
+  @Test(
+    "leaveRead makes the last reader the owner if a barrier waits, any if a reader does, and nobody else sees to it")
   func leaveRead() {
     compare(where: { $0.readers > 0 }) {
       $0.leaveRead(Self.me)
     } with: { lane in
       lane.readers -= 1
-      if !lane.barrierPending || lane.readers > 0 { return false }
+      if !(lane.roomPending || lane.barrierPending && lane.readers == 0) { return false }
       lane.barrierPending = false
+      lane.roomPending = false
       if lane.halted {
         lane.dirty = true
         return false
@@ -321,7 +333,7 @@ struct LaneTransitionTests {
     compare(where: { $0.readers > 0 }) {
       $0.leaveReadUnawaited()
     } with: { lane in
-      if lane.barrierPending { return nil }
+      if lane.readersPending { return nil }
       lane.readers -= 1
       return true
     }
@@ -365,7 +377,7 @@ struct LaneTransitionTests {
       activates ? $0.activate() : $0.resume()
     } with: { lane in
       if activates { lane.inactive = false } else { lane.suspended = false }
-      if lane.halted || !lane.dirty || lane.owned || lane.enqueued || lane.barrierPending { return false }
+      if lane.halted || !lane.dirty || lane.owned || lane.enqueued || lane.readersPending { return false }
       lane.enqueued = true
       return true
     }

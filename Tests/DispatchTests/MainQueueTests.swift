@@ -51,7 +51,15 @@ struct MainQueueTests {
     #expect(result.number("idleAtLast") == 1, "\(result)")
   }
 
-  @Test("Q15: drain runs what was pending and leaves what its items add for the next turn or this one, never losing it")
+  @Test("Q15: drain returns though an item submits itself again for ever: what its items add waits for the next turn")
+  func drainEnds() {
+    let result = Probe.run("main-loop-endless")
+    #expect(result.ended, "\(result)")
+    #expect(result.numbers("turns") == [1, 1, 1, 1, 1], "\(result)")
+    #expect(result.number("many") == 201, "\(result)")
+  }
+
+  @Test("Q15: drain runs what was pending, and what its items add is never lost")
   func drainKeepsNewWork() {
     let result = Probe.run("main-loop-nested")
     #expect(result.ended, "\(result)")

@@ -54,6 +54,15 @@ struct BlockingTests {
     #expect(reports.first?.contains("8") == true, "\(result)")
   }
 
+  @Test("E1: the report names the global queues whose items hold the threads")
+  func budgetOfGlobalQueues() {
+    let result = run("budget-global", ["GRANDCENTRAL_THREAD_BUDGET": "8"])
+    #expect(result.ended, "\(result)")
+    let report = result["said"] ?? ""
+    #expect(report.contains("\"com.apple.root.default-qos\" × "), "\(result)")
+    #expect(!report.contains("nothing that has a name"), "\(result)")
+  }
+
   @Test("E1: more sleepers than the budget has threads make progress, a budget at a time")
   func budgetIsShared() {
     let result = run("budget-sleepers", ["GRANDCENTRAL_THREAD_BUDGET": "10"])

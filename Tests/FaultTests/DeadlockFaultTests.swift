@@ -171,6 +171,52 @@ struct DeadlockFaultTests {
     expectFault(result, "GC0018", mentions: "\"org.example.concurrent\"")
   }
 
+  @Test("F1, Q9 GC0007: sync onto a queue with a limit by a thread that holds all of its places", arguments: [1, 3])
+  func syncOntoOwnPlaces(limit: Int) async {
+    let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) { [limit] in
+      let queue = DispatchQueue(label: "org.example.limited", maximumConcurrency: limit)
+      @Sendable func enter(_ left: Int) { left == 0 ? queue.asyncAndWait {} : queue.sync { enter(left - 1) } }
+      queue.async { enter(limit - 1) }
+      Latch().wait()
+    }
+    expectFault(result, "GC0007", mentions: "\"org.example.limited\"", "at once")
+  }
+
+  @Test("F1, Q9 GC0007: sync onto a queue whose target has a limit of one, from that target")
+  func syncOntoLimitedTarget() async {
+    let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
+      let target = DispatchQueue(label: "org.example.limited", maximumConcurrency: 1)
+      let (first, second) = (
+        DispatchQueue(label: "first", target: target), DispatchQueue(label: "second", target: target)
+      )
+      first.sync { second.sync {} }
+    }
+    expectFault(result, "GC0007", mentions: "\"org.example.limited\"")
+  }
+
+  @Test("Q9: a sync onto a queue with a limit goes through while others hold its places, and below the limit")
+  func syncOntoOthersPlaces() async {
+    await #expect(processExitsWith: .exitCode(0)) {
+      let queue = DispatchQueue(label: "org.example.limited", maximumConcurrency: 2)
+      queue.sync { queue.sync {} }
+      let child = DispatchQueue(label: "child", target: queue)
+      child.async { queue.sync {} }
+      child.sync { queue.sync {} }
+      let (isIn, gate, done) = (Latch(2), Latch(), Latch())
+      for _ in 0..<2 {
+        queue.async {
+          isIn.open()
+          gate.wait()
+        }
+      }
+      guard isIn.wait() else { exit(2) }
+      let syncer = BlockedThread { queue.sync { done.open() } }
+      guard syncer.isAsleep() else { exit(3) }
+      gate.open()
+      exit(done.wait() ? 0 : 1)
+    }
+  }
+
   @Test("Q9: a sync that only looks like it is let through")
   func innocentSyncs() async {
     await #expect(processExitsWith: .exitCode(0)) {

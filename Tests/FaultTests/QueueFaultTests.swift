@@ -48,6 +48,14 @@ struct QueueFaultTests {
     expectFault(result, "GC0010", mentions: "setTarget", "\"com.apple.main-thread\"")
   }
 
+  @Test("F1, Q18 GC0031: a queue that may run nothing at once", arguments: [0, -1])
+  func noConcurrency(limit: Int) async {
+    let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) { [limit] in
+      _ = DispatchQueue(label: "org.example.narrow", maximumConcurrency: limit)
+    }
+    expectFault(result, "GC0031", mentions: "\"org.example.narrow\"", "maximumConcurrency", "1 or more")
+  }
+
   @Test("F1, Q19 GC0022: a target for a workloop that it cannot have")
   func invalidTargetForWorkloop() async {
     let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {

@@ -45,6 +45,26 @@ enum Hooks {
     laneName.store(UInt(bitPattern: unsafeBitCast(namer, to: Int.self)), ordering: .releasing)
   }
 
+  /// A: how to name the jobs of a band that belong to no lane, set with `laneName`.
+  private static let bandName = Atomic<UInt>(0)
+
+  typealias BandName = @convention(c) (UInt8) -> UnsafeMutableRawPointer
+
+  /// As `setLaneName`: `namer` gets the band's rank.
+  static func setBandName(_ namer: @escaping BandName) {
+    // pairs with: name(ofBand:) – publishes the function
+    bandName.store(UInt(bitPattern: unsafeBitCast(namer, to: Int.self)), ordering: .releasing)
+  }
+
+  static func name(ofBand band: Band) -> String {
+    // pairs with: setBandName – publishes the function
+    let word = bandName.load(ordering: .acquiring)
+    if word == 0 { return band.name }
+    // unsafe: the word is a function of this type, see `setBandName`.
+    let label = unsafeBitCast(word, to: BandName.self)(band.rank)
+    return Unmanaged<LaneLabel>.fromOpaque(label).takeRetainedValue().text
+  }
+
   static func name(ofLane lane: UnsafeMutableRawPointer) -> String {
     // pairs with: setLaneName – publishes the function
     let word = laneName.load(ordering: .acquiring)

@@ -95,9 +95,7 @@ extension Engine {
     var names: [(name: String, count: Int)] = []
     inspection.withLanesHeld {
       for index in 0..<workers.count {
-        // seq-cst: read after the barrier of `withLanesHeld`.
-        guard let lane = workers[index].pointee.runningLane.load(ordering: .sequentiallyConsistent) else { continue }
-        let name = Hooks.name(ofLane: lane)
+        guard let name = nameOfWork(workers[index]) else { continue }
         if let known = names.firstIndex(where: { Text.equal($0.name, name) }) {
           names[known].count += 1
         } else {
@@ -116,5 +114,14 @@ extension Engine {
     }
     if !names.isEmpty { text += ", and " + String(names.count) + " more" }
     return text.isEmpty ? "(nothing that has a name)" : text
+  }
+
+  /// What a worker runs: a lane's items, or a job of its own, which is known by its band. The caller has the lanes held.
+  private func nameOfWork(_ worker: Worker.Pointer) -> String? {
+    // seq-cst: read after the barrier of `withLanesHeld`.
+    if let lane = worker.pointee.runningLane.load(ordering: .sequentiallyConsistent) { return Hooks.name(ofLane: lane) }
+    // relaxed: for a report; a worker that goes on meanwhile is named by what it runs next.
+    if !worker.pointee.isInJob || worker.pointee.thread.load(ordering: .relaxed) == 0 { return nil }
+    return Hooks.name(ofBand: Band(rank: worker.pointee.runningRank.load(ordering: .relaxed)))
   }
 }

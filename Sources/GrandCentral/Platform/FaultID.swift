@@ -112,4 +112,8 @@ extension FaultID {
   /// `dispatch_source_cancel_and_wait` on a source with a cancel handler, or from inside its target. Use
   /// `dispatch_source_cancel`.
   static let cancelAndWait = FaultID(rawValue: 30)
+
+  /// A queue was to run fewer than one item at once, or a queue that is not a concurrent one of the program's own was given
+  /// a width. Pass 1 or more; create the queue as a concurrent one.
+  static let widthNotAllowed = FaultID(rawValue: 31)
 }

@@ -69,6 +69,13 @@ struct MPSCList: ~Copyable, @unchecked Sendable {  // both words are atomic; the
     newest.load(ordering: .relaxed) == nil
   }
 
+  /// The newest node, or nil if there is none. It stays in the list until it is popped. Any thread.
+  @inline(__always)
+  var newestNode: UnsafeMutableRawPointer? {
+    // relaxed: as above; only the address counts.
+    newest.load(ordering: .relaxed)
+  }
+
   /// The oldest node, or nil if there is none or its push is half done. Consumer.
   @inline(__always)
   borrowing func head() -> UnsafeMutableRawPointer? {

@@ -45,14 +45,74 @@ static void widths(void) {
     CHECK(width == 1 || most > 1);
     dispatch_release(queue);
   }
-  // Numbers of processors, of some kind or other: no limit of the queue's own.
+  // Numbers of processors, of some kind or other.
   running = most = finished = 0;
   dispatch_queue_t queue = dispatch_queue_create("wide", DISPATCH_QUEUE_CONCURRENT);
   dispatch_queue_set_width(queue, -3);
   for (int i = 0; i < 16; i++) dispatch_async_f(queue, NULL, count);
   dispatch_barrier_sync_f(queue, NULL, count);
-  CHECK(finished == 17 && most > 1);
+  CHECK(finished == 17 && most <= sysconf(_SC_NPROCESSORS_CONF));
   dispatch_release(queue);
+}
+
+static dispatch_semaphore_t behind;
+
+static void wait_for_those_behind(void *unused) {
+  (void)unused;
+  if (dispatch_semaphore_wait(behind, dispatch_time(DISPATCH_TIME_NOW, 20000000000)) == 0) finished++;
+}
+
+static void release_the_first(void *unused) {
+  (void)unused;
+  dispatch_semaphore_signal(behind);
+}
+
+static void nothing(void *unused) { (void)unused; }
+
+// A place is filled as soon as it is free, not when all are; a new width comes in order with the items.
+static void places(void) {
+  behind = dispatch_semaphore_create(0);
+  dispatch_queue_t queue = dispatch_queue_create("places", DISPATCH_QUEUE_CONCURRENT);
+  dispatch_queue_set_width(queue, 2);
+  finished = 0;
+  dispatch_async_f(queue, NULL, wait_for_those_behind);
+  for (int i = 0; i < 20; i++) dispatch_async_f(queue, NULL, nothing);
+  dispatch_async_f(queue, NULL, release_the_first);
+  dispatch_barrier_sync_f(queue, NULL, nothing);
+  CHECK(finished == 1);
+  running = most = finished = 0;
+  dispatch_queue_set_width(queue, 1);
+  for (int i = 0; i < 10; i++) dispatch_async_f(queue, NULL, count);
+  dispatch_queue_set_width(queue, 3);
+  dispatch_barrier_sync_f(queue, NULL, nothing);
+  CHECK(finished == 10 && most == 1);
+  for (int i = 0; i < 10; i++) dispatch_async_f(queue, NULL, count);
+  dispatch_barrier_sync_f(queue, NULL, nothing);
+  CHECK(finished == 20 && most <= 3);
+  dispatch_release(queue);
+  dispatch_release(behind);
+}
+
+static void leave_group(void *group) { dispatch_group_leave((dispatch_group_t)group); }
+
+// Entered, a group stays until it has been left, whoever releases it: a waiter may do so at once.
+static void groups(void) {
+  dispatch_group_t group = dispatch_group_create();
+  dispatch_group_enter(group);
+  dispatch_group_enter(group);
+  dispatch_release(group);
+  dispatch_group_leave(group);
+  CHECK(dispatch_group_wait(group, DISPATCH_TIME_NOW) != 0);
+  dispatch_group_leave(group);
+  dispatch_queue_t queue = dispatch_get_global_queue(0, 0);
+  for (int i = 0; i < 500; i++) {
+    group = dispatch_group_create();
+    dispatch_group_enter(group);
+    dispatch_async_f(queue, group, leave_group);
+    if (i % 3 == 0) dispatch_group_async_f(group, queue, NULL, nothing);
+    CHECK(dispatch_group_wait(group, DISPATCH_TIME_FOREVER) == 0);
+    dispatch_release(group);
+  }
 }
 
 static char order[8];
@@ -98,6 +158,8 @@ static void contexts(void) {
 
 int main(void) {
   widths();
+  places();
+  groups();
   floors();
   contexts();
   printf("%d checks\n", checks);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 extern void dispatch_source_cancel_and_wait(dispatch_source_t source);
+extern void dispatch_queue_set_width(dispatch_queue_t queue, long width);
 
 static void nothing(void *context) { (void)context; }
 
@@ -30,6 +31,7 @@ int main(int count, char **arguments) {
   if (!strcmp(way, "resume")) dispatch_resume(queue);
   if (!strcmp(way, "leave")) dispatch_group_leave(dispatch_group_create());
   if (!strcmp(way, "assertion")) dispatch_assert_queue(queue);
+  if (!strcmp(way, "width")) dispatch_queue_set_width(queue, 4);
   if (!strcmp(way, "cancel-and-wait")) {
     dispatch_source_t source = dispatch_source_create(DISPATCH_SOURCE_TYPE_DATA_ADD, 0, 0, queue);
     dispatch_source_set_cancel_handler_f(source, nothing);

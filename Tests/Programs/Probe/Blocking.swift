@@ -6,7 +6,8 @@ import GrandCentral
 
 extension Scenario {
   static let blocking: [String: Body] = [
-    "usleep-ten": usleepTen, "serial-400": serial400, "budget": budget, "budget-sleepers": budgetSleepers,
+    "usleep-ten": usleepTen, "serial-400": serial400, "budget": budget, "budget-global": budgetGlobal,
+    "budget-sleepers": budgetSleepers,
     "rendezvous-latch": { rendezvous(Rendezvous(Latch())) },
     "rendezvous-semaphore": { rendezvous(Rendezvous(DispatchSemaphore(value: 0))) },
     "rendezvous-group": { rendezvous(Rendezvous(DispatchGroup())) },
@@ -172,6 +173,25 @@ extension Scenario {
     }
     report("blocked", isIn.value)
     report("workers", most.value)
+    gate.open()
+    require(done.wait(), "all went on after the gate opened")
+  }
+
+  /// Items of global queues block with a budget of fewer threads; what is reported about it is printed again.
+  @Sendable private static func budgetGlobal() {
+    var ends: [Int32] = [0, 0]
+    require(pipe(&ends) == 0 && dup2(ends[1], STDERR_FILENO) >= 0, "a pipe for reports")
+    let (gate, done) = (Latch(), Latch(20))
+    for index in 0..<20 {
+      DispatchQueue.global(qos: index % 2 == 0 ? .default : .utility).async {
+        gate.wait()
+        done.open()
+      }
+    }
+    var bytes = [UInt8](repeating: 0, count: 4_096)
+    // Until the report comes; the caller of this program has patience.
+    let count = read(ends[0], &bytes, bytes.count)
+    report("said", String(decoding: bytes.prefix(max(0, count)), as: UTF8.self).filter { $0 != "\n" })
     gate.open()
     require(done.wait(), "all went on after the gate opened")
   }

@@ -8,6 +8,7 @@ extension Scenario {
   static let mainQueue: [String: Body] = [
     "main-drains": drains, "main-sync": syncs, "main-serial": serial, "main-current": current,
     "main-loop": foreignLoop, "main-loop-nested": nestedLoop, "main-suspend": suspends,
+    "main-loop-endless": endlessLoop,
     "main-sync-on-main": syncOnMain,
   ]
 
@@ -132,6 +133,33 @@ extension Scenario {
     DispatchQueue.main.async { order.note(1) }
     for _ in 0..<10 where isReadable(order.count < 3 ? 1_000 : 0) { DispatchMainLoop.drain() }
     report("order", order.values.map(String.init).joined(separator: ","))
+  }
+
+  /// An item that submits itself again whenever it runs: a turn of the loop runs it once.
+  @Sendable private static func endlessLoop() {
+    let runs = Counter()
+    @Sendable func step() {
+      runs.add()
+      DispatchQueue.main.async { step() }
+    }
+    // Ends what would go on for ever.
+    DispatchQueue.global().asyncAfter(deadline: .now() + .seconds(5)) { exit(1) }
+    _ = DispatchMainLoop.fileDescriptor
+    step()
+    var turns: [Int] = []
+    for _ in 0..<5 {
+      require(isReadable(1_000), "the descriptor tells of the item")
+      let before = runs.value
+      DispatchMainLoop.drain()
+      turns.append(runs.value - before)
+    }
+    report("turns", turns.map(String.init).joined(separator: ","))
+    // More than a share of the drainer's, each of which adds another one.
+    for _ in 0..<200 { DispatchQueue.main.async { step() } }
+    let before = runs.value
+    DispatchMainLoop.drain()
+    report("many", runs.value - before)
+    exit(0)
   }
 
   @Sendable private static func suspends() {

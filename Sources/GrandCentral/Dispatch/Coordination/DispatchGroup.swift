@@ -15,14 +15,20 @@ import Synchronization
 /// |-------|----------|------------------------------------------------------|
 /// | 0–31  | count    | entered and not left                                 |
 /// | 32    | watched  | somebody waits, or wants to be notified, for zero    |
+/// | 33    | kept     | I: the group keeps itself while it is entered        |
 ///
 /// R1  Nobody is registered while `watched` is clear. Registering sets it, under the lock, and only while count > 0.
 /// R2  The step from 1 to 0 with `watched` set is made under the lock, clears `watched`, and takes the whole
 ///     registration list with it: so whoever registers later waits for the next zero, and nobody is let through early.
 ///
+/// R3  `kept` is for the C interface, where whoever leaves need not hold a reference: a waiter may release the group as
+///     soon as it sees zero. The step from 0 to 1 retains the group, and the caller of the step from 1 to 0 releases it
+///     when it has touched it last. A step from 0 to 1 in between retains it once more, so the order does not matter.
+///
 /// Model: `Verification/group.pml`.
 public final class DispatchGroup: DispatchObject, @unchecked Sendable {  // an atomic, and lists under their lock
   private static let watched: UInt64 = 1 << 32
+  private static let kept: UInt64 = 1 << 33
   private static let countMask: UInt64 = watched - 1
 
   /// A
@@ -38,6 +44,12 @@ public final class DispatchGroup: DispatchObject, @unchecked Sendable {  // an a
   /// An empty group.
   public override init() {
     state = Atomic(0)
+    super.init()
+  }
+
+  /// A group that stays alive from the first `enter` to the last `leave`, whoever releases it.
+  init(keepsItself: Bool) {
+    state = Atomic(keepsItself ? Self.kept : 0)
     super.init()
   }
 
@@ -64,8 +76,10 @@ public final class DispatchGroup: DispatchObject, @unchecked Sendable {  // an a
   /// Complexity: O(1), one atomic addition. Blocking: never.
   public func enter() {
     // relaxed: only the count; what happens inside is published by `leave`.
-    let count = state.wrappingAdd(1, ordering: .relaxed).oldValue & Self.countMask
-    if count == Self.countMask - 1 { faultOverflow() }
+    let seen = state.wrappingAdd(1, ordering: .relaxed).oldValue
+    if seen & Self.countMask == Self.countMask - 1 { faultOverflow() }
+    // R3
+    if seen & ~Self.watched == Self.kept { _ = Unmanaged.passRetained(self) }
   }
 
   /// One thing is done. Traps (GC0004) if nothing is under way.
@@ -76,13 +90,17 @@ public final class DispatchGroup: DispatchObject, @unchecked Sendable {  // an a
     var seen = state.load(ordering: .relaxed)
     while true {
       if seen & Self.countMask == 0 { faultUnbalanced() }
-      if seen == Self.watched | 1 { return leaveLastSlow() }
+      if seen & ~Self.kept == Self.watched | 1 { return leaveLastSlow() }
       // pairs with: wait, notify – publishes what the leaver wrote before
       let (exchanged, found) = state.weakCompareExchange(
         expected: seen, desired: seen - 1, successOrdering: .acquiringAndReleasing,
         // relaxed: followed by another attempt.
         failureOrdering: .relaxed)
-      if exchanged { return }
+      if exchanged {
+        // R3
+        if seen == Self.kept | 1 { Unmanaged.passUnretained(self).release() }
+        return
+      }
       seen = found
     }
   }
@@ -90,14 +108,20 @@ public final class DispatchGroup: DispatchObject, @unchecked Sendable {  // an a
   /// R2
   @inline(never)
   private func leaveLastSlow() {
+    if leaveWatched() { Unmanaged.passUnretained(self).release() }
+  }
+
+  /// - Returns: R3: whether the caller now gives back the group's reference to itself.
+  private func leaveWatched() -> Bool {
     lock.lock()
     // pairs with: wait, notify – publishes what the leaver wrote before
     let after = state.wrappingSubtract(1, ordering: .acquiringAndReleasing).newValue
+    let releases = after & (Self.kept | Self.countMask) == Self.kept
     if after & Self.countMask != 0 || after & Self.watched == 0 {
       // Somebody has entered, or another leaver has been here, meanwhile.
       lock.unlock()
       if after & Self.countMask == Self.countMask { faultUnbalanced() }
-      return
+      return releases
     }
     // Entering does not take the lock: only the flag may be cleared, the count may have moved already.
     // relaxed: guarded by the lock.
@@ -106,9 +130,11 @@ public final class DispatchGroup: DispatchObject, @unchecked Sendable {  // an a
     var notes = notes.takeAll()
     lock.unlock()
     chosen.wakeAll()
-    if notes.isEmpty { return }
-    notes.submitAll()
-    Unmanaged.passUnretained(self).release()
+    if !notes.isEmpty {
+      notes.submitAll()
+      Unmanaged.passUnretained(self).release()
+    }
+    return releases
   }
 
   /// Waits until nothing is under way.

@@ -29,7 +29,10 @@ extension DispatchQueue {
     after(wallDeadline.deadline) { makeJob(qos, flags, work) }
   }
 
-  /// Submits a work item at `deadline`. Cancelling the item removes the timer and releases the closure at once.
+  /// Submits a work item at `deadline`. Cancelling the item removes the timer and releases the closure at once; who waits
+  /// for the item goes on at `deadline`.
+  ///
+  /// Complexity: O(1), however often the item is delayed. Blocking: never.
   public final func asyncAfter(deadline: DispatchTime, execute: DispatchWorkItem) {
     after(deadline.deadline, execute)
   }
@@ -51,7 +54,7 @@ extension DispatchQueue {
     if deadline.isNever { return }
     let remaining = deadline.remaining()
     if remaining == 0 { return async(execute: item) }
-    DelayedItem(item, on: self, at: deadline, leeway: Delay.leeway(for: remaining)).start()
+    DelayedItem.start(item, on: self, at: deadline, leeway: Delay.leeway(for: remaining))
   }
 }
 
@@ -83,60 +86,5 @@ enum DelayedJob {
     Magazine.give(raw)
     queue._withUnsafeGuaranteedRef { $0.enqueue(job) }
     queue.release()
-  }
-}
-
-/// A work item that waits for its time, and can be called off meanwhile.
-///
-/// The wheel holds one reference to it while the timer is live; whoever takes the timer out of the wheel, by firing or
-/// by cancelling, releases it.
-final class DelayedItem: @unchecked Sendable {  // immutable but for the entry, which the timers' lock guards
-  /// I
-  private let item: DispatchWorkItem
-  private let queue: DispatchQueue
-  private let deadline: Deadline
-  private let entry: UnsafeMutablePointer<TimerEntry>
-  /// M(the item's lock): another one of the same item, retained.
-  var next: Unmanaged<DelayedItem>?
-
-  init(_ item: DispatchWorkItem, on queue: DispatchQueue, at deadline: Deadline, leeway: UInt64) {
-    self.item = item
-    self.queue = queue
-    self.deadline = deadline
-    // unsafe: an entry is as large as a node.
-    entry = Magazine.take().bindMemory(to: TimerEntry.self, capacity: 1)
-    entry.initialize(to: TimerEntry(deadline: deadline.nanoseconds, leeway: leeway, fire: DelayedItem.fired))
-  }
-
-  deinit {
-    entry.deinitialize(count: 1)
-    Magazine.give(UnsafeMutableRawPointer(entry))
-  }
-
-  func start() {
-    entry.pointee.context = Unmanaged.passRetained(self).toOpaque()
-    // Noted before it can fire: firing forgets it again.
-    item.noteTimer(self)
-    Engine.shared.pointee.timers.add(entry, on: deadline.clock, in: Engine.shared.pointee)
-    if item.isCancelled {
-      // The cancellation may have come before there was an entry to cancel.
-      item.forgetTimer(self)
-      cancel()
-    }
-  }
-
-  /// Takes the timer out of the wheel, if it has not fired.
-  func cancel() {
-    if Engine.shared.pointee.timers.cancel(entry, on: deadline.clock) {
-      Unmanaged.passUnretained(self).release()
-    }
-  }
-
-  private static let fired: TimerEntry.Fire = { raw in
-    // unsafe: fired once, by the wheel that has let go of the entry; the reference is the one that `start` made.
-    let entry = raw.assumingMemoryBound(to: TimerEntry.self)
-    let delayed = Unmanaged<DelayedItem>.fromOpaque(entry.pointee.context!).takeRetainedValue()
-    delayed.item.forgetTimer(delayed)
-    delayed.queue.async(execute: delayed.item)
   }
 }

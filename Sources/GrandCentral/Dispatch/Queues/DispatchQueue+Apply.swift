@@ -50,11 +50,12 @@ extension DispatchQueue {
   @usableFromInline
   final func applyRanges(_ iterations: Int, _ work: (Int, Int) -> Void) {
     DispatchQueue.checkIterations(iterations, "DispatchQueue.apply", self)
-    let helpers = kind == .concurrent || kind == .global ? DispatchQueue.processors - 1 : 0
+    // The caller takes one of the places of a queue with a limit.
+    let helpers = kind == .concurrent || kind == .global ? min(DispatchQueue.processors, readerLimit) - 1 : 0
     sync { ApplyCall.run(iterations, work, helpers: helpers, on: self) }
   }
 
-  private static var processors: Int {
+  static var processors: Int {
     // relaxed: a setting.
     Engine.shared.pointee.target.load(ordering: .relaxed)
   }

@@ -58,6 +58,7 @@ extension DispatchQueue {
   // MARK: Making jobs
 
   /// The QoS of an item for which none is given: the queue's, else the submitter's.
+  @usableFromInline
   @inline(__always)
   final var submissionQoS: QoSWord {
     let base = base

@@ -37,7 +37,8 @@ extension DispatchQueue {
   /// As `sync`, but the item may run on whichever thread holds the queue.
   ///
   /// Difference from `sync`: a caller that finds the queue busy leaves its item to the drainer and is spared a hand-over
-  /// of the queue. Thread-local state of the caller is not visible to the item then.
+  /// of the queue. Thread-local state of the caller is not visible to the item then. The item runs at the queue's quality
+  /// of service; at the caller's if the queue has none.
   @inlinable
   public final func asyncAndWait<T, E: Error>(execute work: () throws(E) -> T) throws(E) -> T {
     try runAnywhere(barrier: false, work)
@@ -55,7 +56,7 @@ extension DispatchQueue {
   public final func asyncAndWait(execute workItem: DispatchWorkItem) {
     let barrier = workItem.flags.contains(.barrier)
     workItem.noteSubmission(to: self)
-    runAnywhere(barrier: barrier) { workItem.runSubmitted() }
+    runAnywhere(barrier: barrier, qos: effectiveQoS(workItem.wantedQoS, workItem.flags)) { workItem.runSubmitted() }
   }
 
   @inlinable
@@ -72,21 +73,30 @@ extension DispatchQueue {
 
   @inlinable
   @inline(__always)
-  final func runAnywhere<T, E: Error>(barrier: Bool, _ work: () throws(E) -> T) throws(E) -> T {
+  final func runAnywhere<T, E: Error>(
+    barrier: Bool, qos: QoSWord? = nil, _ work: () throws(E) -> T
+  ) throws(E) -> T {
     var frame = Frame()
+    let qos = qos ?? submissionQoS
     // unsafe: the frame stays where it is until `endSync`.
     return try _withUnprotectedUnsafeMutablePointer(to: &frame) { (frame) throws(E) -> T in
-      guard beginIfIdle(frame, barrier: barrier) else { return try collect(barrier: barrier, work) }
-      defer { endSync(frame) }
+      guard beginIfIdle(frame, barrier: barrier) else { return try collect(barrier: barrier, qos: qos, work) }
+      let outer = CallerQoS(replacedBy: qos)
+      defer {
+        outer.restore()
+        endSync(frame)
+      }
       return try work()
     }
   }
 
   /// Has the item run elsewhere, and brings back what it returns or throws.
+  ///
+  /// - Parameter qos: The item's; nil is the caller's.
   @inlinable
-  final func collect<T, E: Error>(barrier: Bool, _ work: () throws(E) -> T) throws(E) -> T {
+  final func collect<T, E: Error>(barrier: Bool, qos: QoSWord? = nil, _ work: () throws(E) -> T) throws(E) -> T {
     var outcome: Result<T, E>?
-    runRemotely(barrier: barrier) {
+    runRemotely(barrier: barrier, qos: qos) {
       do throws(E) {
         outcome = .success(try work())
       } catch {
@@ -102,6 +112,23 @@ extension DispatchQueue {
     // relaxed: a busy lane is found busy by `beginSync` too, which then waits for its turn: slower, not wrong.
     let seen = state.load(ordering: .relaxed)
     if kind != .global, !items.tailIsNil || seen.has(~(LaneState.roles | LaneState.readerMask)) { return false }
+    // At its limit it is busy too.
+    if isFull(seen) { return false }
     return beginSync(frame, barrier: barrier)
   }
+}
+
+/// The quality of service of a thread that runs an item at another one meanwhile.
+@usableFromInline
+struct CallerQoS {
+  private let outer: UInt32
+
+  @usableFromInline
+  init(replacedBy qos: QoSWord) {
+    outer = gc_thread_self().pointee.qos
+    gc_thread_self().pointee.qos = UInt32(qos.rawValue)
+  }
+
+  @usableFromInline
+  func restore() { gc_thread_self().pointee.qos = outer }
 }

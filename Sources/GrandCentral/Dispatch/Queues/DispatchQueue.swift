@@ -46,7 +46,7 @@ public class DispatchQueue: DispatchObject, @unchecked Sendable {  // fields are
   let autoreleaseFrequency: AutoreleaseFrequency
   /// A: the QoS of items for which none is given, see `base`.
   let baseQoS: Atomic<UInt16>
-  /// A: how many items may run at once; the largest number stands for no limit. Tools of the C interface look for it,
+  /// A: how many items may run at once; the largest number stands for no limit. See DispatchQueue+Width. Tools of the C interface look for it,
   /// see `dispatch_queue_offsets`.
   let width: Atomic<UInt16>
   /// I: a workloop's items by urgency; the owner's alone (L1).

@@ -36,6 +36,13 @@ public class DispatchWorkItem: @unchecked Sendable {  // an atomic word; the res
 
     @inline(__always) func has(_ bit: UInt64) -> Bool { rawValue & bit != 0 }
 
+    /// - Returns: whether somebody waits for it: the caller owes them `releaseWatchers`.
+    mutating func finish() -> Bool {
+      let watched = has(Self.watched)
+      rawValue = (rawValue | Self.finished) & ~Self.watched
+      return watched
+    }
+
     /// Whether the caller must now release the closure.
     mutating func shouldEmpty() -> Bool {
       if !has(Self.cancelled) || has(Self.emptied) || rawValue & Self.runningMask != 0 { return false }
@@ -58,8 +65,10 @@ public class DispatchWorkItem: @unchecked Sendable {  // an atomic word; the res
   /// M(lock)
   private var waiters = WaiterList()
   private var notes = NoteList()
-  /// M(lock): timers that will submit it, linked, retained.
-  private var timers: Unmanaged<DelayedItem>?
+  /// M(lock): timers that will submit it.
+  private var timers = DelayedItems()
+  /// M(lock): cancelled while timers were pending: when the first of them would have fired. Nobody watches the item.
+  private var due: Deadline?
   /// A: see DispatchWorkItem+Submission.
   let submittedTo = Atomic<UInt>(0)
   /// A: the thread that runs it, for W2's self-wait.
@@ -90,7 +99,8 @@ public class DispatchWorkItem: @unchecked Sendable {  // an atomic word; the res
 
   /// Makes later executions do nothing; the one that runs now is not interrupted.
   ///
-  /// The closure is released at once, or when the running execution ends; pending timers of the item are removed.
+  /// The closure is released at once, or when the running execution ends; pending timers of the item are removed. An item
+  /// that waits for a timer only counts as finished when the first of them would have fired.
   ///
   /// Complexity: O(pending timers). Blocking: never.
   public func cancel() {
@@ -126,8 +136,7 @@ public class DispatchWorkItem: @unchecked Sendable {  // an atomic word; the res
     forgetSubmission()
     let (empty, finishes) = state.update { state in
       if runs { state.rawValue -= 1 }
-      let watched = state.has(State.watched)
-      state.rawValue = (state.rawValue | State.finished) & ~State.watched
+      let watched = state.finish()
       return (state.shouldEmpty(), watched)
     }
     if empty { body = nil }
@@ -156,8 +165,11 @@ public class DispatchWorkItem: @unchecked Sendable {  // an atomic word; the res
   // MARK: Submission
 
   final func makeJob(for queue: DispatchQueue) -> Job {
+    makeJob(for: queue, qos: queue.effectiveQoS(wantedQoS, flags))
+  }
+
+  final func makeJob(for queue: DispatchQueue, qos: QoSWord) -> Job {
     noteSubmission(to: queue)
-    let qos = queue.effectiveQoS(wantedQoS, flags)
     let job = Job(
       invoke: Items.workItem, flags: flags.contains(.barrier) ? .barrier : [], qos: qos.rawValue, band: qos.band)
     job.extra = Unmanaged.passRetained(self).toOpaque()
@@ -168,38 +180,41 @@ public class DispatchWorkItem: @unchecked Sendable {  // an atomic word; the res
 
   final func noteTimer(_ timer: DelayedItem) {
     lock.lock()
-    timer.next = timers
-    timers = Unmanaged.passRetained(timer)
+    timers.insert(timer)
     state.update { $0.rawValue |= State.timed }
     lock.unlock()
   }
 
   final func forgetTimer(_ timer: DelayedItem) {
     lock.lock()
-    var previous: DelayedItem?
-    var link = timers
-    while let noted = link?.takeUnretainedValue() {
-      link = noted.next
-      if noted === timer {
-        if let previous { previous.next = link } else { timers = link }
-        Unmanaged.passUnretained(timer).release()
-        break
-      }
-      previous = noted
-    }
+    let removed = timers.remove(timer)
     lock.unlock()
+    if removed { DelayedItems.letGo(timer) }
   }
 
+  /// Removes the pending timers of an item that has been cancelled. It counts as dequeued when the first was due.
   @inline(never)
-  private final func cancelTimers() {
+  final func cancelTimers() {
+    var taken = DelayedItems()
     lock.lock()
-    var link = timers
-    timers = nil
+    if let first = timers.takeAll(into: &taken) { due = due.map { first.earlier($0) } ?? first }
+    // relaxed: registering sets the flag under the lock.
+    let watchedUntil = state.load(ordering: .relaxed).has(State.watched) ? takeDue() : nil
     lock.unlock()
-    while let timer = link?.takeRetainedValue() {
-      link = timer.next
-      timer.cancel()
-    }
+    taken.cancelAll()
+    if let watchedUntil { DelayedItem.finish(self, at: watchedUntil) }
+  }
+
+  /// Under the lock.
+  private final func takeDue() -> Deadline? {
+    defer { due = nil }
+    return due
+  }
+
+  /// A cancelled item's time has come.
+  final func finishDequeued() {
+    let finishes = state.update { $0.finish() }
+    if finishes { releaseWatchers() }
   }
 
   // MARK: Waiting
@@ -275,13 +290,17 @@ public class DispatchWorkItem: @unchecked Sendable {  // an atomic word; the res
   /// I2: adds to the lists, unless the item has finished.
   private final func register(_ add: () -> Void) -> Bool {
     lock.lock()
-    defer { lock.unlock() }
+    let due = takeDue()
+    let isOver = due?.hasPassed() ?? false
     let open = state.update { state in
+      if isOver { _ = state.finish() }
       if state.has(State.finished) { return false }
       state.rawValue |= State.watched
       return true
     }
     if open { add() }
+    lock.unlock()
+    if open, let due { DelayedItem.finish(self, at: due) }
     return open
   }
 

@@ -25,6 +25,9 @@ enum GlobalQueues {
       let name = Unmanaged<DispatchQueue>.fromOpaque(raw)._withUnsafeGuaranteedRef { $0.name }
       return Unmanaged.passRetained(LaneLabel(name)).toOpaque()
     }
+    Hooks.setBandName { rank in
+      Unmanaged.passRetained(LaneLabel(GlobalQueues.queue(for: Band(rank: rank)).name)).toOpaque()
+    }
     Fork.setGuardsAbove { hold in
       DispatchQueue.holdHierarchy(hold)
       MainLoop.holdDescriptor(hold)

@@ -29,6 +29,16 @@ extension DispatchQueue {
     }
     // unsafe: what the thread holds stays, and the main queue lives for ever.
     if let held { caller.faultSyncOnto(Unmanaged.fromOpaque(held).takeUnretainedValue()) }
+    if reads, isFull(seen), isFilledByThisThread { faultSyncOntoFilled() }
+  }
+
+  @inline(never)
+  private final func faultSyncOntoFilled() -> Never {
+    Fault.misuse(
+      .syncWouldDeadlock,
+      "DispatchQueue.sync on \"" + name + "\" would deadlock: it runs " + String(readerLimit)
+        + " at once, and the calling thread itself is inside all of them" + chainText()
+        + ". Use async, or call the work directly.")
   }
 
   @inline(never)

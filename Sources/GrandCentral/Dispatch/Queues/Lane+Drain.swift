@@ -50,26 +50,51 @@ extension DispatchQueue {
     }
   }
 
+  enum MainOutcome {
+    /// Nothing is left, or somebody further out on this thread's stack drains the queue.
+    case empty
+    /// The share of items is used up.
+    case turnIsOver
+    /// The last item asked for has run, and later ones are there.
+    case reached
+  }
+
   /// Main thread: drains the main queue; its reference is nobody's, it lives for ever.
+  final func drainOnMain() -> MainOutcome { drainOnMain(upTo: nil, reached: false) }
+
+  /// As `drainOnMain()`, and ends behind the item that is the newest now.
   ///
-  /// - Returns: whether items are left.
-  final func drainOnMain() -> Bool {
-    guard state.update({ $0.arrive(Thread.id) }) else { return false }
+  /// - Parameter last: that item's node, which is in the list; nil where none is there: then none runs.
+  final func drainOnMain(upTo last: UnsafeMutableRawPointer?) -> MainOutcome {
+    drainOnMain(upTo: last, reached: last == nil)
+  }
+
+  private final func drainOnMain(upTo last: UnsafeMutableRawPointer?, reached: Bool) -> MainOutcome {
+    guard state.update({ $0.arrive(Thread.id) }) else { return .empty }
     var frame = Frame()
     return _withUnprotectedUnsafeMutablePointer(to: &frame) { frame in
       Frame.push(frame, self, .nothing)
       let outer = gc_thread_self().pointee.qos
-      let outcome = drain(nil)
+      var reached = reached
+      let outcome = drain(nil, upTo: last, &reached)
       gc_thread_self().pointee.qos = outer
       Frame.pop(frame)
-      if case .relay = outcome { return true }
-      return false
+      if case .done = outcome { return .empty }
+      return reached ? .reached : .turnIsOver
     }
   }
 
-  /// Runs items until the list is empty, the lane is halted or handed over, or the turn is over.
   @inline(__always)
   private final func drain(_ worker: Worker.Pointer?) -> Outcome {
+    var reached = false
+    return drain(worker, upTo: nil, &reached)
+  }
+
+  /// Runs items until the list is empty, the lane is halted or handed over, the turn is over, or the item `last` has run.
+  @inline(__always)
+  private final func drain(
+    _ worker: Worker.Pointer?, upTo last: UnsafeMutableRawPointer?, _ reached: inout Bool
+  ) -> Outcome {
     // relaxed: says when to look for more urgent work; it may rise later, and then another activation comes.
     var turn = Turn(worker, urgency: state.load(ordering: .relaxed).urgency)
     while true {
@@ -83,8 +108,11 @@ extension DispatchQueue {
         if state.update({ $0.finish() }) == .done { return .done }
         continue
       }
+      if reached { return giveUp() }
       switch step(job) {
-      case .ran: if turn.isOver() { return giveUp() }
+      case .ran:
+        // Compared as addresses: the node is somebody else's by now.
+        if job.raw == last { reached = true } else if turn.isOver() { return giveUp() }
       case .moved: continue
       case .gone: return .done
       case .retargeted: return giveUp()
@@ -120,25 +148,28 @@ extension DispatchQueue {
   }
 
   private final func stepConcurrent(_ job: Job, _ flags: Job.Flags) -> Step {
-    // relaxed: only the owner, this thread, admits readers while it owns the lane.
-    let seen = state.load(ordering: .relaxed)
-    let full = isFull(seen) || seen.readers >= Int(LaneState.ownerMask) - 1
-    if flags.contains(.barrier) || full {
+    if flags.contains(.barrier) {
       if !state.update({ $0.beginBarrier() }) { return .gone }
-      if flags.contains(.barrier) {
-        take(job)
-        if flags.contains(.waiter) {
-          handOver(to: job)
-          return .gone
-        }
-        job.run()
-        return flags.contains(.retarget) ? .retargeted : .ran
+      take(job)
+      if flags.contains(.waiter) {
+        handOver(to: job)
+        return .gone
       }
+      job.run()
+      return flags.contains(.retarget) ? .retargeted : .ran
     }
+    return admit(job, flags) ? .moved : .gone
+  }
+
+  /// Sends the first item, a reader, on its way. Owner only.
+  ///
+  /// - Returns: false if as many run as may: then the lane is given up, and who leaves it sees to it.
+  private final func admit(_ job: Job, _ flags: Job.Flags) -> Bool {
+    let limit = readerLimit
+    if !state.update({ $0.admit(limit: limit) }) { return false }
     take(job)
-    state.update { $0.admit() }
     if flags.contains(.waiter) { WaiterNode.wake(job) } else { redirect(job) }
-    return .moved
+    return true
   }
 
   /// The item whose turn it is, left in its place. Owner only.
@@ -172,6 +203,7 @@ extension DispatchQueue {
   /// The caller keeps the lane alive.
   @inline(never)
   final func releaseOwnership() {
+    var moved = 0
     while true {
       // relaxed: `rest` decides.
       if state.load(ordering: .relaxed).isHalted {
@@ -183,20 +215,21 @@ extension DispatchQueue {
         continue
       }
       let flags = job.flags
-      guard flags.contains(.waiter) else { return relayToWorker() }
-      if kind != .concurrent || flags.contains(.barrier) {
-        if kind == .concurrent, !state.update({ $0.beginBarrier() }) { return }
-        take(job)
-        return handOver(to: job)
+      let isWaiter = flags.contains(.waiter)
+      if kind == .concurrent, !flags.contains(.barrier), isWaiter || isLimited && moved < Self.movedAtMost {
+        if !admit(job, flags) { return }
+        moved += 1
+        continue
       }
-      // relaxed: only the owner admits readers.
-      let seen = state.load(ordering: .relaxed)
-      if isFull(seen) || seen.readers >= Int(LaneState.ownerMask) - 1 { return relayToWorker() }
+      guard isWaiter else { return relayToWorker() }
+      if kind == .concurrent, !state.update({ $0.beginBarrier() }) { return }
       take(job)
-      state.update { $0.admit() }
-      WaiterNode.wake(job)
+      return handOver(to: job)
     }
   }
+
+  /// As many items does a thread send on their way that only passes by: a limit has a place filled by who leaves it.
+  private static let movedAtMost = 16
 
   private final func relayToWorker() {
     // Retained first: once the lane is given up, it may drain and die.

@@ -114,10 +114,10 @@ extension DispatchQueue {
     state.attempt { isFull($0) || !$0.enterRead() ? nil : true } != nil
   }
 
-  /// Whether as many items run as the queue's width allows. Who finds it so waits as a barrier does, for all of them.
+  /// Whether as many items run as may. A reader that finds it so waits in the list until one of them has finished.
   @inline(__always)
   final func isFull(_ state: LaneState) -> Bool {
-    // relaxed: a limit that is set before the queue is used.
+    // relaxed: a limit that changes only while nothing runs.
     let width = width.load(ordering: .relaxed)
     return width != .max && state.readers >= Int(width)
   }

@@ -263,12 +263,15 @@ extension DispatchQueue {
   /// Runs `work` as an item, on whichever thread drains the queue, and waits for it.
   @usableFromInline
   @inline(never)
-  final func runRemotely(barrier: Bool, _ work: () -> Void) {
+  final func runRemotely(barrier: Bool, qos itemQoS: QoSWord? = nil, _ work: () -> Void) {
     checkDeadlock(Thread.id, reads: kind == .concurrent && !barrier, for: self)
     var call = RemoteCall(work: BorrowedClosure(work))
     _withUnprotectedUnsafeMutablePointer(to: &call) { call in
-      let qos = QoSWord(rawValue: UInt16(truncatingIfNeeded: gc_thread_self().pointee.qos))
-      let job = Job(invoke: RemoteCall.invoke, flags: barrier ? .barrier : [], qos: qos.rawValue, band: qos.band)
+      let caller = QoSWord(rawValue: UInt16(truncatingIfNeeded: gc_thread_self().pointee.qos))
+      let qos = itemQoS ?? caller
+      // The caller waits, so the item is queued as urgently as the more urgent of the two.
+      let band = qos.merged(with: caller).band
+      let job = Job(invoke: RemoteCall.invoke, flags: barrier ? .barrier : [], qos: qos.rawValue, band: band)
       job.extra = UnsafeMutableRawPointer(call)
       enqueue(job)
       call.pointee.wait()
@@ -300,6 +303,7 @@ struct RemoteCall: ~Copyable {
     let job = Job(raw: raw)
     // unsafe: the caller stays in `wait` until it is unparked, which is the last touch.
     let call = job.extra!.assumingMemoryBound(to: RemoteCall.self)
+    Items.adopt(job)
     job.recycle()
     call.pointee.work()
     call.pointee.parker.unpark()

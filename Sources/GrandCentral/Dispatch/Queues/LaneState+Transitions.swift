@@ -18,7 +18,7 @@ extension LaneState {
     raise(to: urgency)
     rawValue |= Self.dirty
     if has(Self.ownerMask | Self.enqueued | Self.halted) { return false }
-    if has(Self.barrierPending) { return false }
+    if has(Self.readersPending) { return false }
     rawValue |= Self.enqueued
     return true
   }
@@ -37,7 +37,7 @@ extension LaneState {
   /// - Returns: as `overtake`.
   mutating func hurry(urgency: UInt8) -> Bool {
     // A lane without work has no band: raised by a late caller it would only look busy.
-    if !has(Self.ownerMask | Self.enqueued | Self.dirty | Self.barrierPending) { return false }
+    if !has(Self.ownerMask | Self.enqueued | Self.dirty | Self.readersPending) { return false }
     return overtake(urgency: urgency)
   }
 
@@ -53,7 +53,7 @@ extension LaneState {
       return false
     }
     if has(Self.barrierPending), readers > 0 { return false }
-    clear(Self.dirty | Self.barrierPending)
+    clear(Self.dirty | Self.readersPending)
     setOwner(id)
     return true
   }
@@ -95,8 +95,19 @@ extension LaneState {
   /// The owner passes the lane to a waiter.
   mutating func handOver(to id: UInt32) { setOwner(id) }
 
-  /// The owner admits a reader that it has taken off the list.
-  mutating func admit() { rawValue &+= Self.readerOne }
+  /// The owner has a reader first in the list.
+  ///
+  /// - Returns: whether it counts as admitted, and the owner takes it off; otherwise the lane is given up, and the next
+  ///   reader that leaves sees to it.
+  mutating func admit(limit: Int) -> Bool {
+    if readers < limit {
+      rawValue &+= Self.readerOne
+      return true
+    }
+    clear(Self.ownerMask)
+    rawValue |= Self.roomPending
+    return false
+  }
 
   // MARK: Synchronous callers
 
@@ -116,7 +127,7 @@ extension LaneState {
   /// A waiting caller has joined the list and found it empty before: if the lane is free it owns it at once.
   mutating func join(_ id: UInt32, urgency: UInt8, barrier: Bool) -> Join {
     raise(to: urgency)
-    if has(Self.ownerMask | Self.enqueued | Self.halted | Self.barrierPending) {
+    if has(Self.ownerMask | Self.enqueued | Self.halted | Self.readersPending) {
       rawValue |= Self.dirty
       return .waits
     }
@@ -143,8 +154,8 @@ extension LaneState {
   @inline(__always)
   mutating func leaveRead(_ id: UInt32) -> Bool {
     rawValue &-= Self.readerOne
-    if !has(Self.barrierPending) || has(Self.readerMask) { return false }
-    clear(Self.barrierPending)
+    if !has(Self.readersPending) || !has(Self.roomPending) && has(Self.readerMask) { return false }
+    clear(Self.readersPending)
     if has(Self.halted) {
       rawValue |= Self.dirty
       return false
@@ -157,7 +168,7 @@ extension LaneState {
   /// `leaveRead` where nobody waits for the readers; nil where somebody does.
   @inline(__always)
   mutating func leaveReadUnawaited() -> Bool? {
-    if has(Self.barrierPending) { return nil }
+    if has(Self.readersPending) { return nil }
     rawValue &-= Self.readerOne
     return true
   }
@@ -179,7 +190,7 @@ extension LaneState {
   }
 
   private mutating func startIfDirty() -> Bool {
-    if isHalted || !has(Self.dirty) || has(Self.ownerMask | Self.enqueued | Self.barrierPending) { return false }
+    if isHalted || !has(Self.dirty) || has(Self.ownerMask | Self.enqueued | Self.readersPending) { return false }
     rawValue |= Self.enqueued
     return true
   }

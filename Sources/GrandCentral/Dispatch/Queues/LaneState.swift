@@ -15,17 +15,22 @@
 /// | 50    | nested         | role: the target is a lane or the main queue; `sync` must take the chain     |
 /// | 51    | threadBound    | role: one thread runs the items, and no caller does: main, a run loop's queue |
 /// | 52–54 | urgency        | the most urgent band asked for since the lane was last idle; 0 = none        |
+/// | 55    | roomPending    | the first item is a reader and waits for room; the next reader to leave sees to it |
 ///
 /// Invariants
 /// L1  Only the owner takes items off the list. Readers run what was taken off for them.
 /// L2  If an item is on the list and published, then the lane is owned, or enqueued, or halted (suspended, inactive)
-///     and dirty, or barrierPending with readers > 0, or the thread that published it has yet to `announce`.
+///     and dirty, or barrierPending or roomPending with readers > 0, or the thread that published it has yet to
+///     `announce`.
 /// L3  enqueued is set by exactly the thread that then pushes the activation, which retains the lane.
 /// L4  A lane with an owner and readers > 0 runs no barrier: the owner only moves items.
-/// L5  While barrierPending, nobody new becomes a reader.
+/// L5  While barrierPending or roomPending, nobody new becomes a reader.
 /// L6  urgency is not 0 from the first `announce` or `join` until `finish`: a lane that anybody has been in the list of
 ///     never looks idle, so a syncer's quick way out (owner → idle) cannot leave items behind that were pushed behind
 ///     its own node, and so were never announced.
+/// L7  There are never more readers than the lane's limit: `admit` and the callers of `enterRead` compare with it in the
+///     step that counts the reader. An owner that finds the limit reached gives the lane up with roomPending; every
+///     reader that leaves then takes the lane over, so a place is filled as soon as it is free, not when all are.
 ///
 /// Why dirty cannot be lost: a pusher that found the list empty publishes its item and then sets dirty, or finds the
 /// lane free and sets enqueued. An owner gives the lane up by a transition (`finish`, `rest`) that fails while dirty is
@@ -38,7 +43,8 @@
 ///   pusher                  push; list was empty → `announce` → maybe push an activation
 ///   activation (a worker)   `arrive` → drain: pop, run … → `finish` | `rest` | `relay` | hand over to a waiter
 ///   barrier syncer          `acquire`, or join the list; list was empty → `join` → holds it at once, or waits to be handed it
-///   reader                  `enterRead`, or join the list; … `leaveRead` → the last one may take over as owner
+///   reader                  `enterRead`, or join the list; … `leaveRead` → the last one may take over as owner;
+///                           so may anyone that leaves a lane at its limit
 ///   suspender               `suspend` / `resume` → maybe push an activation
 ///
 /// Orderings: a transition that gives the lane up releases; one that takes it acquires; they pair with each other, so
@@ -74,6 +80,9 @@ struct LaneState: StateWord, Equatable {
   static let urgencyMask: UInt64 = 7 << 52
 
   static let halted = suspended | inactive
+  static let roomPending: UInt64 = 1 << 55
+  /// Readers that leave see to the first item.
+  static let readersPending = barrierPending | roomPending
   static let roles = concurrent | nested | threadBound
 
   @inline(__always) func has(_ bit: UInt64) -> Bool { rawValue & bit != 0 }

@@ -20,6 +20,9 @@ public enum DispatchMainLoop {
 
   /// Runs what is pending on the main queue. Call it on the main thread; elsewhere it traps (GC0020).
   ///
+  /// What is submitted meanwhile, by the items that run or by other threads, waits for the next call, and the descriptor
+  /// polls readable until then: a loop with other work to do comes back to it, whatever the items submit.
+  ///
   /// Blocking: as the items do.
   public static func drain() {
     if !Thread.isMain {
@@ -102,12 +105,27 @@ enum MainLoop {
     return number
   }
 
+  /// Runs what is there now, and tells of what has come meanwhile.
   static func drain() {
+    resetDescriptor()
+    let main = GlobalQueues.main
+    // The node stays in the list until its item's turn, so no other item can have its address before.
+    let last = main.items.newestNode
+    while true {
+      switch main.drainOnMain(upTo: last) {
+      case .empty: return
+      case .turnIsOver: continue
+      // The lane counts as enqueued: whoever submits from now on leaves the signal to us.
+      case .reached: return signal()
+      }
+    }
+  }
+
+  /// An item that is submitted from now on signals again.
+  private static func resetDescriptor() {
     // pairs with: descriptor – publishes the made descriptor
     let word = eventWord.load(ordering: .acquiring)
     if word != 0 { EventFD.drain(word - 1) }
-    // An item that is submitted from now on signals again.
-    while GlobalQueues.main.drainOnMain() {}
   }
 
   #if !hasFeature(Embedded)
@@ -120,7 +138,7 @@ enum MainLoop {
       if isRunning.load(ordering: .relaxed) { return false }
       // pairs with: descriptor – publishes the made descriptor
       let word = eventWord.load(ordering: .acquiring)
-      if word == 0 { return GlobalQueues.main.drainOnMain() }
+      if word == 0 { return GlobalQueues.main.drainOnMain() != .empty }
       // The descriptor was asked for in the meantime: whoever watches it may have looked too early.
       EventFD.signal(word - 1)
       return false
@@ -136,7 +154,8 @@ enum MainLoop {
       ForeignMainQueue.adopt()
     #endif
     while true {
-      drain()
+      resetDescriptor()
+      while GlobalQueues.main.drainOnMain() != .empty {}
       if !parker.waitBriefly(spin) { _ = parker.park() }
     }
   }

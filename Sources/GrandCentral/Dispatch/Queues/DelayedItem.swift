@@ -1,0 +1,185 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+
+/// A work item that waits for its time, and can be called off meanwhile.
+///
+/// An item may have very many of them. The item lists them, so that cancelling finds them; the list is linked both ways,
+/// so that one that fires leaves it in constant time.
+///
+/// | reference held by    | from … to                                                                   |
+/// |----------------------|-----------------------------------------------------------------------------|
+/// | the wheel            | `start` … taken out of the wheel, by firing or by cancelling                |
+/// | the item's list      | `start` … `DelayedItems.remove`, by firing; or `takeAll`, by cancelling     |
+/// | `start`              | while it runs                                                               |
+///
+/// What an item's cancellation means for who waits: the item counts as dequeued when the first of the timers would have
+/// fired (W2). Its timers and its closure go at once (Q17); the item keeps the instant (`DispatchWorkItem.due`). Once
+/// somebody waits, a timer without a queue finishes the item then. Nobody waits: there is no timer.
+///
+/// The references are counted by the Swift runtime, in whose counters ThreadSanitizer sees no order. So each use ends
+/// with `letGo`, which tells it that the use comes before the end.
+final class DelayedItem: @unchecked Sendable {  // immutable, but for the entry and the links, which locks guard
+  /// I
+  private let item: DispatchWorkItem
+  /// I: nil for a timer that only finishes the item, which has been cancelled.
+  private let queue: DispatchQueue?
+  /// I
+  let deadline: Deadline
+  /// I: of the item on that queue, as it was when the item was delayed.
+  private let qos: QoSWord
+  private let entry: UnsafeMutablePointer<TimerEntry>
+  /// M(the item's lock): its neighbours in the list; the list retains each of them.
+  fileprivate var next: Unmanaged<DelayedItem>?
+  fileprivate var previous: Unmanaged<DelayedItem>?
+  fileprivate var isListed = false
+
+  /// As for the closures of `asyncAfter`, the quality of service is that of the call.
+  static func start(_ item: DispatchWorkItem, on queue: DispatchQueue, at deadline: Deadline, leeway: UInt64) {
+    let qos = queue.effectiveQoS(item.wantedQoS, item.flags)
+    let delayed = Unmanaged.passRetained(DelayedItem(item, queue, deadline, leeway, qos))
+    delayed._withUnsafeGuaranteedRef { $0.start() }
+    letGo(delayed)
+  }
+
+  /// Finishes `item`, which has been cancelled, at `deadline`.
+  static func finish(_ item: DispatchWorkItem, at deadline: Deadline) {
+    let delayed = Unmanaged.passRetained(DelayedItem(item, nil, deadline, 0, .unspecified))
+    delayed._withUnsafeGuaranteedRef { $0.add() }
+    letGo(delayed)
+  }
+
+  private init(
+    _ item: DispatchWorkItem, _ queue: DispatchQueue?, _ deadline: Deadline, _ leeway: UInt64, _ qos: QoSWord
+  ) {
+    self.item = item
+    self.queue = queue
+    self.deadline = deadline
+    self.qos = qos
+    // unsafe: an entry is as large as a node.
+    entry = Magazine.take().bindMemory(to: TimerEntry.self, capacity: 1)
+    entry.initialize(to: TimerEntry(deadline: deadline.nanoseconds, leeway: leeway, fire: DelayedItem.fired))
+  }
+
+  deinit {
+    Sanitizer.comesAfter(entry)
+    entry.deinitialize(count: 1)
+    Magazine.give(UnsafeMutableRawPointer(entry))
+  }
+
+  /// Gives a reference back.
+  fileprivate static func letGo(_ delayed: Unmanaged<DelayedItem>) {
+    delayed._withUnsafeGuaranteedRef { Sanitizer.comesBefore($0.entry) }
+    delayed.release()
+  }
+
+  private func start() {
+    // Noted before it can fire: firing forgets it again.
+    item.noteTimer(self)
+    add()
+    if item.isCancelled {
+      // The cancellation may have come before there was an entry to cancel.
+      item.cancelTimers()
+      cancel()
+    }
+  }
+
+  private func add() {
+    entry.pointee.context = Unmanaged.passRetained(self).toOpaque()
+    Engine.shared.pointee.timers.add(entry, on: deadline.clock, in: Engine.shared.pointee)
+  }
+
+  /// Takes the timer out of the wheel, if it has not fired. The caller holds a reference of its own.
+  fileprivate func cancel() {
+    if Engine.shared.pointee.timers.cancel(entry, on: deadline.clock) {
+      DelayedItem.letGo(Unmanaged.passUnretained(self))
+    }
+  }
+
+  private static let fired: TimerEntry.Fire = { raw in
+    // unsafe: fired once, by the wheel that has let go of the entry; the reference is the one that `add` made.
+    let entry = raw.assumingMemoryBound(to: TimerEntry.self)
+    let delayed = Unmanaged<DelayedItem>.fromOpaque(entry.pointee.context!)
+    delayed._withUnsafeGuaranteedRef { $0.fire() }
+    letGo(delayed)
+  }
+
+  private func fire() {
+    guard let queue else { return item.finishDequeued() }
+    item.forgetTimer(self)
+    queue.enqueue(item.makeJob(for: queue, qos: qos))
+  }
+}
+
+/// The delayed submissions of one item, linked both ways. All calls under the item's lock, but `cancelAll`.
+struct DelayedItems: ~Copyable {
+  private var first: Unmanaged<DelayedItem>?
+
+  @inline(__always)
+  init() {}
+
+  /// Complexity: O(1).
+  mutating func insert(_ timer: DelayedItem) {
+    let reference = Unmanaged.passRetained(timer)
+    first?._withUnsafeGuaranteedRef { $0.previous = reference }
+    timer.next = first
+    timer.previous = nil
+    timer.isListed = true
+    first = reference
+  }
+
+  /// Complexity: O(1).
+  ///
+  /// - Returns: false if it has been taken out already; else the caller holds the list's reference.
+  mutating func remove(_ timer: DelayedItem) -> Bool {
+    if !timer.isListed { return false }
+    timer.isListed = false
+    if let previous = timer.previous {
+      previous._withUnsafeGuaranteedRef { $0.next = timer.next }
+    } else {
+      first = timer.next
+    }
+    timer.next?._withUnsafeGuaranteedRef { $0.previous = timer.previous }
+    return true
+  }
+
+  /// Takes everything out.
+  ///
+  /// - Returns: the instant at which the first would have fired; nil if there was none.
+  mutating func takeAll(into taken: inout DelayedItems) -> Deadline? {
+    swap(&taken, &self)
+    var earliest: Deadline?
+    var link = taken.first
+    while let timer = link {
+      link = timer._withUnsafeGuaranteedRef { timer in
+        timer.isListed = false
+        earliest = timer.deadline.earlier(earliest)
+        return timer.next
+      }
+    }
+    return earliest
+  }
+
+  /// Takes what `takeAll` has taken out of the wheel. Not under the lock.
+  mutating func cancelAll() {
+    while let timer = first {
+      first = timer._withUnsafeGuaranteedRef { timer in
+        timer.cancel()
+        return timer.next
+      }
+      DelayedItem.letGo(timer)
+    }
+  }
+
+  /// Gives back the reference of a timer that `remove` has taken out.
+  static func letGo(_ timer: DelayedItem) { DelayedItem.letGo(Unmanaged.passUnretained(timer)) }
+}
+
+extension Deadline {
+  /// The one of two that comes first, as clocks stand now.
+  func earlier(_ other: Deadline?) -> Deadline {
+    guard let other else { return self }
+    if clock == other.clock { return nanoseconds < other.nanoseconds ? self : other }
+    return remaining() < other.remaining() ? self : other
+  }
+}

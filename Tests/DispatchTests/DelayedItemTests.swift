@@ -1,0 +1,181 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import CPlatform
+import ContractSupport
+import GrandCentral
+import Testing
+
+@Suite("A work item that waits for its time")
+struct DelayedItemTests {
+  private let queue = DispatchQueue(label: "delayed")
+
+  /// How long it takes until `count` timers of what `item` returns, due one after the other, have fired, together with a
+  /// stranger behind them.
+  private func secondsToFire(_ count: Int, _ runs: Latch, _ item: () -> DispatchWorkItem) -> Double {
+    let stranger = Latch()
+    let start = DispatchTime.now() + .milliseconds(1)
+    return measureSeconds {
+      for index in 0..<count { queue.asyncAfter(deadline: start + .microseconds(index), execute: item()) }
+      DispatchQueue(label: "stranger").asyncAfter(deadline: start + .microseconds(count)) { stranger.open() }
+      #expect(stranger.wait(seconds: 120))
+      #expect(runs.wait(seconds: 120))
+    }
+  }
+
+  @Test("Q17: timers of one work item cost no more than timers of many, and hold up no other timer")
+  func timersOfOneItem() {
+    let count = 16_000
+    let (runs, others) = (Latch(count), Latch(count))
+    let many = secondsToFire(count, others) { DispatchWorkItem { others.open() } }
+    let item = DispatchWorkItem { runs.open() }
+    let one = secondsToFire(count, runs) { item }
+    // What is quadratic takes hundreds of times as long.
+    #expect(one < max(1, 20 * many), "\(one) s for one item, \(many) s for many")
+  }
+
+  @Test("W2: cancelling a delayed item releases who waits for it, when it would have been dequeued")
+  func cancelWhileWaiting() {
+    let due = DispatchTime.now() + .milliseconds(150)
+    let (notified, runs) = (Latch(), Counter())
+    let item = DispatchWorkItem { runs.add() }
+    queue.asyncAfter(deadline: due, execute: item)
+    let early = Counter()
+    item.notify(queue: queue) {
+      if DispatchTime.now() < due { early.add() }
+      notified.open()
+    }
+    let waiter = BlockedThread {
+      if item.wait(timeout: .now() + Patience.seconds) != .success { early.add(100) }
+      if DispatchTime.now() < due { early.add() }
+    }
+    item.cancel()
+    // On a machine with much else to do the item may have been first.
+    let wasInTime = DispatchTime.now() < due
+    #expect(notified.wait())
+    waiter.join()
+    #expect(early.value == 0)
+    if wasInTime { #expect(runs.value == 0) }
+  }
+
+  @Test("W2: a delayed item that has been cancelled can be waited for afterwards, and finishes with its first timer")
+  func waitAfterCancel() {
+    let item = DispatchWorkItem {}
+    queue.asyncAfter(deadline: .now() + .seconds(3_600), execute: item)
+    let due = DispatchTime.now() + .milliseconds(100)
+    queue.asyncAfter(wallDeadline: .now() + .milliseconds(100), execute: item)
+    queue.asyncAfter(deadline: .now() + .seconds(1_800), execute: item)
+    item.cancel()
+    let first = item.wait(timeout: .now())
+    // The two clocks may be slewed against each other, so a hundredth is allowed.
+    if DispatchTime.now() + .milliseconds(1) < due { #expect(first == .timedOut) }
+    #expect(item.wait(timeout: .now() + Patience.seconds) == .success)
+    let notified = Latch()
+    item.notify(queue: queue) { notified.open() }
+    #expect(notified.wait())
+  }
+
+  @Test("W2: an item that was cancelled before it was delayed finishes at its deadline")
+  func cancelledBefore() {
+    let item = DispatchWorkItem {}
+    item.cancel()
+    let (due, notified) = (DispatchTime.now() + .milliseconds(30), Latch())
+    item.notify(queue: queue) { notified.open() }
+    queue.asyncAfter(deadline: due, execute: item)
+    #expect(notified.wait())
+    #expect(DispatchTime.now() >= due)
+    #expect(item.wait(timeout: .now()) == .success)
+  }
+
+  @Test("W2: a deadline that passes unwatched after the cancellation counts as soon as somebody asks")
+  func dueInSilence() {
+    let item = DispatchWorkItem {}
+    queue.asyncAfter(deadline: .now() + .milliseconds(2), execute: item)
+    item.cancel()
+    let later = Latch()
+    queue.asyncAfter(deadline: .now() + .milliseconds(10)) { later.open() }
+    #expect(later.wait())
+    #expect(item.wait(timeout: .now()) == .success)
+  }
+
+  @Test("W2 Q17: cancelled items that nobody watches any more are gone, whatever their deadlines")
+  func cancelledAreReleased() {
+    let buried = Latch(100)
+    for _ in 0..<100 {
+      let item = DispatchWorkItem {}
+      let tombstone = Tombstone(buried)
+      item.notify(queue: queue) { tombstone.visit() }
+      queue.asyncAfter(deadline: .now() + .milliseconds(20), execute: item)
+      item.cancel()
+    }
+    #expect(buried.wait())
+  }
+
+  @Test("W1 W2: cancelling races with the timers, and every waiter is released")
+  func cancelRaces() {
+    let runs = Counter()
+    for round in 0..<200 {
+      let item = DispatchWorkItem { runs.add() }
+      let notified = Latch()
+      item.notify(queue: queue) { notified.open() }
+      for step in 0..<4 {
+        queue.asyncAfter(deadline: .now() + .microseconds(20 + round % 50 + step), execute: item)
+      }
+      DispatchQueue.global().async { item.cancel() }
+      guard item.wait(timeout: .now() + Patience.seconds) == .success, notified.wait() else {
+        Issue.record("round \(round): who waits is not released")
+        return
+      }
+    }
+    #expect(runs.value <= 800)
+  }
+
+  @Test("Q11: a delayed work item has the quality of service of who delays it, not of who serves the timer")
+  func qosOfADelayedItem() {
+    let seen = Recorder<UInt32>()
+    for _ in 0..<20 {
+      let done = Latch(2)
+      DispatchQueue.global(qos: .userInitiated).async {
+        let item = DispatchWorkItem {
+          seen.note(gc_thread_self().pointee.qos >> 8)
+          done.open()
+        }
+        queue.asyncAfter(deadline: .now() + .milliseconds(1), execute: item)
+        DispatchQueue.global(qos: .background).async { done.open() }
+      }
+      #expect(done.wait())
+    }
+    #expect(Set(seen.values) == [0x19])
+  }
+
+  @Test("Q11: an item that asyncAndWait leaves to the drainer runs at its caller's quality of service")
+  func qosOfAWaitedItem() {
+    let (isIn, gate, seen) = (Latch(), Latch(), Recorder<UInt32>())
+    queue.async(qos: .background, flags: .enforceQoS) {
+      isIn.open()
+      gate.wait()
+    }
+    #expect(isIn.wait())
+    let caller = BlockedThread {
+      gc_thread_self().pointee.qos = 0x2100
+      queue.asyncAndWait { seen.note(gc_thread_self().pointee.qos) }
+      gc_thread_self().pointee.qos = 0
+    }
+    #expect(caller.isAsleep())
+    gate.open()
+    caller.join()
+    #expect(seen.values == [0x2100])
+  }
+
+  @Test("Q11: asyncAndWait runs an item at the queue's quality of service, and leaves the caller's alone")
+  func qosOfAnItemInPlace() {
+    let urgent = DispatchQueue(label: "urgent", qos: .userInitiated)
+    let outer = gc_thread_self().pointee.qos
+    #expect(urgent.asyncAndWait { gc_thread_self().pointee.qos } == 0x1900)
+    #expect(gc_thread_self().pointee.qos == outer)
+    let seen = Recorder<UInt32>()
+    urgent.asyncAndWait(
+      execute: DispatchWorkItem(qos: .userInteractive, flags: .enforceQoS) { seen.note(gc_thread_self().pointee.qos) })
+    #expect(seen.values == [0x2100])
+    #expect(gc_thread_self().pointee.qos == outer)
+  }
+}
