@@ -39,6 +39,7 @@ let package = Package(
     .executableTarget(
       name: "async-main-probe", dependencies: contract + ["GrandCentralExecutors"], path: "Tests/Programs/AsyncMain"
     ),
+    .executableTarget(name: "channel-errors", dependencies: ["GrandCentral"], path: "Tests/Programs/ChannelErrors"),
     .executableTarget(name: "run-loop-probe", dependencies: contract, path: "Tests/Programs/RunLoop"),
     .testTarget(name: "PlatformTests", dependencies: contract),
     .testTarget(name: "PrimitivesTests", dependencies: contract),
@@ -46,7 +47,7 @@ let package = Package(
     .testTarget(name: "DispatchTests", dependencies: contract + ["contract-probe"]),
     .testTarget(name: "SourceTests", dependencies: contract + ["contract-probe"]),
     .testTarget(name: "DataTests", dependencies: contract),
-    .testTarget(name: "IOTests", dependencies: contract + ["contract-probe"]),
+    .testTarget(name: "IOTests", dependencies: contract + ["contract-probe", "channel-errors"]),
     .testTarget(
       name: "ConcurrencyTests", dependencies: contract + ["contract-probe", "async-main-probe", "run-loop-probe"]
     ),

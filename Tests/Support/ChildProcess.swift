@@ -81,6 +81,8 @@ public enum Probe {
     case asyncMain = "async-main-probe"
     /// Its main is in Foundation's run loop.
     case runLoop = "run-loop-probe"
+    /// Prints what channels tell their handlers when something goes wrong.
+    case channelErrors = "channel-errors"
 
     fileprivate var path: String {
       if self == .contract, let override = getenv("GC_PROBE") { return String(cString: override) }

@@ -39,8 +39,8 @@ extension IOOperation {
   /// Ends the operation, if it has come to that and the handler is back.
   func finish() {
     guard let error = outcome, mayDeliver else { return }
-    // The end of a file is told by itself, with empty data.
-    if isAtEnd, gatheredCount > 0, error == 0, !takesWhatIsThere {
+    // The end of a file is told by itself, with empty data; so is an error, or that the channel was stopped, without data.
+    if gatheredCount > 0, isAtEnd || error != 0, !takesWhatIsThere {
       _ = deliver()
       return
     }

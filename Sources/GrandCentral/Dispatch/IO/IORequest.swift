@@ -2,7 +2,7 @@
 
 import Synchronization
 
-/// Something that may take long: a read or write that the page cache does not serve, or the opening of a file. The kernel's
+/// Something that may take long: a read or write that the page cache does not serve, or looking at a path, or opening it. The kernel's
 /// ring carries it out, or a helper.
 ///
 /// R1  While it is on its way it owns what its spans cover: the operation may end before it (`abandon`).
@@ -16,9 +16,16 @@ final class IORequest: @unchecked Sendable {  // handed from the step to who car
     static let abandoned: UInt8 = 2
   }
 
+  /// What is done for a file, in place of a transfer.
+  enum Task {
+    case examine, open
+  }
+
   /// I
   let file: IOFile
-  /// I: nil for the opening of `file`.
+  /// I: nil for a transfer.
+  private let task: Task?
+  /// I: nil for a task.
   let operation: IOOperation?
   let writes: Bool
   let offset: Int64
@@ -36,8 +43,9 @@ final class IORequest: @unchecked Sendable {  // handed from the step to who car
   /// M(the scheduler's lock)
   var next: IORequest?
 
-  init(opening file: IOFile) {
+  init(_ task: Task, of file: IOFile) {
     self.file = file
+    self.task = task
     operation = nil
     writes = false
     offset = 0
@@ -47,6 +55,7 @@ final class IORequest: @unchecked Sendable {  // handed from the step to who car
 
   init(_ operation: IOOperation, _ file: IOFile, _ spans: UnsafePointer<IOSpan>, _ count: Int, at offset: Int64) {
     self.file = file
+    task = nil
     self.operation = operation
     writes = operation.direction == .write
     self.offset = offset
@@ -59,7 +68,11 @@ final class IORequest: @unchecked Sendable {  // handed from the step to who car
 
   /// Carries it out on this thread.
   func perform() {
-    guard operation != nil else { return file.open() }
+    switch task {
+    case .examine: return file.look()
+    case .open: return file.open()
+    case nil: break
+    }
     let descriptor = file.rawDescriptor
     complete(
       writes
