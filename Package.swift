@@ -40,6 +40,9 @@ let package = Package(
       name: "async-main-probe", dependencies: contract + ["GrandCentralExecutors"], path: "Tests/Programs/AsyncMain"
     ),
     .executableTarget(name: "channel-errors", dependencies: ["GrandCentral"], path: "Tests/Programs/ChannelErrors"),
+    .target(name: "FaultyCalls", path: "Tests/Programs/FaultyCalls"),
+    .executableTarget(
+      name: "channel-fuzz", dependencies: contract + ["FaultyCalls"], path: "Tests/Programs/ChannelFuzz"),
     .executableTarget(name: "run-loop-probe", dependencies: contract, path: "Tests/Programs/RunLoop"),
     .testTarget(name: "PlatformTests", dependencies: contract),
     .testTarget(name: "PrimitivesTests", dependencies: contract),

@@ -51,7 +51,7 @@ struct PathTests {
     #expect(make("") == nil)
   }
 
-  @Test("I1, I7: a channel that cannot be made ends at once, and the cleanup handler hears why", arguments: [false, true])
+  @Test("I1, I7: a channel that cannot be made ends at once, with its cleanup handler", arguments: [false, true])
   func cannotBeMade(isFolder: Bool) throws {
     let cleanup = Cleanup()
     let channel = try #require(make(isFolder ? "/tmp" : "/nonexistent/file", O_RDWR | O_CREAT, cleanup))

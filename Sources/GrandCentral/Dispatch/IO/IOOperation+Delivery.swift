@@ -49,12 +49,13 @@ extension IOOperation {
     ticker = nil
     let (file, isSingle) = (file, channel == nil)
     file?.wait(direction).stopWaiting(self)
-    let data = lastData(error)
+    let (data, abandoned) = (lastData(error), abandoned)
+    self.abandoned = nil
     dropBuffer()
     if let file, isSingle, IOScheduler.shared.files.leaveIfLast(file) { return send(true, data, error) }
     // Until the delivery is on its way nobody else has the turn. What follows touches nothing that the handler sheds.
     send(true, data, error)
-    file?.leave(self)
+    if abandoned?.endsTurn() != false { file?.leave(self) }
     if let file, isSingle { IOScheduler.shared.files.leave(file) }
   }
 

@@ -80,6 +80,8 @@ final class IOOperation: @unchecked Sendable {  // see IOState.swift
   /// S
   @exclusivity(unchecked) private var yields = false
   @exclusivity(unchecked) var request: IORequest?
+  /// S: a request that still needs the operation's turn.
+  @exclusivity(unchecked) var abandoned: IORequest?
   @exclusivity(unchecked) var ticker: IOTicker?
   /// The delivery's: set by the step before `out`, taken by the handler's job.
   @exclusivity(unchecked) var delivery: (done: Bool, data: DispatchData?, error: Int32) = (false, nil, 0)
@@ -202,6 +204,7 @@ final class IOOperation: @unchecked Sendable {  // see IOState.swift
         used = 0
         if let kept { gathered.append(kept) }
         self.request = nil
+        abandoned = request
       } else {
         // It is done already; what it has brought counts.
         land()

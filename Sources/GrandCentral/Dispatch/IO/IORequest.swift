@@ -7,6 +7,9 @@ import Synchronization
 ///
 /// R1  While it is on its way it owns what its spans cover: the operation may end before it (`abandon`).
 /// R2  The file has one user more from `abandon` on, so that the descriptor stays until the request is done.
+/// R3  The turn of an abandoned request's operation goes on when both have happened: the request is done, and the last
+///     delivery is on its way. So nobody reads or writes at a position that the request is about to move. What an abandoned
+///     read has brought is left to the next one: the position goes back.
 final class IORequest: @unchecked Sendable {  // handed from the step to who carries it out and back, by `fate`
   static let mostSpans = 16
 
@@ -37,6 +40,8 @@ final class IORequest: @unchecked Sendable {  // handed from the step to who car
   var result = 0
   /// A
   private let fate = Atomic<UInt8>(Fate.pending)
+  /// A: one of the two that R3 names has happened.
+  private let isHalfOver = Atomic<Bool>(false)
   /// The step's, until `abandon`: what the spans cover.
   var buffer: UnsafeMutableRawPointer?
   var data: DispatchData?
@@ -89,7 +94,17 @@ final class IORequest: @unchecked Sendable {  // handed from the step to who car
     if landed { return operation?.kick(IOState.landed) ?? () }
     if let buffer { IOScheduler.shared.buffers.give(buffer) }
     data = nil
+    if !writes, result > 0, offset == FileReading.Offset.position {
+      FileReading.advance(file.rawDescriptor, by: -result)
+    }
+    if let operation, endsTurn() { file.leave(operation) }
     IOScheduler.shared.files.leave(file)
+  }
+
+  /// One of the two that R3 names has happened: whether it is the second, who ends the turn.
+  func endsTurn() -> Bool {
+    // pairs with: itself – publishes where the position is
+    isHalfOver.exchange(true, ordering: .acquiringAndReleasing)
   }
 
   /// The step: the operation ends without the result. False if there is a result already.
