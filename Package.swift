@@ -42,6 +42,10 @@ let package = Package(
     .target(name: "ThreadLocals", path: "Tests/Programs/ThreadLocals/Storage"),
     .executableTarget(
       name: "thread-locals-probe", dependencies: contract + ["ThreadLocals"], path: "Tests/Programs/ThreadLocals/Probe"),
+    .executableTarget(name: "channel-errors", dependencies: ["GrandCentral"], path: "Tests/Programs/ChannelErrors"),
+    .target(name: "FaultyCalls", path: "Tests/Programs/FaultyCalls"),
+    .executableTarget(
+      name: "channel-fuzz", dependencies: contract + ["FaultyCalls"], path: "Tests/Programs/ChannelFuzz"),
     .executableTarget(name: "run-loop-probe", dependencies: contract, path: "Tests/Programs/RunLoop"),
     .testTarget(name: "PlatformTests", dependencies: contract),
     .testTarget(name: "PrimitivesTests", dependencies: contract),
@@ -49,7 +53,7 @@ let package = Package(
     .testTarget(name: "DispatchTests", dependencies: contract + ["contract-probe"]),
     .testTarget(name: "SourceTests", dependencies: contract + ["contract-probe"]),
     .testTarget(name: "DataTests", dependencies: contract),
-    .testTarget(name: "IOTests", dependencies: contract + ["contract-probe"]),
+    .testTarget(name: "IOTests", dependencies: contract + ["contract-probe", "channel-errors"]),
     .testTarget(
       name: "ConcurrencyTests", dependencies: contract + ["contract-probe", "async-main-probe", "run-loop-probe"]
     ),

@@ -1,9 +1,18 @@
 #!/usr/bin/env bash
 # Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
-# What: random operations on data and random input to the transforms, in release, GC_STRESS_SECONDS each
+# What: random operations on data, random input to the transforms, random lives of channels, in release
 # Budget: 300
 
 . Scripts/lib.sh
 
 # The stress stage's build: with it done this takes under a minute.
 run_tests .build-stress 20 -c release -Xswiftc -enable-testing --filter '^DataTests\..*(randomOperations|randomBytes)'
+
+# Channels, with system calls that go wrong, on the kernel's ring and on helpers. GC_FUZZ_SECONDS for each, GC_FUZZ_SEED
+# lives one seed again.
+export GC_FUZZ_SECONDS=${GC_FUZZ_SECONDS:-20}
+fuzzer=(swift run -c release -Xswiftc -enable-testing --scratch-path .build-stress -j "$JOBS" channel-fuzz)
+for way in uring threads; do
+  GRANDCENTRAL_IO=$way "${fuzzer[@]}" | tee "$OUT/channel-fuzz.log"
+  fact "$way: $(tail -n 1 "$OUT/channel-fuzz.log")"
+done

@@ -6,9 +6,13 @@
 #define _GNU_SOURCE 1
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <linux/kcmp.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
@@ -103,6 +107,7 @@ int gc_descriptor_describe(int fd, gc_descriptor_kind *kind) {
       .is_socket = S_ISSOCK(status.st_mode),
       .is_pipe = S_ISFIFO(status.st_mode),
       .is_file = S_ISREG(status.st_mode) || S_ISDIR(status.st_mode) || S_ISBLK(status.st_mode),
+      .is_folder = S_ISDIR(status.st_mode),
       .is_nonblocking = (flags & O_NONBLOCK) != 0,
       .appends = (flags & O_APPEND) != 0,
       .position = position >= 0 ? position : -errno,
@@ -115,6 +120,36 @@ int gc_descriptor_set_nonblocking(int fd, bool on) {
   if (flags < 0) return -errno;
   int wanted = on ? flags | O_NONBLOCK : flags & ~O_NONBLOCK;
   return wanted == flags || fcntl(fd, F_SETFL, wanted) == 0 ? 0 : -errno;
+}
+
+bool gc_descriptors_share(int fd, int other) {
+  pid_t self = getpid();
+  long order = syscall(SYS_kcmp, self, self, KCMP_FILE, fd, other);
+  if (order >= 0) return order == 0;
+  struct stat one, two;
+  return fstat(fd, &one) == 0 && fstat(other, &two) == 0 && one.st_dev == two.st_dev && one.st_ino == two.st_ino;
+}
+
+// The folder that a file would be created in.
+static int stat_folder(const char *path, struct stat *status) {
+  char folder[PATH_MAX];
+  const char *slash = strrchr(path, '/');
+  size_t length = slash == path ? 1 : (size_t)(slash - path);
+  if (length >= sizeof folder) return -ENAMETOOLONG;
+  memcpy(folder, path, length);
+  folder[length] = 0;
+  return stat(folder, status) == 0 ? 0 : -errno;
+}
+
+int gc_channel_examine(const char *path, int flags, bool *seeks) {
+  struct stat status;
+  *seeks = true;
+  if ((flags & O_NOFOLLOW ? lstat : stat)(path, &status) != 0) {
+    int error = errno;
+    return flags & O_CREAT ? stat_folder(path, &status) : -error;
+  }
+  *seeks = !S_ISFIFO(status.st_mode) && !S_ISSOCK(status.st_mode);
+  return S_ISDIR(status.st_mode) ? -EISDIR : 0;
 }
 
 int gc_channel_open(const char *path, int flags, unsigned mode) {

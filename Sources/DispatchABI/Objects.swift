@@ -37,12 +37,13 @@ public func dispatch_activate(_ object: dispatch_object_t?) {
 
 @c @implementation
 public func dispatch_suspend(_ object: dispatch_object_t?) {
-  Handle.object(object)?._withUnsafeGuaranteedRef { $0.suspend() }
+  // As on Darwin and with libdispatch: on a channel it does nothing.
+  Handle.object(object)?._withUnsafeGuaranteedRef { if !($0 is DispatchIO) { $0.suspend() } }
 }
 
 @c @implementation
 public func dispatch_resume(_ object: dispatch_object_t?) {
-  Handle.object(object)?._withUnsafeGuaranteedRef { $0.resume() }
+  Handle.object(object)?._withUnsafeGuaranteedRef { if !($0 is DispatchIO) { $0.resume() } }
 }
 
 @c @implementation

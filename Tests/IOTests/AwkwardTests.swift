@@ -60,6 +60,69 @@ struct AwkwardTests {
     close(program)
   }
 
+  @Test("I2: what was gathered before an error comes first, without the error")
+  func gatheredBeforeError() {
+    let (program, user) = Kernel.openTerminal()
+    for end in [program, user] { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+    let channel = DispatchIO.stream(program)
+    channel.setLimit(lowWater: 100)
+    let calls = channel.read()
+    #expect(write(user, "out", 3) == 3)
+    close(user)
+    #expect(calls.end() == Call(true, nil as String?, EIO))
+    #expect(calls.all.first == Call(false, "out", 0) && calls.count == 2)
+  }
+
+  @Test("I1, I5: channels on duplicates of a terminal share O_NONBLOCK to the last", arguments: [false, true])
+  func duplicates(isSwitchedFirst: Bool) {
+    let (program, user) = Kernel.openTerminal()
+    let duplicate = dup(program)
+    for end in [program, user, duplicate] { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+    let before = flags(program)
+    let (first, second) = (Cleanup(), Cleanup())
+    let channel = DispatchIO.stream(program, first)
+    let early = isSwitchedFirst ? channel.read(1) : nil
+    if isSwitchedFirst { waitFor { flags(program) & O_NONBLOCK != 0 } }
+    let other = DispatchIO.stream(duplicate, second)
+    let calls = early ?? channel.read(1)
+    #expect(write(user, "x", 1) == 1)
+    #expect(calls.end() == Call(true, "x"))
+    let silent = other.read()
+    waitFor { flags(program) & O_NONBLOCK != 0 }
+    channel.close()
+    #expect(first.error() == 0)
+    #expect(flags(duplicate) & O_NONBLOCK != 0)
+    #expect(write(user, "y", 1) == 1)
+    waitFor { silent.text == "y" }
+    // It waits again, and no thread with it.
+    other.close(flags: .stop)
+    #expect(silent.end() == Call(true, nil as String?, ECANCELED))
+    #expect(second.error() == 0)
+    #expect(flags(duplicate) == before)
+    for end in [program, user, duplicate] { close(end) }
+  }
+
+  @Test("I5: a terminal whose O_NONBLOCK others clear keeps no thread")
+  func clearedByOthers() {
+    let (program, user) = Kernel.openTerminal()
+    for end in [program, user] { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+    let before = flags(program)
+    let cleanup = Cleanup()
+    let channel = DispatchIO.stream(program, cleanup)
+    let first = channel.read(1)
+    #expect(write(user, "x", 1) == 1)
+    #expect(first.end() == Call(true, "x"))
+    #expect(flags(program) & O_NONBLOCK != 0)
+    _ = fcntl(program, F_SETFL, before)
+    let calls = channel.read()
+    let fence = channel.write(data("fence"))
+    #expect(fence.end()?.error == 0)
+    channel.close(flags: .stop)
+    #expect(calls.end() == Call(true, nil as String?, ECANCELED))
+    #expect(cleanup.error() == 0)
+    for end in [program, user] { close(end) }
+  }
+
   @Test("I1: the flags of pipes and sockets stay as they are", arguments: [false, true])
   func flagsStay(usesSocket: Bool) {
     let ends = usesSocket ? Ends.socketPair() : Ends.pipe()

@@ -22,7 +22,7 @@ struct CloseTests {
     close(ends.writing)
   }
 
-  @Test("I5: a stopped read delivers what it had gathered")
+  @Test("I5: a stopped read delivers what it had gathered, without an error, and then the error, without data")
   func stopKeeps() {
     let ends = Ends.pipe()
     let channel = DispatchIO.stream(ends.reading)
@@ -32,7 +32,8 @@ struct CloseTests {
     var left: Int = 3
     waitFor { ioctl(ends.reading, UInt(FIONREAD), &left) == 0 && Int32(truncatingIfNeeded: left) == 0 }
     channel.close(flags: .stop)
-    #expect(calls.end() == Call(true, "abc", ECANCELED))
+    #expect(calls.end() == Call(true, nil as String?, ECANCELED))
+    #expect(calls.all.first == Call(false, "abc", 0) && calls.count == 2)
     close(ends.writing)
   }
 
@@ -58,6 +59,24 @@ struct CloseTests {
     #expect(order.values.count == 3 && order.values.last == "cleanup 0 7")
     close(ends.reading)
     close(ends.writing)
+  }
+
+  private static func channel(_ isPath: Bool, holding grave: Tombstone) -> DispatchIO? {
+    let handler: @Sendable (Int32) -> Void = { _ in grave.visit() }
+    if !isPath {
+      return DispatchIO(
+        type: .stream, fileDescriptor: Ends.socketPair().reading, queue: .global(), cleanupHandler: handler)
+    }
+    return DispatchIO(type: .stream, path: "/dev/null", oflag: 0, mode: 0, queue: .global(), cleanupHandler: handler)
+  }
+
+  @Test("I1: what the cleanup handler holds goes when it has run, though the channel stays", arguments: [false, true])
+  func cleanupGoes(isPath: Bool) throws {
+    let buried = Latch()
+    let channel = try #require(Self.channel(isPath, holding: Tombstone(buried)))
+    channel.close()
+    #expect(buried.wait())
+    withExtendedLifetime(channel) {}
   }
 
   @Test("I5: a closed channel takes no operation")
@@ -136,6 +155,26 @@ struct CloseTests {
     #expect(after.wait())
     #expect(order.values == ["before", "barrier true", "after"])
     close(ends.writing)
+  }
+
+  @Test("I6: barriers cost the same each, however many wait")
+  func barriersAreLinear() {
+    /// Seconds for all, of which so many wait at a time.
+    func run(waiting: Int) -> Double {
+      let channel = DispatchIO.stream(open("/dev/null", O_RDONLY))
+      return measureSeconds {
+        for _ in 0..<60_000 / waiting {
+          let (go, last) = (Latch(), Latch())
+          channel.barrier { go.wait() }
+          for _ in 1..<waiting { channel.barrier {} }
+          channel.barrier { last.open() }
+          go.open()
+          #expect(last.wait())
+        }
+      }
+    }
+    let (few, all) = (run(waiting: 600), run(waiting: 60_000))
+    #expect(all < few * 5, "\(all) s where few wait at a time it is \(few) s")
   }
 
   @Test("I6: barriers follow each other, run on the channel's target, and pass a closed channel")

@@ -51,7 +51,48 @@ struct PathTests {
     #expect(make("") == nil)
   }
 
-  @Test("I7: ENOENT reaches every handler, and the cleanup handler after them")
+  @Test("I1, I7: a channel that cannot be made ends at once, with its cleanup handler", arguments: [false, true])
+  func cannotBeMade(isFolder: Bool) throws {
+    let cleanup = Cleanup()
+    let channel = try #require(make(isFolder ? "/tmp" : "/nonexistent/file", O_RDWR | O_CREAT, cleanup))
+    #expect(cleanup.error() == (isFolder ? EISDIR : ENOENT))
+    let ran = Latch()
+    channel.barrier { ran.open() }
+    #expect(ran.wait())
+    #expect(channel.read().end()?.error == (isFolder ? EISDIR : ENOENT))
+  }
+
+  @Test("I1, I7: a channel whose file cannot be opened stays until it is closed; others of the file try again")
+  func cannotBeOpened() throws {
+    let name = temporaryName()
+    close(open(name, O_CREAT | O_WRONLY, 0o600))
+    let (cleanup, other) = (Cleanup(), Cleanup())
+    let channel = try #require(make(name, O_RDWR | O_CREAT | O_EXCL, cleanup))
+    let second = DispatchIO(type: .stream, io: channel, queue: .global(), cleanupHandler: other.handler)
+    let (read, write) = (channel.read(), channel.write(data("text")))
+    #expect(read.end() == Call(true, nil as String?, EEXIST))
+    #expect(write.end() == Call(true, "text", EEXIST))
+    unlink(name)
+    #expect(channel.write(data("text")).end() == Call(true, "text", EEXIST))
+    #expect(second.write(data("text")).end() == Call(true, nil as String?))
+    #expect(!cleanup.isDone)
+    channel.close()
+    second.close()
+    #expect([cleanup.error(), other.error()] == [0, 0])
+    #expect(readText(name) == "text")
+    unlink(name)
+  }
+
+  @Test("I7: nothing to read or to write needs no file")
+  func emptyOperations() throws {
+    let name = temporaryName()
+    let channel = try #require(make(name, O_RDWR | O_CREAT))
+    #expect(channel.read(0).end() == Call(true, ""))
+    #expect(channel.write(.empty).end() == Call(true, nil as String?))
+    #expect(access(name, F_OK) != 0)
+  }
+
+  @Test("I7: ENOENT reaches every handler, and the cleanup handler")
   func noSuchFile() throws {
     let cleanup = Cleanup()
     let channel = try #require(make("/nonexistent/file", O_RDONLY, cleanup))

@@ -38,10 +38,23 @@ struct ProcessTests {
     #expect(result.number("child") == 0, "\(result)")
   }
 
-  @Test("I7: EACCES reaches the handler and the cleanup handler")
+  @Test("I7: every failure tells the handlers what it tells them with libdispatch: Documentation/ChannelErrors.md")
+  func failures() throws {
+    let root = #filePath.split(separator: "/").dropLast(3).map { "/" + $0 }.joined()
+    let page = try #require(readText(root + "/Documentation/ChannelErrors.md"))
+    let expected = page.split(separator: "\n").filter { $0.hasPrefix("| root |") || $0.hasPrefix("| user |") }
+    let result = Probe.run("all", of: .channelErrors)
+    let found = Set(result.output.split(separator: "\n"))
+    #expect(result.ended && expected.count > 100, "\(result)")
+    for line in expected where getuid() == 0 || line.hasPrefix("| user |") {
+      #expect(found.contains(line), "not so: \(line)")
+    }
+  }
+
+  @Test("I7: EACCES reaches the handler; the cleanup handler gets 0")
   func noAccess() {
     guard let result = run("io-no-access") else { return }
-    #expect(result.number("error") == Int(EACCES) && result.number("cleanup") == Int(EACCES), "\(result)")
+    #expect(result.number("error") == Int(EACCES) && result.number("cleanup") == 0, "\(result)")
   }
 
   @Test("I3, I7: a disk that is full ends the write with ENOSPC and what is left", arguments: ["uring", "threads"])

@@ -83,6 +83,8 @@ public enum Probe {
     case runLoop = "run-loop-probe"
     /// It has much thread-local storage.
     case threadLocals = "thread-locals-probe"
+    /// Prints what channels tell their handlers when something goes wrong.
+    case channelErrors = "channel-errors"
 
     fileprivate var path: String {
       if self == .contract, let override = getenv("GC_PROBE") { return String(cString: override) }

@@ -42,10 +42,11 @@ typedef struct gc_descriptor_kind {
   bool is_pipe;
   /// A regular file, a folder, a block device: always ready, as far as the kernel tells.
   bool is_file;
+  bool is_folder;
   bool is_nonblocking;
   /// Every write goes to the end.
   bool appends;
-  /// -ESPIPE if it has none.
+  /// The negated error number if it has none.
   int64_t position;
 } gc_descriptor_kind;
 
@@ -54,6 +55,12 @@ int64_t gc_move_position(int fd, int64_t distance);
 
 int gc_descriptor_describe(int fd, gc_descriptor_kind *kind);
 int gc_descriptor_set_nonblocking(int fd, bool on);
+/// Whether two descriptors of this process stand for the same open file, so that they share its flags. Where the kernel
+/// does not tell: whether they stand for the same file.
+bool gc_descriptors_share(int fd, int other);
+/// What stands in the way of opening the path, as far as can be told without opening it; 0 if nothing does. `seeks` says
+/// whether a file there has a position.
+int gc_channel_examine(const char *path, int flags, bool *seeks);
 /// Opens for a channel. What is neither file nor folder is opened with O_NONBLOCK: a pipe without a writer would keep
 /// the thread.
 int gc_channel_open(const char *path, int flags, unsigned mode);

@@ -22,4 +22,7 @@ enum Descriptor {
 
   /// How many bytes can be written without blocking, as far as the kernel tells; 0 when it does not.
   static func roomToWrite(_ descriptor: Int32) -> Int { gc_room_to_write(descriptor) }
+
+  /// Whether both share their flags: they are duplicates of each other.
+  static func share(_ descriptor: Int32, _ other: Int32) -> Bool { gc_descriptors_share(descriptor, other) }
 }

@@ -57,6 +57,13 @@ enum FileReading {
     gc_send(socket, spans, Int32(count))
   }
 
+  /// Why the path cannot be opened, as far as that can be told without opening it, or whether a file there has a position.
+  static func examine(_ path: UnsafePointer<CChar>, _ flags: Int32) -> Result<Bool, Errno> {
+    var seeks = true
+    if let error = Errno(result: Int(gc_channel_examine(path, flags, &seeks))) { return .failure(error) }
+    return .success(seeks)
+  }
+
   /// Opens a file for a channel. What is neither file nor folder is opened so that nothing waits for a peer.
   static func open(_ path: UnsafePointer<CChar>, _ flags: Int32, _ mode: UInt32) -> Int32 {
     gc_channel_open(path, flags, mode)
@@ -87,19 +94,21 @@ struct DescriptorKind {
   let isPipe: Bool
   /// A regular file, a folder, a block device.
   let isFile: Bool
+  let isFolder: Bool
   let isNonBlocking: Bool
   /// Every write goes to the end.
   let appends: Bool
-  /// Where reading goes on; nil if it cannot be chosen.
-  let position: Int64?
+  /// Where reading goes on, or why that cannot be chosen.
+  let position: Result<Int64, Errno>
 
   static func of(_ descriptor: Int32) -> Result<DescriptorKind, Errno> {
     var found = gc_descriptor_kind()
     if let error = Errno(result: Int(gc_descriptor_describe(descriptor, &found))) { return .failure(error) }
     return .success(
       DescriptorKind(
-        isSocket: found.is_socket, isPipe: found.is_pipe, isFile: found.is_file, isNonBlocking: found.is_nonblocking,
-        appends: found.appends, position: found.position < 0 ? nil : found.position))
+        isSocket: found.is_socket, isPipe: found.is_pipe, isFile: found.is_file, isFolder: found.is_folder,
+        isNonBlocking: found.is_nonblocking, appends: found.appends,
+        position: Errno(result: Int(found.position)).map { .failure($0) } ?? .success(found.position)))
   }
 }
 

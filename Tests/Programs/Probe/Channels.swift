@@ -137,14 +137,15 @@ extension Scenario {
     close(mkstemp(&template))
     chmod(template, 0)
     if geteuid() == 0, setuid(65_534) != 0 { skip("cannot become nobody") }
-    let (outcome, cleaned) = (Outcome(), Counter())
+    let (outcome, cleaned) = (Outcome(), Counter(-1))
     let denied = DispatchIO(type: .stream, path: template, oflag: O_RDONLY, mode: 0, queue: .global()) {
-      cleaned.add(Int($0))
+      cleaned.add(1 + Int($0))
     }!
     denied.read(offset: 0, length: 1, queue: .global(), ioHandler: outcome.handler)
     require(outcome.ended.wait(), "the open fails")
     report("error", outcome.error.value)
-    require(eventually { cleaned.value != 0 }, "the cleanup handler")
+    denied.close()
+    require(eventually { cleaned.value >= 0 }, "the cleanup handler")
     report("cleanup", cleaned.value)
     unlink(template)
   }

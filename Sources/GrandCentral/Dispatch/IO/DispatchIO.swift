@@ -74,11 +74,12 @@ public class DispatchIO: DispatchObject, @unchecked Sendable {  // immutable; th
   /// A channel for an open descriptor.
   ///
   /// - Parameters:
-  ///   - type: `.random` needs a descriptor that can be positioned, else every operation fails with ESPIPE.
+  ///   - type: `.random` needs a descriptor that can be positioned.
   ///   - fileDescriptor: The channel's until `cleanupHandler` is called.
   ///   - queue: Where `cleanupHandler` is called.
   ///   - cleanupHandler: Called once, when the channel is closed and all of its operations, and those of other channels
-  ///     of the same descriptor, are done: with 0, or why the channel could not be made: EBADF, ESPIPE.
+  ///     of the same descriptor, are done: with 0, or, at once, with the reason why the channel cannot be made, which is every
+  ///     operation's error too: EBADF, EISDIR for a folder, ESPIPE for a random channel of a pipe, socket or terminal.
   ///
   /// Complexity: some system calls. Blocking: never.
   public convenience init(
@@ -93,7 +94,9 @@ public class DispatchIO: DispatchObject, @unchecked Sendable {  // immutable; th
 
   /// A channel for a file that it opens itself, when the first operation needs it, and closes at its end.
   ///
-  /// Nil if `path` is not absolute. If the file cannot be opened, operations and `cleanupHandler` get the error number.
+  /// Nil if `path` is not absolute. The path is looked at at once, on another thread: if nothing is there that could be
+  /// opened, or created, or if it is a folder, the channel cannot be made, and operations and `cleanupHandler` get the error
+  /// number. If the file cannot be opened later, operations get the error number, and `cleanupHandler` 0.
   /// What is neither file nor folder is opened with O_NONBLOCK added: a pipe without a reader cannot be opened for writing
   /// (ENXIO); one without a writer can be opened for reading, and is read when there is one.
   ///
@@ -112,8 +115,8 @@ public class DispatchIO: DispatchObject, @unchecked Sendable {  // immutable; th
     // 0x2F is a slash.
     guard path[0] == 0x2F else { return nil }
     self.init(
-      channel: IOChannel(
-        isRandom: type == .random, file: .success(IOFile(path: path, flags: oflag, mode: mode)), base: 0,
+      channel: .make(
+        isRandom: type == .random, file: IOFile(path: path, flags: oflag, mode: mode),
         cleanup: IOCleanup(queue: queue, handler: cleanupHandler)))
   }
 

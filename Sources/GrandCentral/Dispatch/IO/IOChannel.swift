@@ -11,100 +11,169 @@ import Synchronization
 /// B1  Operations start in the order in which they were submitted, under the lock.
 /// B2  A barrier waits in the gate until all that was started has ended, its handlers included; what comes after waits
 ///     behind it.
-/// B3  A channel has ended when it is closed, or its file could not be opened, and nothing is left. Then it leaves the
-///     file, once, with its cleanup handler.
+/// B3  A channel has ended when it is closed and nothing is left. Then it leaves the file, once, with its cleanup handler,
+///     which it does not keep.
+/// B4  A channel of a path starts nothing until the path has been examined. One that cannot be made has left at once, with
+///     its cleanup handler; its operations and barriers take the same way as others, and end with the error.
 ///
 /// Lock order: the channel's lock, then the file's. No program's code runs under either.
 final class IOChannel: @unchecked Sendable {  // immutable, atomic, or guarded by `lock`
-  private enum Entry {
-    case operation(IOOperation)
-    case barrier(@Sendable () -> Void)
-  }
-
   /// What is to be done without the lock.
   private enum Debt {
     case nothing
     case barrier(@Sendable () -> Void)
-    case leave(IOFile)
+    case leave(IOFile, IOCleanup)
   }
 
   /// I
   let isRandom: Bool
   /// I: nil if the channel could not be made; then `error` says why.
   private let file: IOFile?
-  private let error: Int32
+  /// I: the descriptor that the channel was to be made for.
+  private let raw: Int32
+  /// A: why the channel could not be made, or its file not be opened; 0 while it can be used. Set once.
+  private let error = Atomic<Int32>(0)
   /// I: where random offsets count from.
   private let base: Int64
-  private let cleanup: IOCleanup
   /// A
   private let suspensions = Atomic<Int>(0)
 
   private let lock = Lock()
+  /// M(lock): nil once it is on its way, so that what it holds can go before the channel.
+  @exclusivity(unchecked) private var cleanup: IOCleanup?
   /// M(lock)
   @exclusivity(unchecked) private var limits = IOLimits()
   @exclusivity(unchecked) private var target: DispatchQueue?
+  @exclusivity(unchecked) private var isExamined = true
   @exclusivity(unchecked) private var isClosed = false
-  @exclusivity(unchecked) private var hasEnded = false
+  @exclusivity(unchecked) private var hasLeft = false
   @exclusivity(unchecked) private var newest: IOOperation?
   @exclusivity(unchecked) private var listed = 0
   @exclusivity(unchecked) private var started = 0
-  @exclusivity(unchecked) private var gate: [Entry] = []
+  @exclusivity(unchecked) private var gate = IOGate()
   @exclusivity(unchecked) private var isInBarrier = false
 
-  init(isRandom: Bool, file: Result<IOFile, Errno>, base: Int64, cleanup: IOCleanup) {
+  private init(
+    isRandom: Bool, file: Result<IOFile, Errno>, raw: Int32 = -1, base: Int64 = 0, cleanup: IOCleanup
+  ) {
     self.isRandom = isRandom
+    self.raw = raw
     self.base = base
-    self.cleanup = cleanup
     switch file {
     case .success(let file):
       self.file = file
-      error = 0
+      self.cleanup = cleanup
     case .failure(let failure):
       self.file = nil
-      error = failure.code
-      hasEnded = true
+      self.cleanup = nil
+      hasLeft = true
+      fail(failure.code)
       cleanup.submit(failure.code)
     }
   }
 
   /// For an open descriptor.
   static func make(isRandom: Bool, descriptor: Int32, cleanup: IOCleanup) -> IOChannel {
-    var position: Int64 = 0
-    var file: Result<IOFile, Errno>
-    switch isRandom ? DescriptorKind.of(descriptor) : .failure(.badDescriptor) {
-    case .success(let kind) where kind.position == nil: file = .failure(.illegalSeek)
-    case .success(let kind):
-      position = kind.position ?? 0
-      file = IOScheduler.shared.files.enter(descriptor)
-    case .failure(let error):
-      file = isRandom ? .failure(error) : IOScheduler.shared.files.enter(descriptor)
+    var base: Int64 = 0
+    var file = IOScheduler.shared.files.enter(descriptor)
+    if case .success(let entered) = file {
+      var refusal: Errno? = entered.isFolder ? .isDirectory : nil
+      if isRandom, refusal == nil {
+        switch position(of: entered) {
+        case .success(let position): base = position
+        case .failure(let error): refusal = error
+        }
+      }
+      if let refusal {
+        IOScheduler.shared.files.leave(entered)
+        file = .failure(refusal)
+      }
     }
-    return IOChannel(isRandom: isRandom, file: file, base: position, cleanup: cleanup)
+    return IOChannel(isRandom: isRandom, file: file, raw: descriptor, base: base, cleanup: cleanup)
+  }
+
+  /// For a path.
+  static func make(isRandom: Bool, file: IOFile, cleanup: IOCleanup) -> IOChannel {
+    let channel = IOChannel(isRandom: isRandom, file: .success(file), cleanup: cleanup)
+    channel.isExamined = false
+    file.examine(for: channel)
+    return channel
   }
 
   /// For the file of another channel.
   func share(isRandom: Bool, cleanup: IOCleanup) -> IOChannel {
     lock.lock()
-    var shared: Result<IOFile, Errno> = .failure(error == 0 ? .canceled : Errno(code: error))
-    if let file, !hasEnded, !isClosed {
+    let refusal = isClosed ? Errno.canceled.code : failure
+    var shared: Result<IOFile, Errno> = .failure(Errno(code: refusal))
+    if refusal == 0, let file {
       IOScheduler.shared.files.enter(file)
       shared = .success(file)
     }
     lock.unlock()
-    guard case .success(let file) = shared, isRandom, file.path == nil else {
-      return IOChannel(isRandom: isRandom, file: shared, base: 0, cleanup: cleanup)
+    guard case .success(let file) = shared else {
+      return IOChannel(isRandom: isRandom, file: shared, cleanup: cleanup)
     }
-    if case .success(let kind) = DescriptorKind.of(file.rawDescriptor), let position = kind.position {
-      return IOChannel(isRandom: true, file: shared, base: position, cleanup: cleanup)
+    if file.path != nil { return Self.make(isRandom: isRandom, file: file, cleanup: cleanup) }
+    var base: Int64 = 0
+    if isRandom {
+      switch Self.position(of: file) {
+      case .success(let position): base = position
+      case .failure(let error):
+        IOScheduler.shared.files.leave(file)
+        shared = .failure(error)
+      }
     }
-    IOScheduler.shared.files.leave(file)
-    return IOChannel(isRandom: true, file: .failure(.illegalSeek), base: 0, cleanup: cleanup)
+    return IOChannel(isRandom: isRandom, file: shared, raw: file.rawDescriptor, base: base, cleanup: cleanup)
+  }
+
+  private static func position(of file: IOFile) -> Result<Int64, Errno> {
+    switch DescriptorKind.of(file.rawDescriptor) {
+    case .success(let kind): kind.position
+    case .failure(let error): .failure(error)
+    }
+  }
+
+  /// The path has been looked at: whether the channel can be made.
+  func didExamine(_ refusal: Int32) {
+    lock.lock()
+    isExamined = true
+    var given: IOCleanup?
+    if refusal != 0 {
+      fail(refusal)
+      hasLeft = true
+      given = cleanup
+      cleanup = nil
+    }
+    let debt = settle()
+    lock.unlock()
+    if let given, let file {
+      IOScheduler.shared.files.leave(file)
+      given.submit(refusal)
+    }
+    pay(debt)
+  }
+
+  // MARK: Errors
+
+  /// Why operations cannot be carried out; 0 while they can.
+  var failure: Int32 {
+    // relaxed: a number by itself.
+    error.load(ordering: .relaxed)
+  }
+
+  /// What an operation ends with that is cancelled.
+  var reasonToCancel: Int32 { failure != 0 ? failure : Errno.canceled.code }
+
+  /// From now on operations end with this; the first reason stays.
+  func fail(_ code: Int32) {
+    // relaxed: a number by itself.
+    _ = error.compareExchange(expected: 0, desired: code, ordering: .relaxed)
   }
 
   // MARK: Properties
 
   var descriptor: Int32 {
-    lock.withLock { isClosed || hasEnded ? -1 : file?.rawDescriptor ?? -1 }
+    lock.withLock { isClosed ? -1 : file?.rawDescriptor ?? raw }
   }
 
   /// Changes what operations that are submitted from now on begin with.
@@ -132,12 +201,12 @@ final class IOChannel: @unchecked Sendable {  // immutable, atomic, or guarded b
     if let data { operation.rest = data }
     if offset < 0, isRandom { operation.outcome = Errno.invalidArgument.code }
     lock.lock()
-    if isClosed || hasEnded {
+    if isClosed {
       lock.unlock()
       return refuse(operation)
     }
     list(operation)
-    if gate.isEmpty, !isInBarrier { start(operation) } else { gate.append(.operation(operation)) }
+    if gate.isEmpty, !isInBarrier, isExamined { start(operation) } else { gate.append(.operation(operation)) }
     lock.unlock()
   }
 
@@ -145,8 +214,7 @@ final class IOChannel: @unchecked Sendable {  // immutable, atomic, or guarded b
   private func refuse(_ operation: IOOperation) {
     operation.file = nil
     operation.channel = nil
-    let openError = file?.openError ?? 0
-    operation.outcome = error != 0 ? error : openError != 0 ? openError : Errno.canceled.code
+    operation.outcome = Errno.canceled.code
     operation.kick()
   }
 
@@ -154,7 +222,7 @@ final class IOChannel: @unchecked Sendable {  // immutable, atomic, or guarded b
   private func start(_ operation: IOOperation) {
     operation.hasStarted = true
     started += 1
-    file?.join(operation)
+    if let file, failure == 0 { file.join(operation) } else { operation.kick(IOState.cancelled) }
   }
 
   /// The operation's last handler has returned.
@@ -189,25 +257,24 @@ final class IOChannel: @unchecked Sendable {  // immutable, atomic, or guarded b
 
   /// Opens the gate as far as it goes, and notices the end.
   private func settle() -> Debt {
-    if hasEnded || isInBarrier || isSuspended { return .nothing }
-    var passed = 0
-    defer { gate.removeFirst(passed) }
-    while passed < gate.count {
-      switch gate[passed] {
+    if !isExamined || isInBarrier || isSuspended { return .nothing }
+    while let first = gate.first {
+      switch first {
       case .operation(let operation):
         // One that was cancelled before its time has ended already.
         if operation.isListed { start(operation) }
+        gate.removeFirst()
       case .barrier(let body):
         if started > 0 { return .nothing }
-        passed += 1
+        gate.removeFirst()
         isInBarrier = true
         return .barrier(body)
       }
-      passed += 1
     }
-    guard let file, listed == 0, isClosed || file.openError != 0 else { return .nothing }
-    hasEnded = true
-    return .leave(file)
+    guard !hasLeft, isClosed, listed == 0, let file, let cleanup else { return .nothing }
+    hasLeft = true
+    self.cleanup = nil
+    return .leave(file, cleanup)
   }
 
   // MARK: Barriers and the end
@@ -215,7 +282,7 @@ final class IOChannel: @unchecked Sendable {  // immutable, atomic, or guarded b
   private func pay(_ debt: Debt) {
     switch debt {
     case .nothing: return
-    case .leave(let file): IOScheduler.shared.files.leave(file, cleanup: cleanup)
+    case .leave(let file, let cleanup): IOScheduler.shared.files.leave(file, cleanup: cleanup)
     case .barrier(let body):
       let queue = lock.withLock { target } ?? GlobalQueues.default
       queue.async {
@@ -231,11 +298,6 @@ final class IOChannel: @unchecked Sendable {  // immutable, atomic, or guarded b
 
   func barrier(_ body: @escaping @Sendable () -> Void) {
     lock.lock()
-    if hasEnded {
-      let queue = target ?? GlobalQueues.default
-      lock.unlock()
-      return queue.async(execute: body)
-    }
     gate.append(.barrier(body))
     let debt = settle()
     lock.unlock()

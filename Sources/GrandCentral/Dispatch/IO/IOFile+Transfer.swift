@@ -29,6 +29,7 @@ extension IOFile {
     case Manner.socket:
       return outcome(FileReading.receive(descriptor, span), reads: true)
     case Manner.nonBlocking:
+      if isUnready(.readable) { return .later }
       return outcome(FileReading.readPlainly(descriptor, span, at: offset), reads: true)
     case Manner.asked:
       let result = FileReading.readNow(descriptor, span, at: offset)
@@ -50,6 +51,7 @@ extension IOFile {
     case Manner.socket:
       return outcome(FileReading.send(descriptor, spans, count), reads: false)
     case Manner.nonBlocking:
+      if isUnready(.writable) { return .later }
       return outcome(FileReading.write(descriptor, spans, count, at: offset, mayBreak: mayBreak), reads: false)
     case Manner.asked:
       let result = FileReading.writeNow(descriptor, spans, count, at: offset, mayBreak: mayBreak)
@@ -87,10 +89,15 @@ extension IOFile {
     return isAlwaysReady.load(ordering: .relaxed) ? .slow : .later
   }
 
+  /// A terminal that several processes have open: any of them may clear O_NONBLOCK again, so it is asked before.
+  private func isUnready(_ interest: Epoll.Interest) -> Bool {
+    // relaxed: as the manner.
+    isSwitched.load(ordering: .relaxed) && !Descriptor.isReady(rawDescriptor, interest)
+  }
+
   private func switchToNonBlocking() -> Errno? {
-    if let error = FileReading.setNonBlocking(rawDescriptor, true) { return error }
-    // relaxed: read by the last user.
-    isSwitched.store(true, ordering: .relaxed)
+    if let error = IOScheduler.shared.files.switchToNonBlocking(self) { return error }
+    // relaxed: who sees it finds O_NONBLOCK set.
     manner.store(Manner.nonBlocking, ordering: .relaxed)
     return nil
   }

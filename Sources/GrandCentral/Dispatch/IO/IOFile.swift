@@ -5,11 +5,13 @@ import Synchronization
 
 /// A descriptor while channels have it, and whose turn it is to use it.
 ///
-///   unopened ──first operation──► opening ──helper──► open ──last user leaves──► given back
-///                                    └────────────► failed
+///   unopened ──operation──► opening ──helper──► open ──last user leaves──► given back
+///       ▲                      │                  └──EBADF──► spoiled
+///       └──────not opened──────┘
 ///
-/// A file made from a descriptor is open from the start. One made from a path opens it when the first operation needs it,
-/// and closes it when the last user leaves. Users are channels, single reads and writes, and abandoned requests; they are
+/// A file made from a descriptor is open from the start. One made from a path opens it when an operation needs it, and
+/// closes it when the last user leaves; see IOFile+Opening.swift. A descriptor that a read or write calls bad (EBADF) is
+/// spoiled: no operation of a channel tries it again. Users are channels, single reads and writes, and abandoned requests; they are
 /// counted by `IOFiles`.
 ///
 /// **Turns.** Stream operations have the file one after the other, those that read beside those that write; random ones
@@ -33,22 +35,18 @@ final class IOFile: @unchecked Sendable {  // immutable, atomic, or guarded as s
     static let nonBlocking: UInt8 = 3
   }
 
-  private enum Opening {
-    static let unopened: Int32 = 0
-    static let opening: Int32 = 1
-    static let open: Int32 = 2
-  }
-
   private static let mostRandom = 32
 
   /// I: null-terminated, for a file that is the channels' own.
   let path: UnsafeMutablePointer<CChar>?
-  private let flags: Int32
-  private let mode: UInt32
+  let flags: Int32
+  let mode: UInt32
+  /// I: known of a descriptor's file only.
+  let isFolder: Bool
   /// A: -1 before it is open, and once it was given back.
-  private let descriptor: Atomic<Int32>
-  /// A: `Opening`, or the negated error number.
-  private let opening: Atomic<Int32>
+  let descriptor: Atomic<Int32>
+  /// A: `Opening`, or the negated error number of a spoiled file. Written under `lock`.
+  let opening: Atomic<Int32>
   /// A: `Manner`.
   let manner: Atomic<UInt8>
   /// A: RWF_NOWAIT is refused; the kernel does not watch it. Only ever set.
@@ -57,14 +55,15 @@ final class IOFile: @unchecked Sendable {  // immutable, atomic, or guarded as s
   /// A: pipes; set before it is open.
   private let pipe = Atomic<Bool>(false)
   private let appends = Atomic<Bool>(false)
-  /// A: O_NONBLOCK is ours.
+  /// A: O_NONBLOCK is the channels', of this file or of one that shares it. Written under the lock of `IOFiles`.
   let isSwitched = Atomic<Bool>(false)
   /// By direction; see IOFile+Waiting.swift.
   let waits: (IOWait, IOWait) = (IOWait(), IOWait())
 
   let lock = Lock()
   /// M(lock)
-  @exclusivity(unchecked) private var waitingForOpen: [IOOperation] = []
+  @exclusivity(unchecked) var waitingForOpen: [IOOperation] = []
+  @exclusivity(unchecked) var examination = IOExamination()
   @exclusivity(unchecked) private var turns = (IOTurns(width: 1), IOTurns(width: 1), IOTurns(width: mostRandom))
   /// M(`IOFiles`)
   @exclusivity(unchecked) var users = 1
@@ -75,13 +74,15 @@ final class IOFile: @unchecked Sendable {  // immutable, atomic, or guarded as s
     path = nil
     flags = 0
     mode = 0
+    isFolder = kind.isFolder
     self.descriptor = Atomic(descriptor)
     opening = Atomic(Opening.open)
     manner = Atomic(Self.manner(kind))
     note(kind)
   }
 
-  private func note(_ kind: DescriptorKind) {
+  /// What was found out about its descriptor.
+  func note(_ kind: DescriptorKind) {
     // relaxed: before the file is open.
     pipe.store(kind.isPipe, ordering: .relaxed)
     appends.store(kind.appends, ordering: .relaxed)
@@ -98,6 +99,7 @@ final class IOFile: @unchecked Sendable {  // immutable, atomic, or guarded as s
     self.path = copy
     self.flags = flags
     self.mode = mode
+    isFolder = false
     descriptor = Atomic(-1)
     opening = Atomic(Opening.unopened)
     manner = Atomic(Manner.file)
@@ -131,75 +133,6 @@ final class IOFile: @unchecked Sendable {  // immutable, atomic, or guarded as s
     manner.load(ordering: .relaxed) == Manner.file && !appends.load(ordering: .relaxed)
   }
 
-  // MARK: Opening
-
-  enum Readiness: Equatable {
-    case open
-    /// The operation is kicked when that has changed.
-    case later
-    case failed(Int32)
-  }
-
-  /// The step: whether the file can be used.
-  @inline(__always)
-  func readiness(for operation: IOOperation) -> Readiness {
-    // pairs with: open – publishes the descriptor and what is known of it
-    opening.load(ordering: .acquiring) == Opening.open ? .open : readinessSlow(for: operation)
-  }
-
-  /// Why it could not be opened; 0 if it was not tried, or could.
-  var openError: Int32 {
-    // relaxed: a number by itself.
-    -min(0, opening.load(ordering: .relaxed))
-  }
-
-  @inline(never)
-  private func readinessSlow(for operation: IOOperation) -> Readiness {
-    lock.lock()
-    // relaxed: written under the lock.
-    let now = opening.load(ordering: .relaxed)
-    if now == Opening.open || now < 0 {
-      lock.unlock()
-      return now < 0 ? .failed(-now) : .open
-    }
-    waitingForOpen.append(operation)
-    // relaxed: under the lock.
-    if now == Opening.unopened { opening.store(Opening.opening, ordering: .relaxed) }
-    lock.unlock()
-    if now == Opening.unopened {
-      let scheduler = IOScheduler.shared
-      // The operations may be stopped, and the channels gone, before it is open.
-      scheduler.files.enter(self)
-      scheduler.start(IORequest(opening: self))
-    }
-    return .later
-  }
-
-  /// A helper: opens the path.
-  func open() {
-    var result = path.map { FileReading.open($0, flags, mode) } ?? -Errno.badDescriptor.code
-    if result >= 0 {
-      switch DescriptorKind.of(result) {
-      case .success(let kind):
-        note(kind)
-        // relaxed: published by `opening`.
-        descriptor.store(result, ordering: .relaxed)
-        result = Opening.open
-      case .failure(let error):
-        FileReading.close(result)
-        result = -error.code
-      }
-    }
-    lock.lock()
-    // pairs with: readiness – publishes the descriptor and what is known of it
-    opening.store(result, ordering: .releasing)
-    let waiting = waitingForOpen
-    waitingForOpen = []
-    lock.unlock()
-    for operation in waiting { operation.kick() }
-    IOScheduler.shared.files.leave(self)
-  }
-
   // MARK: Turns
 
   /// The operation joins; it is kicked when it has its turn.
@@ -225,8 +158,8 @@ final class IOFile: @unchecked Sendable {  // immutable, atomic, or guarded as s
 
   // MARK: The end
 
-  /// M(`IOFiles`): nobody uses it any more.
-  func giveBack() {
+  /// M(`IOFiles`): nobody uses it any more. `keepsSwitch` says that another file shares O_NONBLOCK and needs it.
+  func giveBack(keepsSwitch: Bool) {
     waits.0.end()
     waits.1.end()
     // relaxed: the last user.
@@ -234,15 +167,14 @@ final class IOFile: @unchecked Sendable {  // immutable, atomic, or guarded as s
     if raw < 0 { return }
     if path != nil {
       FileReading.close(raw)
-    } else if isSwitched.load(ordering: .relaxed) {
+    } else if isSwitched.load(ordering: .relaxed), !keepsSwitch {
       FileReading.setNonBlocking(raw, false)
     }
   }
 
   /// Sends the cleanup handlers.
   func finish() {
-    let error = openError
-    for cleanup in cleanups { cleanup.submit(error) }
+    for cleanup in cleanups { cleanup.submit(0) }
     cleanups = []
   }
 }

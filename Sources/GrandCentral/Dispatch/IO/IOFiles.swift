@@ -7,11 +7,16 @@ struct IOFiles: ~Copyable, @unchecked Sendable {  // guarded by `lock`
   /// M(lock): one allocation that holds the array, so that the struct itself stays immutable. Unretained: a file leaves
   /// before it goes.
   private let table: UnsafeMutablePointer<[Unmanaged<IOFile>?]>
+  /// M(lock): as above; those whose O_NONBLOCK is the channels'. Duplicates of one descriptor share the flag: who leaves
+  /// clears it only if no other one here shares it.
+  private let switched: UnsafeMutablePointer<[Unmanaged<IOFile>]>
 
   init() {
-    // unsafe: lives as long as the scheduler: for ever.
+    // unsafe: both live as long as the scheduler: for ever.
     table = .allocate(capacity: 1)
     table.initialize(to: [])
+    switched = .allocate(capacity: 1)
+    switched.initialize(to: [])
   }
 
   /// The file of an open descriptor, with one user more.
@@ -22,6 +27,7 @@ struct IOFiles: ~Copyable, @unchecked Sendable {  // guarded by `lock`
     defer { lock.unlock() }
     if index < table.pointee.count, let known = table.pointee[index] {
       let file = known.takeUnretainedValue()
+      if file.spoiledError != 0 { return .failure(Errno(code: file.spoiledError)) }
       file.users += 1
       return .success(file)
     }
@@ -31,9 +37,40 @@ struct IOFiles: ~Copyable, @unchecked Sendable {  // guarded by `lock`
       let file = IOFile(descriptor, kind)
       while table.pointee.count <= index { table.pointee.append(nil) }
       table.pointee[index] = Unmanaged.passUnretained(file)
+      if kind.isNonBlocking, sharesSwitch(file) { noteSwitched(file) }
       return .success(file)
     }
   }
+
+  // MARK: O_NONBLOCK
+
+  /// Sets O_NONBLOCK, for as long as channels have the descriptor or a duplicate of it.
+  func switchToNonBlocking(_ file: IOFile) -> Errno? {
+    lock.lock()
+    defer { lock.unlock() }
+    if let error = FileReading.setNonBlocking(file.rawDescriptor, true) { return error }
+    noteSwitched(file)
+    return nil
+  }
+
+  /// M(lock)
+  private func noteSwitched(_ file: IOFile) {
+    // relaxed: both directions of a file may come here; the lock orders them.
+    if file.isSwitched.exchange(true, ordering: .relaxed) { return }
+    switched.pointee.append(Unmanaged.passUnretained(file))
+  }
+
+  /// M(lock): whether O_NONBLOCK of the file is also that of another file here.
+  private func sharesSwitch(_ file: IOFile) -> Bool {
+    switched.pointee.contains { other in
+      // unsafe: a file leaves before it goes.
+      other._withUnsafeGuaranteedRef {
+        $0 !== file && Descriptor.share($0.rawDescriptor, file.rawDescriptor)
+      }
+    }
+  }
+
+  // MARK: Users
 
   /// One user more of a file that has one.
   func enter(_ file: IOFile) { lock.withLock { file.users += 1 } }
@@ -65,7 +102,13 @@ struct IOFiles: ~Copyable, @unchecked Sendable {  // guarded by `lock`
   /// M(lock): who enters the same descriptor next finds it as it was.
   private func giveBack(_ file: IOFile) {
     if file.path == nil { table.pointee[Int(file.rawDescriptor)] = nil }
-    file.giveBack()
+    // relaxed: written under the lock.
+    let wasSwitched = file.isSwitched.load(ordering: .relaxed)
+    let keepsSwitch = wasSwitched && sharesSwitch(file)
+    if wasSwitched {
+      switched.pointee.removeAll { other in other._withUnsafeGuaranteedRef { $0 === file } }
+    }
+    file.giveBack(keepsSwitch: keepsSwitch)
   }
 }
 

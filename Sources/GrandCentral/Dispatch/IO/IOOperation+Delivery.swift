@@ -39,8 +39,8 @@ extension IOOperation {
   /// Ends the operation, if it has come to that and the handler is back.
   func finish() {
     guard let error = outcome, mayDeliver else { return }
-    // The end of a file is told by itself, with empty data.
-    if isAtEnd, gatheredCount > 0, error == 0, !takesWhatIsThere {
+    // The end of a file is told by itself, with empty data; so is an error, or that the channel was stopped, without data.
+    if gatheredCount > 0, isAtEnd || error != 0, !takesWhatIsThere {
       _ = deliver()
       return
     }
@@ -49,12 +49,13 @@ extension IOOperation {
     ticker = nil
     let (file, isSingle) = (file, channel == nil)
     file?.wait(direction).stopWaiting(self)
-    let data = lastData(error)
+    let (data, abandoned) = (lastData(error), abandoned)
+    self.abandoned = nil
     dropBuffer()
     if let file, isSingle, IOScheduler.shared.files.leaveIfLast(file) { return send(true, data, error) }
     // Until the delivery is on its way nobody else has the turn. What follows touches nothing that the handler sheds.
     send(true, data, error)
-    file?.leave(self)
+    if abandoned?.endsTurn() != false { file?.leave(self) }
     if let file, isSingle { IOScheduler.shared.files.leave(file) }
   }
 

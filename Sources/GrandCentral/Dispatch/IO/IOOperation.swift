@@ -80,6 +80,8 @@ final class IOOperation: @unchecked Sendable {  // see IOState.swift
   /// S
   @exclusivity(unchecked) private var yields = false
   @exclusivity(unchecked) var request: IORequest?
+  /// S: a request that still needs the operation's turn.
+  @exclusivity(unchecked) var abandoned: IORequest?
   @exclusivity(unchecked) var ticker: IOTicker?
   /// The delivery's: set by the step before `out`, taken by the handler's job.
   @exclusivity(unchecked) var delivery: (done: Bool, data: DispatchData?, error: Int32) = (false, nil, 0)
@@ -88,6 +90,8 @@ final class IOOperation: @unchecked Sendable {  // see IOState.swift
   /// M(the file's lock)
   @exclusivity(unchecked) var place = Place.none
   @exclusivity(unchecked) var next: IOOperation?
+  /// M(the file's lock): why the file could not be opened when this operation wanted it; 0 if it was not tried, or could.
+  @exclusivity(unchecked) var openError: Int32 = 0
   /// M(the channel's lock): its place among the channel's operations; whether it is there, and past the barriers.
   @exclusivity(unchecked) var older: IOOperation?
   @exclusivity(unchecked) var newer: Unmanaged<IOOperation>?
@@ -168,10 +172,16 @@ final class IOOperation: @unchecked Sendable {  // see IOState.swift
     if request != nil { return }
     guard outcome == nil, let file else { return finish() }
     if !seen.has(IOState.turn) { return }
+    if remaining == 0 {
+      // Nothing to do needs no open file.
+      outcome = 0
+      return finish()
+    }
     switch file.readiness(for: self) {
     case .later: return
     case .failed(let error):
       outcome = error
+      channel?.fail(error)
       return finish()
     case .open: break
     }
@@ -194,12 +204,19 @@ final class IOOperation: @unchecked Sendable {  // see IOState.swift
         used = 0
         if let kept { gathered.append(kept) }
         self.request = nil
+        abandoned = request
       } else {
         // It is done already; what it has brought counts.
         land()
       }
     }
-    if outcome == nil { outcome = Errno.canceled.code }
+    if outcome == nil { outcome = channel?.reasonToCancel ?? Errno.canceled.code }
+  }
+
+  /// A read or write has failed. One that belongs to no channel leaves the descriptor to others.
+  func fail(_ error: Errno) {
+    outcome = error.code
+    if error == .badDescriptor, channel != nil { file?.spoil(error) }
   }
 
   // MARK: Reading
@@ -226,7 +243,7 @@ final class IOOperation: @unchecked Sendable {  // see IOState.swift
       case .end: end()
       case .later where !isRandom: if !wait(file) { return }
       case .slow, .later: return start(file, span)
-      case .failed(let error): outcome = error.code
+      case .failed(let error): fail(error)
       }
     }
   }
@@ -240,14 +257,14 @@ final class IOOperation: @unchecked Sendable {  // see IOState.swift
     return IOSpan(start: buffer + used, count: min(wanted, IOBuffers.size - used))
   }
 
-  private func account(_ count: Int) {
+  func account(_ count: Int) {
     used += count
     gatheredCount += count
     if remaining != .max { remaining -= count }
     if isRandom { offset += Int64(count) }
   }
 
-  private func end() {
+  func end() {
     isAtEnd = true
     outcome = 0
   }
@@ -337,12 +354,12 @@ final class IOOperation: @unchecked Sendable {  // see IOState.swift
       case .slow: return
       case .end: return
       case .later: if !wait(file) { return }
-      case .failed(let error): outcome = error.code
+      case .failed(let error): fail(error)
       }
     }
   }
 
-  private func accountWritten(_ count: Int) {
+  func accountWritten(_ count: Int) {
     remaining -= count
     unreported += count
     if isRandom { offset += Int64(count) }
@@ -364,37 +381,6 @@ final class IOOperation: @unchecked Sendable {  // see IOState.swift
         stop = count == IORequest.mostSpans || room == 0
       }
       return body(start, count)
-    }
-  }
-
-  // MARK: Requests
-
-  private func start(_ file: IOFile, _ span: IOSpan) {
-    var span = span
-    start(file, &span, 1)
-  }
-
-  private func start(_ file: IOFile, _ spans: UnsafePointer<IOSpan>, _ count: Int) {
-    let request = IORequest(self, file, spans, count, at: offset)
-    self.request = request
-    IOScheduler.shared.start(request)
-  }
-
-  /// Takes the result of the request.
-  private func land() {
-    guard let request else { return }
-    let result = request.result
-    self.request = nil
-    if let error = Errno(result: result) {
-      outcome = error.code
-    } else if direction == .write {
-      accountWritten(result)
-      if unreported >= limits.progress, remaining > 0 { _ = deliver() }
-    } else if result == 0 {
-      end()
-    } else {
-      account(result)
-      if gatheredCount >= limits.quantum { _ = deliver() }
     }
   }
 }

@@ -2,11 +2,14 @@
 
 import Synchronization
 
-/// Something that may take long: a read or write that the page cache does not serve, or the opening of a file. The kernel's
+/// Something that may take long: a read or write that the page cache does not serve, or looking at a path, or opening it. The kernel's
 /// ring carries it out, or a helper.
 ///
 /// R1  While it is on its way it owns what its spans cover: the operation may end before it (`abandon`).
 /// R2  The file has one user more from `abandon` on, so that the descriptor stays until the request is done.
+/// R3  The turn of an abandoned request's operation goes on when both have happened: the request is done, and the last
+///     delivery is on its way. So nobody reads or writes at a position that the request is about to move. What an abandoned
+///     read has brought is left to the next one: the position goes back.
 final class IORequest: @unchecked Sendable {  // handed from the step to who carries it out and back, by `fate`
   static let mostSpans = 16
 
@@ -16,9 +19,16 @@ final class IORequest: @unchecked Sendable {  // handed from the step to who car
     static let abandoned: UInt8 = 2
   }
 
+  /// What is done for a file, in place of a transfer.
+  enum Task {
+    case examine, open
+  }
+
   /// I
   let file: IOFile
-  /// I: nil for the opening of `file`.
+  /// I: nil for a transfer.
+  private let task: Task?
+  /// I: nil for a task.
   let operation: IOOperation?
   let writes: Bool
   let offset: Int64
@@ -30,14 +40,17 @@ final class IORequest: @unchecked Sendable {  // handed from the step to who car
   var result = 0
   /// A
   private let fate = Atomic<UInt8>(Fate.pending)
+  /// A: one of the two that R3 names has happened.
+  private let isHalfOver = Atomic<Bool>(false)
   /// The step's, until `abandon`: what the spans cover.
   var buffer: UnsafeMutableRawPointer?
   var data: DispatchData?
   /// M(the scheduler's lock)
   var next: IORequest?
 
-  init(opening file: IOFile) {
+  init(_ task: Task, of file: IOFile) {
     self.file = file
+    self.task = task
     operation = nil
     writes = false
     offset = 0
@@ -47,6 +60,7 @@ final class IORequest: @unchecked Sendable {  // handed from the step to who car
 
   init(_ operation: IOOperation, _ file: IOFile, _ spans: UnsafePointer<IOSpan>, _ count: Int, at offset: Int64) {
     self.file = file
+    task = nil
     self.operation = operation
     writes = operation.direction == .write
     self.offset = offset
@@ -59,7 +73,11 @@ final class IORequest: @unchecked Sendable {  // handed from the step to who car
 
   /// Carries it out on this thread.
   func perform() {
-    guard operation != nil else { return file.open() }
+    switch task {
+    case .examine: return file.look()
+    case .open: return file.open()
+    case nil: break
+    }
     let descriptor = file.rawDescriptor
     complete(
       writes
@@ -76,7 +94,17 @@ final class IORequest: @unchecked Sendable {  // handed from the step to who car
     if landed { return operation?.kick(IOState.landed) ?? () }
     if let buffer { IOScheduler.shared.buffers.give(buffer) }
     data = nil
+    if !writes, result > 0, offset == FileReading.Offset.position {
+      FileReading.advance(file.rawDescriptor, by: -result)
+    }
+    if let operation, endsTurn() { file.leave(operation) }
     IOScheduler.shared.files.leave(file)
+  }
+
+  /// One of the two that R3 names has happened: whether it is the second, who ends the turn.
+  func endsTurn() -> Bool {
+    // pairs with: itself – publishes where the position is
+    isHalfOver.exchange(true, ordering: .acquiringAndReleasing)
   }
 
   /// The step: the operation ends without the result. False if there is a result already.

@@ -1,0 +1,33 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+/// What waits in a channel: barriers, and operations behind them; first in, first out, at a constant cost each. The
+/// channel's lock guards it.
+struct IOGate {
+  enum Entry {
+    case operation(IOOperation)
+    case barrier(@Sendable () -> Void)
+  }
+
+  /// Those before `head` have passed and are nil.
+  private var entries: [Entry?] = []
+  private var head = 0
+  private static let leastToMove = 32
+
+  var isEmpty: Bool { head == entries.count }
+  var first: Entry? { isEmpty ? nil : entries[head] }
+
+  mutating func append(_ entry: Entry) { entries.append(entry) }
+
+  /// The first one passes. What stays moves up when at least as much has passed, so that each entry is moved once on average.
+  mutating func removeFirst() {
+    entries[head] = nil
+    head += 1
+    if head == entries.count {
+      entries.removeAll(keepingCapacity: head <= Self.leastToMove)
+      head = 0
+    } else if head >= Self.leastToMove, head * 2 >= entries.count {
+      entries.removeFirst(head)
+      head = 0
+    }
+  }
+}

@@ -1,0 +1,35 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import CPlatform
+
+// What the page cache does not serve is a request.
+extension IOOperation {
+  func start(_ file: IOFile, _ span: IOSpan) {
+    var span = span
+    start(file, &span, 1)
+  }
+
+  func start(_ file: IOFile, _ spans: UnsafePointer<IOSpan>, _ count: Int) {
+    let request = IORequest(self, file, spans, count, at: offset)
+    self.request = request
+    IOScheduler.shared.start(request)
+  }
+
+  /// Takes the result of the request.
+  func land() {
+    guard let request else { return }
+    let result = request.result
+    self.request = nil
+    if let error = Errno(result: result) {
+      fail(error)
+    } else if direction == .write {
+      accountWritten(result)
+      if unreported >= limits.progress, remaining > 0 { _ = deliver() }
+    } else if result == 0 {
+      end()
+    } else {
+      account(result)
+      if gatheredCount >= limits.quantum { _ = deliver() }
+    }
+  }
+}
