@@ -127,7 +127,7 @@ struct AsyncRunTests {
   }
 }
 
-/// Without waiting: in async code the same words would be the async form.
+/// Takes a signal if there is one, without waiting.
 private func tryTake(_ semaphore: DispatchSemaphore) -> Bool { semaphore.wait(timeout: .now()) == .success }
 
 @Suite("Waiting in async code", .timeLimit(.minutes(3)))
@@ -265,7 +265,10 @@ struct AsyncWaitTests {
       let group = DispatchGroup()
       group.enter()
       let waits = (0..<3).map { index in
-        Task { index == 0 ? (try? await group.asyncWait()) == nil : (try? await group.asyncWait(timeout: .now() + 0.001)) == nil }
+        Task {
+          index == 0
+            ? (try? await group.asyncWait()) == nil : (try? await group.asyncWait(timeout: .now() + 0.001)) == nil
+        }
       }
       DispatchQueue.global().async {
         if round % 2 == 0 { waits[round % 3].cancel() }

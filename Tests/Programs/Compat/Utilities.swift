@@ -146,8 +146,9 @@ class LineReader {
   var onEnd: ((Int32) -> Void)?
 
   init?(path: String) {
-    guard let channel = DispatchIO(
-      type: .stream, path: path, oflag: 0, mode: 0, queue: queue, cleanupHandler: { error in print(error) })
+    guard
+      let channel = DispatchIO(
+        type: .stream, path: path, oflag: 0, mode: 0, queue: queue, cleanupHandler: { error in print(error) })
     else { return nil }
     self.channel = channel
     channel.setLimit(lowWater: 1)

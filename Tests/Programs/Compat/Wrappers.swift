@@ -114,7 +114,9 @@ func values(_ queue: DispatchQueue, _ item: DispatchWorkItem, _ group: DispatchG
   defer { group.leave() }
   group.enter()
   dispatchPrecondition(condition: .notOnQueue(queue))
-  _ = DispatchQueue(label: "all", qos: .utility, attributes: [.concurrent, .initiallyInactive], autoreleaseFrequency: .workItem, target: queue)
+  _ = DispatchQueue(
+    label: "all", qos: .utility, attributes: [.concurrent, .initiallyInactive], autoreleaseFrequency: .workItem,
+    target: queue)
   _ = queue.label + queue.qos.qosClass.name
   _ = DispatchQoS(qosClass: .utility, relativePriority: -1) == .utility
   _ = DispatchTime.now() + 1.5 < .distantFuture

@@ -27,7 +27,9 @@ extension DispatchGroup {
   /// ```
   ///
   /// Tasks and threads that wait are let through together. Blocking: never. Throws when the task is cancelled, at once.
-  nonisolated(nonsending) public func asyncWait() async throws(CancellationError) { _ = try await suspend(until: .never) }
+  nonisolated(nonsending) public func asyncWait() async throws(CancellationError) {
+    _ = try await suspend(until: .never)
+  }
 
   /// Waits until nothing is under way, or until `timeout`, without blocking a thread.
   nonisolated(nonsending) public func asyncWait(timeout: DispatchTime) async throws(CancellationError)
@@ -50,7 +52,9 @@ extension DispatchSemaphore {
   ///
   /// Tasks and threads that wait are served together, first come, first served. Blocking: never. Throws when the task is
   /// cancelled, at once; then no signal has been taken.
-  nonisolated(nonsending) public func asyncWait() async throws(CancellationError) { _ = try await suspend(until: .never) }
+  nonisolated(nonsending) public func asyncWait() async throws(CancellationError) {
+    _ = try await suspend(until: .never)
+  }
 
   /// Takes one signal; waits for it until `timeout`, without blocking a thread.
   nonisolated(nonsending) public func asyncWait(timeout: DispatchTime) async throws(CancellationError)
