@@ -127,7 +127,7 @@ struct AsyncRunTests {
   }
 }
 
-/// Without waiting: in async code the same words would be the async form.
+/// Takes a signal if there is one, without waiting.
 private func tryTake(_ semaphore: DispatchSemaphore) -> Bool { semaphore.wait(timeout: .now()) == .success }
 
 @Suite("Waiting in async code", .timeLimit(.minutes(3)))
@@ -135,9 +135,9 @@ struct AsyncWaitTests {
   @Test("X2: a task waits for a group")
   func group() async throws {
     let (group, count) = (DispatchGroup(), Counter())
-    try await group.wait()
+    try await group.asyncWait()
     for _ in 0..<100 { DispatchQueue.global().async(group: group) { count.add() } }
-    try await group.wait()
+    try await group.asyncWait()
     #expect(count.value == 100)
   }
 
@@ -151,7 +151,7 @@ struct AsyncWaitTests {
     }
     let waits = (0..<10).map { _ in
       Task {
-        try await group.wait()
+        try await group.asyncWait()
         tasks.add()
       }
     }
@@ -168,22 +168,22 @@ struct AsyncWaitTests {
     let group = DispatchGroup()
     group.enter()
     let start = DispatchTime.now()
-    #expect(try await group.wait(timeout: start + .milliseconds(30)) == .timedOut)
+    #expect(try await group.asyncWait(timeout: start + .milliseconds(30)) == .timedOut)
     #expect(DispatchTime.now() >= start + .milliseconds(30))
-    #expect(try await group.wait(timeout: .now()) == .timedOut)
-    #expect(try await group.wait(wallTimeout: .now() + .milliseconds(5)) == .timedOut)
+    #expect(try await group.asyncWait(timeout: .now()) == .timedOut)
+    #expect(try await group.asyncWait(wallTimeout: .now() + .milliseconds(5)) == .timedOut)
     let semaphore = DispatchSemaphore(value: 0)
-    #expect(try await semaphore.wait(timeout: .now() + .milliseconds(5)) == .timedOut)
-    #expect(try await semaphore.wait(timeout: .now()) == .timedOut)
+    #expect(try await semaphore.asyncWait(timeout: .now() + .milliseconds(5)) == .timedOut)
+    #expect(try await semaphore.asyncWait(timeout: .now()) == .timedOut)
     semaphore.signal()
-    #expect(try await semaphore.wait(timeout: .now()) == .success)
+    #expect(try await semaphore.asyncWait(timeout: .now()) == .success)
     let item = DispatchWorkItem {}
-    #expect(try await item.wait(timeout: .now() + .milliseconds(5)) == .timedOut)
+    #expect(try await item.asyncWait(timeout: .now() + .milliseconds(5)) == .timedOut)
     item.perform()
-    #expect(try await item.wait(timeout: .now()) == .success)
+    #expect(try await item.asyncWait(timeout: .now()) == .success)
     group.leave()
-    #expect(try await group.wait(timeout: .distantFuture) == .success)
-    #expect(try await group.wait(timeout: .now() + .seconds(60)) == .success)
+    #expect(try await group.asyncWait(timeout: .distantFuture) == .success)
+    #expect(try await group.asyncWait(timeout: .now() + .seconds(60)) == .success)
   }
 
   @Test("X2: cancelling the task ends each wait at once")
@@ -191,8 +191,8 @@ struct AsyncWaitTests {
     let (group, semaphore, item) = (DispatchGroup(), DispatchSemaphore(value: 0), DispatchWorkItem {})
     group.enter()
     let waits = [
-      Task { try await group.wait() }, Task { try await semaphore.wait() }, Task { try await item.value() },
-      Task { _ = try await group.wait(timeout: .now() + .seconds(600)) },
+      Task { try await group.asyncWait() }, Task { try await semaphore.asyncWait() }, Task { try await item.value() },
+      Task { _ = try await group.asyncWait(timeout: .now() + .seconds(600)) },
     ]
     for wait in waits {
       wait.cancel()
@@ -213,7 +213,7 @@ struct AsyncWaitTests {
       waits.append(
         Task(executorPreference: queue) {
           started.open()
-          try await semaphore.wait()
+          try await semaphore.asyncWait()
           log.note(index)
         })
       #expect(started.wait())
@@ -239,9 +239,9 @@ struct AsyncWaitTests {
         let wait = Task {
           do throws(CancellationError) {
             if round % 3 == 0 {
-              if try await semaphore.wait(timeout: .now() + .microseconds(round % 50)) == .success { taken.add() }
+              if try await semaphore.asyncWait(timeout: .now() + .microseconds(round % 50)) == .success { taken.add() }
             } else {
-              try await semaphore.wait()
+              try await semaphore.asyncWait()
               taken.add()
             }
           } catch {}
@@ -265,7 +265,10 @@ struct AsyncWaitTests {
       let group = DispatchGroup()
       group.enter()
       let waits = (0..<3).map { index in
-        Task { index == 0 ? (try? await group.wait()) == nil : (try? await group.wait(timeout: .now() + 0.001)) == nil }
+        Task {
+          index == 0
+            ? (try? await group.asyncWait()) == nil : (try? await group.asyncWait(timeout: .now() + 0.001)) == nil
+        }
       }
       DispatchQueue.global().async {
         if round % 2 == 0 { waits[round % 3].cancel() }
@@ -284,7 +287,7 @@ struct AsyncWaitTests {
       group.enter()
       let wait = Task {
         defer { stone.visit() }
-        _ = try await group.wait(timeout: .now() + .seconds(600))
+        _ = try await group.asyncWait(timeout: .now() + .seconds(600))
       }
       wait.cancel()
       _ = await wait.result
@@ -319,13 +322,13 @@ struct AsyncWaitTests {
     for _ in 0..<1_000 {
       done.enter()
       Task {
-        try await semaphore.wait()
+        try await semaphore.asyncWait()
         done.leave()
       }
     }
     // Other tests start threads as well, though not by the hundred.
     #expect(ProcessThreads.all().count <= before + 100)
     for _ in 0..<1_000 { semaphore.signal() }
-    try await done.wait()
+    try await done.asyncWait()
   }
 }

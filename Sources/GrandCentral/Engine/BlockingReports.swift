@@ -30,7 +30,7 @@ enum BlockingReports {
     guard isNew(hash), let site = CallSite.outside(trace), isNew(site.address) else { return }
     Fault.report(
       "async code blocks its thread in " + site.description
-        + ". Use the async form of the call: await group.wait(), await semaphore.wait(), await item.value(), await run."
+        + ". Use the async form of the call: await group.asyncWait(), await semaphore.asyncWait(), await item.value(), await run."
     )
   }
 

@@ -1,6 +1,10 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
 // Waiting in async code: the task is suspended, no thread is blocked. Each wait ends at once when its task is cancelled.
+//
+// The async forms have a name of their own. An async overload of `wait` would win in every async function, and code that
+// calls the blocking `wait()` there compiles with Dispatch: it would need `try await` with us, which a `rethrows` or
+// non-throwing function cannot give.
 
 extension AsyncWaitable {
   /// Waits to the end.
@@ -19,19 +23,21 @@ extension DispatchGroup {
   /// Waits until nothing is under way, without blocking a thread.
   ///
   /// ```swift
-  /// try await group.wait()
+  /// try await group.asyncWait()
   /// ```
   ///
   /// Tasks and threads that wait are let through together. Blocking: never. Throws when the task is cancelled, at once.
-  nonisolated(nonsending) public func wait() async throws(CancellationError) { _ = try await suspend(until: .never) }
+  nonisolated(nonsending) public func asyncWait() async throws(CancellationError) {
+    _ = try await suspend(until: .never)
+  }
 
   /// Waits until nothing is under way, or until `timeout`, without blocking a thread.
-  nonisolated(nonsending) public func wait(timeout: DispatchTime) async throws(CancellationError)
+  nonisolated(nonsending) public func asyncWait(timeout: DispatchTime) async throws(CancellationError)
     -> DispatchTimeoutResult
   { try await suspend(until: timeout.deadline) }
 
   /// Waits until nothing is under way, or until `wallTimeout`, without blocking a thread.
-  nonisolated(nonsending) public func wait(wallTimeout: DispatchWallTime) async throws(CancellationError)
+  nonisolated(nonsending) public func asyncWait(wallTimeout: DispatchWallTime) async throws(CancellationError)
     -> DispatchTimeoutResult
   { try await suspend(until: wallTimeout.deadline) }
 }
@@ -40,21 +46,23 @@ extension DispatchSemaphore {
   /// Takes one signal; waits for it if there is none, without blocking a thread.
   ///
   /// ```swift
-  /// try await permits.wait()
+  /// try await permits.asyncWait()
   /// defer { permits.signal() }
   /// ```
   ///
   /// Tasks and threads that wait are served together, first come, first served. Blocking: never. Throws when the task is
   /// cancelled, at once; then no signal has been taken.
-  nonisolated(nonsending) public func wait() async throws(CancellationError) { _ = try await suspend(until: .never) }
+  nonisolated(nonsending) public func asyncWait() async throws(CancellationError) {
+    _ = try await suspend(until: .never)
+  }
 
   /// Takes one signal; waits for it until `timeout`, without blocking a thread.
-  nonisolated(nonsending) public func wait(timeout: DispatchTime) async throws(CancellationError)
+  nonisolated(nonsending) public func asyncWait(timeout: DispatchTime) async throws(CancellationError)
     -> DispatchTimeoutResult
   { try await suspend(until: timeout.deadline) }
 
   /// Takes one signal; waits for it until `wallTimeout`, without blocking a thread.
-  nonisolated(nonsending) public func wait(wallTimeout: DispatchWallTime) async throws(CancellationError)
+  nonisolated(nonsending) public func asyncWait(wallTimeout: DispatchWallTime) async throws(CancellationError)
     -> DispatchTimeoutResult
   { try await suspend(until: wallTimeout.deadline) }
 }
@@ -74,12 +82,12 @@ extension DispatchWorkItem {
   }
 
   /// Waits as `value()`, until `timeout` at most.
-  nonisolated(nonsending) public final func wait(timeout: DispatchTime) async throws(CancellationError)
+  nonisolated(nonsending) public final func asyncWait(timeout: DispatchTime) async throws(CancellationError)
     -> DispatchTimeoutResult
   { try await suspend(until: timeout.deadline) }
 
   /// Waits as `value()`, until `wallTimeout` at most.
-  nonisolated(nonsending) public final func wait(wallTimeout: DispatchWallTime) async throws(CancellationError)
+  nonisolated(nonsending) public final func asyncWait(wallTimeout: DispatchWallTime) async throws(CancellationError)
     -> DispatchTimeoutResult
   { try await suspend(until: wallTimeout.deadline) }
 }

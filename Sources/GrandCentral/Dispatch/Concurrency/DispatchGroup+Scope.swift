@@ -63,10 +63,12 @@ public final class DispatchGroupScope: Sendable {
 /// Runs `body`, and returns when it and everything that it has started on queues have ended.
 ///
 /// ```swift
-/// try await withDispatchGroup { scope in
+/// await withDispatchGroup { scope in
 ///   for file in files { scope.async(on: .global()) { index(file) } }
 /// }
 /// ```
+///
+/// It throws what `body` throws: a body that throws nothing needs no `try`.
 ///
 /// There is no count to balance. If the body throws, or the task is cancelled, items that have not started do not run, and
 /// the call returns when the others have ended. No thread is blocked meanwhile.

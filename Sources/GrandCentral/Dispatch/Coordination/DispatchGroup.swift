@@ -233,7 +233,7 @@ public final class DispatchGroup: DispatchObject, @unchecked Sendable {  // an a
   /// The group stays alive until then. Blocking: never.
   public func notify(
     qos: DispatchQoS = .unspecified, flags: DispatchWorkItemFlags = [], queue: DispatchQueue,
-    execute work: @escaping @Sendable () -> Void
+    execute work: @escaping () -> Void
   ) {
     notify(queue.makeJob(qos, flags, work), on: queue)
   }

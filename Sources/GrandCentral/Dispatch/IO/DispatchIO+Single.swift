@@ -20,7 +20,7 @@ extension DispatchIO {
   /// Blocking: never.
   public class func read(
     fromFileDescriptor fileDescriptor: Int32, maxLength: Int, runningHandlerOn queue: DispatchQueue,
-    handler: @escaping @Sendable (_ data: DispatchData, _ error: Int32) -> Void
+    handler: @escaping (_ data: DispatchData, _ error: Int32) -> Void
   ) {
     submit(.read, fileDescriptor, max(0, maxLength), nil, queue) { _, data, error in handler(data ?? .empty, error) }
   }
@@ -37,7 +37,7 @@ extension DispatchIO {
   /// Blocking: never.
   public class func write(
     toFileDescriptor fileDescriptor: Int32, data: DispatchData, runningHandlerOn queue: DispatchQueue,
-    handler: @escaping @Sendable (_ data: DispatchData?, _ error: Int32) -> Void
+    handler: @escaping (_ data: DispatchData?, _ error: Int32) -> Void
   ) {
     submit(.write, fileDescriptor, data.count, data, queue) { _, data, error in handler(data, error) }
   }

@@ -84,12 +84,12 @@ public class DispatchIO: DispatchObject, @unchecked Sendable {  // immutable; th
   /// Complexity: some system calls. Blocking: never.
   public convenience init(
     type: StreamType, fileDescriptor: Int32, queue: DispatchQueue,
-    cleanupHandler: @escaping @Sendable (_ error: Int32) -> Void
+    cleanupHandler: @escaping (_ error: Int32) -> Void
   ) {
     self.init(
       channel: .make(
         isRandom: type == .random, descriptor: fileDescriptor,
-        cleanup: IOCleanup(queue: queue, handler: cleanupHandler)))
+        cleanup: IOCleanup(queue: queue, handler: handedOver(cleanupHandler))))
   }
 
   /// A channel for a file that it opens itself, when the first operation needs it, and closes at its end.
@@ -110,14 +110,14 @@ public class DispatchIO: DispatchObject, @unchecked Sendable {  // immutable; th
   /// Blocking: never.
   public convenience init?(
     type: StreamType, path: UnsafePointer<Int8>, oflag: Int32, mode: UInt32, queue: DispatchQueue,
-    cleanupHandler: @escaping @Sendable (_ error: Int32) -> Void
+    cleanupHandler: @escaping (_ error: Int32) -> Void
   ) {
     // 0x2F is a slash.
     guard path[0] == 0x2F else { return nil }
     self.init(
       channel: .make(
         isRandom: type == .random, file: IOFile(path: path, flags: oflag, mode: mode),
-        cleanup: IOCleanup(queue: queue, handler: cleanupHandler)))
+        cleanup: IOCleanup(queue: queue, handler: handedOver(cleanupHandler))))
   }
 
   /// A channel for the descriptor, or path, of another one.
@@ -125,11 +125,11 @@ public class DispatchIO: DispatchObject, @unchecked Sendable {  // immutable; th
   /// Both have it until both are closed; then both cleanup handlers are called. If `io` is closed already, operations get
   /// ECANCELED.
   public convenience init(
-    type: StreamType, io: DispatchIO, queue: DispatchQueue, cleanupHandler: @escaping @Sendable (_ error: Int32) -> Void
+    type: StreamType, io: DispatchIO, queue: DispatchQueue, cleanupHandler: @escaping (_ error: Int32) -> Void
   ) {
     self.init(
       channel: io.channel.share(
-        isRandom: type == .random, cleanup: IOCleanup(queue: queue, handler: cleanupHandler)))
+        isRandom: type == .random, cleanup: IOCleanup(queue: queue, handler: handedOver(cleanupHandler))))
   }
 
   // MARK: Operations
@@ -147,7 +147,7 @@ public class DispatchIO: DispatchObject, @unchecked Sendable {  // immutable; th
   /// Blocking: never.
   public func read(
     offset: Int, length: Int, queue: DispatchQueue,
-    ioHandler: @escaping @Sendable (_ done: Bool, _ data: DispatchData?, _ error: Int32) -> Void
+    ioHandler: @escaping (_ done: Bool, _ data: DispatchData?, _ error: Int32) -> Void
   ) {
     channel.submit(
       .read, at: Int64(offset), length: max(0, length), data: nil, queue: queue, handler: ioHandler)
@@ -166,7 +166,7 @@ public class DispatchIO: DispatchObject, @unchecked Sendable {  // immutable; th
   /// Blocking: never.
   public func write(
     offset: Int, data: DispatchData, queue: DispatchQueue,
-    ioHandler: @escaping @Sendable (_ done: Bool, _ data: DispatchData?, _ error: Int32) -> Void
+    ioHandler: @escaping (_ done: Bool, _ data: DispatchData?, _ error: Int32) -> Void
   ) {
     channel.submit(.write, at: Int64(offset), length: data.count, data: data, queue: queue, handler: ioHandler)
   }
@@ -176,7 +176,7 @@ public class DispatchIO: DispatchObject, @unchecked Sendable {  // immutable; th
   /// It runs on the channel's target queue, and may use the descriptor: `fsync(channel.fileDescriptor)`.
   ///
   /// Blocking: never.
-  public func barrier(execute work: @escaping @Sendable () -> Void) { channel.barrier(work) }
+  public func barrier(execute work: @escaping () -> Void) { channel.barrier(handedOver(work)) }
 
   /// Closes the channel: it takes no more operations. Does nothing the second time, except to stop.
   ///

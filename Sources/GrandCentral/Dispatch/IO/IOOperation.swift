@@ -38,7 +38,7 @@ struct IOLimits {
 /// same thread and into the same buffer, which is still in the processor's cache. Beside a slower one it reads ahead.
 final class IOOperation: @unchecked Sendable {  // see IOState.swift
   typealias Direction = IOFile.Direction
-  typealias Handler = @Sendable (Bool, DispatchData?, Int32) -> Void
+  typealias Handler = (Bool, DispatchData?, Int32) -> Void
 
   /// How the operation stands in its file's turns.
   enum Place { case none, waits, hasTurn, left }

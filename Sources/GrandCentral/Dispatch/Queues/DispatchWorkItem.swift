@@ -81,7 +81,7 @@ public class DispatchWorkItem: @unchecked Sendable {  // an atomic word; the res
   ///   - flags: How it is run.
   ///   - block: What it does.
   public init(
-    qos: DispatchQoS = .unspecified, flags: DispatchWorkItemFlags = [], block: @escaping @Sendable () -> Void
+    qos: DispatchQoS = .unspecified, flags: DispatchWorkItemFlags = [], block: @escaping () -> Void
   ) {
     self.flags = flags
     if flags.contains(.noQoS) || flags.contains(.detached) {
@@ -307,7 +307,7 @@ public class DispatchWorkItem: @unchecked Sendable {  // an atomic word; the res
   /// Submits `execute` to `queue` once the item has finished; at once if it has.
   public func notify(
     qos: DispatchQoS = .unspecified, flags: DispatchWorkItemFlags = [], queue: DispatchQueue,
-    execute: @escaping @Sendable () -> Void
+    execute: @escaping () -> Void
   ) {
     notify(queue.makeJob(qos, flags, execute), on: queue)
   }

@@ -96,12 +96,12 @@ extension DispatchSourceTimer {
 
   // MARK: Spellings of old
 
-  @available(*, deprecated, renamed: "schedule(deadline:leeway:)")
+  @available(*, deprecated, renamed: "schedule(deadline:repeating:leeway:)")
   public func scheduleOneshot(deadline: DispatchTime, leeway: DispatchTimeInterval = .nanoseconds(0)) {
     schedule(deadline: deadline, leeway: leeway)
   }
 
-  @available(*, deprecated, renamed: "schedule(wallDeadline:leeway:)")
+  @available(*, deprecated, renamed: "schedule(wallDeadline:repeating:leeway:)")
   public func scheduleOneshot(wallDeadline: DispatchWallTime, leeway: DispatchTimeInterval = .nanoseconds(0)) {
     schedule(wallDeadline: wallDeadline, leeway: leeway)
   }

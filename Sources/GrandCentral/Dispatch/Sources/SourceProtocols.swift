@@ -1,7 +1,7 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
 /// What a source calls.
-public typealias DispatchSourceHandler = @Sendable () -> Void
+public typealias DispatchSourceHandler = () -> Void
 
 /// What all sources have in common; see `DispatchSource`.
 public protocol DispatchSourceProtocol: AnyObject, Sendable {

@@ -40,8 +40,8 @@ func useObjects(with domain: Domain) async throws {
     let semaphore = await domain.take(DispatchSemaphore(value: 0))
     let item = await domain.take(DispatchWorkItem { semaphore.signal() })
     queue.async(group: group, execute: item)
-    try await group.wait()
-    try await semaphore.wait()
+    try await group.asyncWait()
+    try await semaphore.asyncWait()
     try await item.value()
     try await queue.barrier()
     let label = await queue.run { DispatchQueue.getSpecific(key: key) }
