@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
-# What: random operations on data, random input to the transforms, random lives of channels, in release
+# What: random operations on data and transforms (GC_STRESS_SECONDS each), random lives of channels and of sources (GC_FUZZ_SECONDS), in release
 # Budget: 300
 
 . Scripts/lib.sh
@@ -16,3 +16,7 @@ for way in uring threads; do
   GRANDCENTRAL_IO=$way "${fuzzer[@]}" | tee "$OUT/channel-fuzz.log"
   fact "$way: $(tail -n 1 "$OUT/channel-fuzz.log")"
 done
+# Alone, because it looks for descriptors that are left open; see Tests/StressTests/SourceFuzz.
+fact "sources: GC_FUZZ_SECONDS=${GC_FUZZ_SECONDS:=20}, and what a failure names: GC_FUZZ_SEED, GC_FUZZ_LANE"
+export GC_FUZZ_SECONDS
+run_tests .build-stress 20 -c release -Xswiftc -enable-testing --filter '^StressTests\.SourceFuzz'

@@ -266,6 +266,8 @@ int gc_membarrier(void) {
 
 // MARK: Descriptors
 
+int gc_open_path(const char *path) { return (int)result(open(path, O_PATH | O_CLOEXEC)); }
+
 int gc_open_read(const char *path) { return (int)result(open(path, O_RDONLY | O_CLOEXEC)); }
 int gc_close(int fd) { return (int)result(close(fd)); }
 

@@ -21,12 +21,16 @@ int gc_poll(int fd, uint32_t events) {
   return count > 0 ? query.revents : 0;
 }
 
-ssize_t gc_bytes_to_read(int fd) {
+bool gc_is_open(int fd) { return fcntl(fd, F_GETFD) >= 0; }
+
+ssize_t gc_bytes_left(int fd) {
   struct stat status;
-  if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode)) {
-    off_t position = lseek(fd, 0, SEEK_CUR);
-    return position >= 0 && position < status.st_size ? status.st_size - position : 0;
-  }
+  if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) return 0;
+  off_t position = lseek(fd, 0, SEEK_CUR);
+  return position >= 0 && position < status.st_size ? status.st_size - position : 0;
+}
+
+ssize_t gc_bytes_to_read(int fd) {
   int count = 0;
   return ioctl(fd, FIONREAD, &count) == 0 && count > 0 ? count : 0;
 }

@@ -42,6 +42,21 @@ struct GroupScopeTests {
     #expect(count.value == 0)
   }
 
+  @Test("X2: cancelling the task is seen while the body runs")
+  func cancelledDuringBody() async {
+    let (inside, sees) = (Latch(), Latch())
+    let task = Task {
+      await withDispatchGroup { scope in
+        inside.open()
+        await blocking { if eventually({ scope.isCancelled }) { sees.open() } }
+      }
+    }
+    await blocking { inside.wait() }
+    task.cancel()
+    await task.value
+    #expect(sees.isOpen)
+  }
+
   @Test("X2: cancelling the task keeps back what has not started")
   func cancelled() async {
     let queue = DispatchQueue(label: "scope")

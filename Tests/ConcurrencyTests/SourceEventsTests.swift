@@ -2,8 +2,9 @@
 
 import ContractSupport
 import Glibc
-import GrandCentral
 import Testing
+
+@testable import GrandCentral
 
 @Suite("Sources as sequences", .timeLimit(.minutes(3)))
 struct SourceEventsTests {
@@ -115,6 +116,49 @@ struct SourceEventsTests {
   @Test("X2: a path that is not there ends the loop at once")
   func noFile() async {
     for await _ in DispatchSource.fileSystemEvents(at: "/nowhere/at/all") { Issue.record("an event") }
+  }
+
+  @Test("X2: watching a FIFO by its path waits for nobody")
+  func fifo() async throws {
+    let path = "/tmp/gc-fifo-\(getpid())-\(monotonicNanoseconds())"
+    try #require(mkfifo(path, 0o600) == 0)
+    defer { unlink(path) }
+    let (began, blocked) = (Latch(), Latch())
+    let toucher = PlainThread {
+      if !began.wait() {
+        // Lets the loop go that waits for the other end.
+        blocked.open()
+        close(open(path, O_RDWR | O_CLOEXEC))
+        began.wait()
+      }
+      chmod(path, 0o640)
+    }
+    let iterator = DispatchSource.fileSystemEvents(at: path, mask: [.attrib]).makeAsyncIterator()
+    began.open()
+    #expect(await iterator.next() == .attrib)
+    toucher.join()
+    #expect(!blocked.isOpen)
+  }
+
+  @Test("X2: a loop that is left while an event is delivered ends its source")
+  func deliveryWhileEnding() {
+    // Loops whose end and whose first event meet, each time a little differently.
+    let count = Kernel.isSanitized ? 4_000 : 40_000
+    let (ended, queue) = (Latch(count), DispatchQueue(label: "source"))
+    for round in 0..<count {
+      let mailbox = EventMailbox<UInt>()
+      let source = DispatchSource.makeUserDataAddSource(queue: queue)
+      let attached = mailbox.attach(source) {
+        source.data
+      } cleanUp: {
+        ended.open()
+      }
+      attached.activate()
+      source.add(data: 1)
+      for _ in 0..<round % 64 { Thread.pause() }
+      mailbox.cancel(attached)
+    }
+    #expect(ended.wait())
   }
 
   @Test("X2: the end of a process is one event, the last")

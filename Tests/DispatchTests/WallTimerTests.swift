@@ -32,6 +32,12 @@ struct WallTimerTests {
     #expect(!weakling.isOpen)
   }
 
+  @Test("T2: is armed with the kernel though the poller would wake up before it anyway")
+  func armedBesideNearerOnes() {
+    let result = Probe.run("idle-clocks")
+    #expect(result.ended, "\(result)")
+  }
+
   @Test("T2: is armed with the kernel so that a step of the clock ends the wait")
   func armedAgainstSteps() {
     // The kernel tells a timer of the wall clock about steps when it is armed with cancel-on-set: that it accepts this,

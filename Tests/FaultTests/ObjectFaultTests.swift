@@ -36,6 +36,48 @@ struct ObjectFaultTests {
     expectFault(result, "GC0002", mentions: "\"org.example.suspended\"", "suspended", "Resume")
   }
 
+  @Test("F1, O6 GC0002: last release of a source that is active and suspended")
+  func sourceReleasedWhileSuspended() async {
+    let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
+      var source: (any DispatchSourceTimer)? = DispatchSource.makeTimerSource(queue: .global())
+      source?.schedule(deadline: .now() + .seconds(100))
+      source?.activate()
+      source?.suspend()
+      source = nil
+    }
+    expectFault(result, "GC0002", mentions: "timer source", "suspended", "Resume")
+  }
+
+  @Test("F1, O6 GC0002: last release of a source that watches a descriptor, is cancelled, and was not resumed")
+  func sourceReleasedWhileCancelledAndSuspended() async {
+    let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
+      var source: (any DispatchSourceRead)? = DispatchSource.makeReadSource(fileDescriptor: 0, queue: .global())
+      source?.activate()
+      source?.suspend()
+      source?.suspend()
+      source?.resume()
+      source?.cancel()
+      source = nil
+    }
+    expectFault(result, "GC0002", mentions: "read source", "suspended", "Resume")
+  }
+
+  @Test("F1, O6: a source that was suspended and resumed lives on by itself")
+  func sourceReleasedAfterResume() async {
+    await #expect(processExitsWith: .exitCode(7)) {
+      var source: (any DispatchSourceTimer)? = DispatchSource.makeTimerSource(queue: .global())
+      source?.schedule(deadline: .now() + .milliseconds(1))
+      source?.setEventHandler { exit(7) }
+      source?.suspend()
+      source?.activate()
+      source?.suspend()
+      source?.resume()
+      source?.resume()
+      source = nil
+      sleep(UInt32(Patience.seconds))
+    }
+  }
+
   @Test("F1, O6 GC0003: last release of a queue that was not activated, with work pending")
   func releasedWhileInactive() async {
     let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {

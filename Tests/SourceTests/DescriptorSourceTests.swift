@@ -295,6 +295,16 @@ struct DescriptorSourceTests {
     close(old.writing)
   }
 
+  @Test("S10, F5: a descriptor closed under its sources is reported, unless the program cancels them all the same")
+  func closedDescriptor() {
+    let silent = Probe.run("descriptors-closed-cancelled")
+    #expect(silent.ended, "\(silent)")
+    #expect(silent.errors == "", "\(silent)")
+    let reported = Probe.run("descriptors-closed")
+    #expect(reported.ended, "\(reported)")
+    #expect(reported.errors.contains("was closed while a write source watched it"), "\(reported)")
+  }
+
   @Test("S1: a source of no descriptor is reported, and ends with its cancel handler")
   func badDescriptor() {
     for descriptor in [-1, 1_000_000] as [Int32] {

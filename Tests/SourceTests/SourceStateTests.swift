@@ -7,16 +7,19 @@ import Testing
 
 /// What a transition answers, whichever it is.
 private enum Answer: Hashable {
-  case nothing, wait, register, enqueue, unregister, withdraw, activate, unbalanced, announce, finish
+  case nothing, wait, register, enqueue, unregister, withdraw, activate, unbalanced, again, announce
+  case finish(isLost: Bool)
   case fired(enqueue: Bool, silence: Bool)
-  case deliver(doubtful: Bool, silenced: Bool)
+  case deliver(silenced: Bool)
 
   static func enqueue(if must: Bool) -> Answer { must ? .enqueue : .nothing }
 }
 
 /// Who may call what, and when.
 private enum Call: CaseIterable {
-  case activate, delayed, registered, refused, cancel, unregistered, fire, forget, begin, end, suspend, resume
+  case activate, delayed, registered, refused, cancel, lose, unregistered, fire, forget, begin, end, suspend, resume
+  /// In a job that is no barrier, of a source whose cancel handler is one.
+  case beginBesideOthers
 
   func apply(to state: inout SourceState) -> Answer {
     switch self {
@@ -34,8 +37,8 @@ private enum Call: CaseIterable {
       case .enqueue: return .enqueue
       case .unregister: return .unregister
       }
-    case .cancel:
-      switch state.cancel() {
+    case .cancel, .lose:
+      switch self == .cancel ? state.cancel() : state.lose() {
       case .nothing: return .nothing
       case .enqueue: return .enqueue
       case .unregister: return .unregister
@@ -48,12 +51,15 @@ private enum Call: CaseIterable {
     case .forget:
       state.forget()
       return .nothing
-    case .begin:
-      switch state.begin() {
+    case .begin, .beginBesideOthers:
+      var barriers = SourceHandlers.Roles()
+      if self == .beginBesideOthers { barriers.insert(.cancel) }
+      switch state.begin(except: barriers) {
       case .nothing: return .nothing
+      case .again: return .again
       case .announce: return .announce
-      case .deliver(let doubtful, let silenced): return .deliver(doubtful: doubtful, silenced: silenced)
-      case .finish: return .finish
+      case .deliver(let silenced): return .deliver(silenced: silenced)
+      case .finish(let isLost): return .finish(isLost: isLost)
       }
     case .end: return .enqueue(if: state.end())
     case .suspend:
@@ -74,13 +80,13 @@ private enum Call: CaseIterable {
 private struct Specification: Hashable {
   enum Kernel { case unasked, asked, watching, done }
   enum Job { case nowhere, submitted, working, over }
-  enum Event { case none, certain, doubtful }
 
   var kernel = Kernel.unasked
   var job = Job.nowhere
-  var event = Event.none
+  var hasEvent = false
   var announces = false
   var cancelled = false
+  var lost = false
   var silenced = false
   var delayed = false
   var suspensions: UInt64 = 0
@@ -92,7 +98,7 @@ private struct Specification: Hashable {
     for (flag, bit) in [
       (kernel == .unasked, SourceState.inactive), (kernel == .asked, SourceState.registering),
       (kernel == .watching, SourceState.registered), (announces, SourceState.announcing),
-      (event != .none, SourceState.pending), (event == .doubtful, SourceState.doubtful),
+      (hasEvent, SourceState.pending), (lost, SourceState.lost),
       (job != .nowhere, SourceState.enqueued), (job == .working, SourceState.running),
       (cancelled, SourceState.cancelled), (job == .over, SourceState.finished), (silenced, SourceState.silenced),
       (delayed, SourceState.delayed),
@@ -105,10 +111,10 @@ private struct Specification: Hashable {
     guard suspensions == 0, job != .over else { return nil }
     switch (kernel, cancelled) {
     case (.unasked, _), (.asked, _), (.watching, true): return nil
-    case (.done, true): return .finish
+    case (.done, true): return .finish(isLost: lost)
     case (_, false):
       if announces { return .announce }
-      return event == .none ? nil : .deliver(doubtful: event == .doubtful, silenced: silenced)
+      return hasEvent ? .deliver(silenced: silenced) : nil
     }
   }
 
@@ -121,10 +127,10 @@ private struct Specification: Hashable {
 
   func allows(_ call: Call) -> Bool {
     switch call {
-    case .activate, .cancel, .fire, .forget, .resume: true
+    case .activate, .cancel, .lose, .fire, .forget, .resume: true
     case .delayed, .registered, .refused: kernel == .asked
     case .unregistered: unregisters
-    case .begin: job == .submitted
+    case .begin, .beginBesideOthers: job == .submitted
     case .end: job == .working
     case .suspend: suspensions < 2
     }
@@ -148,11 +154,12 @@ private struct Specification: Hashable {
       announces = true
       return .enqueue(if: offer())
     case .refused:
-      (kernel, event, cancelled, delayed) = (.done, .none, true, false)
+      (kernel, hasEvent, cancelled, delayed) = (.done, false, true, false)
       return .enqueue(if: offer())
-    case .cancel:
+    case .cancel, .lose:
+      if call == .cancel { lost = false }
       if cancelled { return .nothing }
-      (cancelled, event, announces) = (true, .none, false)
+      (cancelled, lost, hasEvent, announces) = (true, call == .lose, false, false)
       unregisters = kernel == .watching
       if delayed { return .withdraw }
       return unregisters ? .unregister : .enqueue(if: offer())
@@ -161,21 +168,22 @@ private struct Specification: Hashable {
       return .enqueue(if: offer())
     case .fire:
       if cancelled { return .fired(enqueue: false, silence: true) }
-      if event != .none {
+      if hasEvent {
         silenced = true
         return .fired(enqueue: false, silence: true)
       }
-      event = suspensions > 0 || job == .working ? .doubtful : .certain
+      hasEvent = true
       return .fired(enqueue: offer(), silence: false)
     case .forget:
-      event = .none
+      hasEvent = false
       return .nothing
-    case .begin:
+    case .begin, .beginBesideOthers:
       let step = due ?? .nothing
+      if case .finish = step, call == .beginBesideOthers { return .again }
       switch step {
       case .finish: job = .over
       case .announce: (job, announces) = (.working, false)
-      case .deliver: (job, event, silenced) = (.working, .none, false)
+      case .deliver: (job, hasEvent, silenced) = (.working, false, false)
       default: job = .nowhere
       }
       return step
@@ -184,7 +192,6 @@ private struct Specification: Hashable {
       return .enqueue(if: job == .submitted)
     case .suspend:
       suspensions += 1
-      if event != .none { event = .doubtful }
       return .nothing
     case .resume:
       if suspensions == 0 { return kernel == .unasked ? .activate : .unbalanced }
@@ -197,10 +204,12 @@ private struct Specification: Hashable {
   var broken: String? {
     // By the names of SourceState.swift.
     if due != nil, job == .nowhere { return "V1: nobody does what is due" }
-    if cancelled, event != .none || announces { return "V2: a cancelled source has something to say" }
+    if cancelled, hasEvent || announces { return "V2: a cancelled source has something to say" }
     if job == .over, !cancelled || kernel != .done || unregisters { return "V3: finished while the kernel watches" }
+    if lost, !cancelled { return "V8: lost, and not cancelled" }
+    if word.keepsItself != (kernel != .unasked && job != .over && suspensions == 0) { return "V7: the own reference" }
     if unregisters != (cancelled && kernel == .watching) { return "V4: nobody unregisters, or somebody for nothing" }
-    if delayed, kernel != .asked { return "V7: delayed, though the registration is over" }
+    if delayed, kernel != .asked { return "V9: delayed, though the registration is over" }
     return nil
   }
 }
@@ -228,7 +237,7 @@ struct SourceStateTests {
   func bits() {
     let masks = [
       SourceState.inactive, SourceState.registering, SourceState.registered, SourceState.announcing,
-      SourceState.pending, SourceState.doubtful, SourceState.enqueued, SourceState.running, SourceState.cancelled,
+      SourceState.pending, SourceState.lost, SourceState.enqueued, SourceState.running, SourceState.cancelled,
       SourceState.finished, SourceState.silenced, SourceState.delayed,
     ]
     #expect(masks.allSatisfy { $0.nonzeroBitCount == 1 })
@@ -249,7 +258,7 @@ struct SourceStateTests {
       if answer == wantedAnswer, state == wanted.word { return }
       Issue.record("\(call) of \(before): \(answer), \(state); wanted \(wantedAnswer), \(wanted.word)")
     }
-    // All ten plain answers, three of `fire`, four deliveries.
+    // All ten plain answers, two ends, three of `fire`, two deliveries.
     #expect(answers.count == 17)
     #expect(reached.count > 120 && compared > 5 * reached.count, "\(reached.count) states, \(compared) transitions")
   }
@@ -269,7 +278,7 @@ struct SourceStateTests {
       func perform(_ call: Call) {
         guard specification.allows(call) else { return }
         _ = specification.apply(call)
-        if call.apply(to: &state) == .finish { finishes += 1 }
+        if case .finish = call.apply(to: &state) { finishes += 1 }
       }
       perform(.cancel)
       perform(.activate)
@@ -287,7 +296,7 @@ struct SourceStateTests {
     let calls = Call.allCases.filter { $0 != .forget }
     var deliveries = 0
     let reached = Self.explore(calls) { before, call, answer, after in
-      if case .deliver(_, let silenced) = answer {
+      if case .deliver(let silenced) = answer {
         deliveries += 1
         #expect(silenced == before.silenced && !after.silenced)
       } else if before.silenced, !after.silenced {
@@ -295,7 +304,7 @@ struct SourceStateTests {
       }
     }
     #expect(deliveries > 0)
-    for state in reached where state.silenced && state.event == .none && !state.cancelled {
+    for state in reached where state.silenced && !state.hasEvent && !state.cancelled {
       Issue.record("nobody would switch the reports on again: \(state)")
     }
   }
@@ -311,7 +320,7 @@ struct SourceStateTests {
     #expect(state.fire() == SourceState.Firing())
     for _ in 1..<1_000_000 where state.resume() != .nothing { Issue.record("resumed early") }
     #expect(state.resume() == .enqueue)
-    #expect(state.begin() == .deliver(doubtful: true, silenced: false))
+    #expect(state.begin() == .deliver(silenced: false))
   }
 }
 

@@ -181,16 +181,23 @@ int gc_membarrier(void);
 // MARK: - Descriptors
 
 int gc_open_read(const char *path);
+/// As O_PATH does: without the file's own part in it.
+int gc_open_path(const char *path);
 int gc_close(int fd);
 /// Bytes, or -errno. Repeats on EINTR.
 ssize_t gc_read(int fd, void *buffer, size_t count);
 ssize_t gc_write(int fd, const void *buffer, size_t count);
 int gc_pipe(int fds[2]);
 
+/// Whether the number is one of an open descriptor.
+bool gc_is_open(int fd);
+
 /// Which of `events` (GC_EPOLL…), errors and hang-ups are there now; 0 none.
 int gc_poll(int fd, uint32_t events);
 /// Bytes that can be read, and written without blocking: an estimate; 0 when the kernel does not tell.
 ssize_t gc_bytes_to_read(int fd);
+/// Bytes behind the position of a regular file; 0 for another kind.
+ssize_t gc_bytes_left(int fd);
 ssize_t gc_room_to_write(int fd);
 
 int gc_eventfd(void);

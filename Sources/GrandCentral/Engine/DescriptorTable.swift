@@ -10,6 +10,7 @@ import Synchronization
 //   | registration | letter  | means                                                              |
 //   |--------------|---------|--------------------------------------------------------------------|
 //   | generation   | M(lock) | counts the registrations with the kernel; part of the event's token |
+//   | asOf         | M(lock) | the number of the wait that was the newest when `generation` began  |
 //   | first        | M(lock) | the watches; the kernel is told what they want together             |
 //   | told         | M(lock) | what it was told last                                               |
 //
@@ -17,19 +18,22 @@ import Synchronization
 //     reader that has drained its descriptor by the time of the next wait costs no further call. A watch whose events
 //     nobody has taken yet is disarmed when they are reported again, and armed when they have been taken.
 // D2  An event's token is the descriptor's number and the registration's generation. Events of an older generation are
-//     nobody's. So a descriptor number that is used again never gets another file's events.
+//     nobody's. So a descriptor number that is used again never gets another file's events. Most of them come from a
+//     wait that had begun when the watch was taken off, and are the last of their kind.
 // D3  Watches are reported to under the lock, and taken off under the lock: when `remove` has returned, no report runs,
 //     and none will.
 // D4  A program may close a descriptor that is watched. The kernel forgets it then, and the next call about it fails:
 //     its watches are told that it is gone. If a duplicate keeps the file open the kernel does not forget, and there is
-//     no number left to call it off with; its events, which are nobody's, come for ever. Then everything that is
-//     watched moves to a new epoll, and the old one is closed (`foreign`).
+//     no number left to call it off with; its events, which are nobody's, come for ever. They are told from those of D2
+//     by the wait that brought them: it began after the generation did (`asOf`), so the kernel had been told already.
+//     Then everything that is watched moves to a new epoll, and the old one is closed (`foreign`).
 //
 // The lock is never held while a program's code runs; reports submit jobs.
 struct DescriptorTable: ~Copyable, @unchecked Sendable {  // the pages are guarded by `lock`
   struct Registration: ~Copyable {
     var generation: UInt32 = 0
     var told: UInt32 = 0
+    var asOf: UInt64 = 0
     var first: DescriptorWatch.Pointer?
   }
 
@@ -73,15 +77,19 @@ struct DescriptorTable: ~Copyable, @unchecked Sendable {  // the pages are guard
     lock.lock()
     defer { lock.unlock() }
     guard let epoll = poller.epoll else { return .failed(.descriptorsExhausted) }
+    // A number for which there is no page yet may be no descriptor at all, and as large as numbers get.
+    if !hasPage(watch.pointee.descriptor), !Descriptor.isOpen(watch.pointee.descriptor) {
+      return .failed(.badDescriptor)
+    }
     let registration = registration(watch.pointee.descriptor)
     if registration.pointee.first != nil {
       list(watch, registration)
       if tell(registration, watch.pointee.descriptor, epoll) == nil { return .watched }
       // The number names another file by now: what was watched is gone, the newcomer starts afresh.
       unlist(watch, registration)
-      forget(registration)
+      forget(registration, on: poller)
     }
-    registration.pointee.generation &+= 1
+    begin(registration, on: poller)
     let token = Self.token(watch.pointee.descriptor, registration.pointee.generation)
     registration.pointee.told = watch.pointee.interest.rawValue
     var error = epoll.pointee.add(watch.pointee.descriptor, watch.pointee.interest, token: token)
@@ -104,11 +112,12 @@ struct DescriptorTable: ~Copyable, @unchecked Sendable {  // the pages are guard
     unlist(watch, registration)
     if registration.pointee.first != nil {
       if tell(registration, watch.pointee.descriptor, epoll) == nil { return .removed }
-      forget(registration)
+      forget(registration, on: poller)
       return .gone
     }
-    registration.pointee.generation &+= 1
-    return epoll.pointee.remove(watch.pointee.descriptor) == nil ? .removed : .gone
+    let error = epoll.pointee.remove(watch.pointee.descriptor)
+    begin(registration, on: poller)
+    return error == nil ? .removed : .gone
   }
 
   /// The party has taken what was reported, and wants to hear more.
@@ -118,7 +127,7 @@ struct DescriptorTable: ~Copyable, @unchecked Sendable {  // the pages are guard
     guard watch.pointee.isListed, !watch.pointee.isArmed, let epoll = poller.epoll else { return }
     watch.pointee.isArmed = true
     let registration = registration(watch.pointee.descriptor)
-    if tell(registration, watch.pointee.descriptor, epoll) != nil { forget(registration) }
+    if tell(registration, watch.pointee.descriptor, epoll) != nil { forget(registration, on: poller) }
   }
 
   // MARK: Reporting
@@ -135,10 +144,12 @@ struct DescriptorTable: ~Copyable, @unchecked Sendable {  // the pages are guard
       let descriptor = Int32(truncatingIfNeeded: event.token & 0x7fff_ffff)
       let registration = registration(descriptor)
       if registration.pointee.first == nil || Self.token(descriptor, registration.pointee.generation) != event.token {
-        foreign = true
+        if poller.newestWait > registration.pointee.asOf { foreign = true }
         continue
       }
-      if report(event.events, registration), tell(registration, descriptor, epoll) != nil { forget(registration) }
+      if report(event.events, registration), tell(registration, descriptor, epoll) != nil {
+        forget(registration, on: poller)
+      }
     }
     return foreign
   }
@@ -163,7 +174,7 @@ struct DescriptorTable: ~Copyable, @unchecked Sendable {  // the pages are guard
   /// D4: moves every registration to another epoll, which takes the old one's place.
   ///
   /// - Returns: nil, or why the kernel does not take them all now: then the old one stays, with all of them.
-  func move(from place: UnsafeMutablePointer<Epoll>, to new: consuming Epoll) -> Errno? {
+  func move(from place: UnsafeMutablePointer<Epoll>, to new: consuming Epoll, on poller: borrowing EpollPoller) -> Errno? {
     lock.lock()
     defer { lock.unlock() }
     for page in pages.pointee.indices {
@@ -173,9 +184,18 @@ struct DescriptorTable: ~Copyable, @unchecked Sendable {  // the pages are guard
         let token = Self.token(descriptor, registration.pointee.generation)
         // The old one still knows whether the number names the file that is watched.
         let told = Epoll.Interest(rawValue: registration.pointee.told)
-        let error = place.pointee.modify(descriptor, told, token: token) ?? new.add(descriptor, told, token: token)
-        if let error, error.isShortage { return error }
-        if error != nil { forget(registration) }
+        if let error = place.pointee.modify(descriptor, told, token: token) {
+          if error.isShortage { return error }
+          forget(registration, on: poller)
+          continue
+        }
+        switch new.add(descriptor, told, token: token) {
+        case nil: break
+        // Closed between the two calls.
+        case .badDescriptor?: forget(registration, on: poller)
+        // Not the descriptor's fault: out of memory, or of what fs.epoll.max_user_watches allows.
+        case let error?: return error
+        }
       }
     }
     place.pointee = new
@@ -183,6 +203,11 @@ struct DescriptorTable: ~Copyable, @unchecked Sendable {  // the pages are guard
   }
 
   // MARK: With the lock held
+
+  private func hasPage(_ descriptor: Int32) -> Bool {
+    let page = Int(descriptor) / Self.pageSize
+    return page < pages.pointee.count && pages.pointee[page] != nil
+  }
 
   private func registration(_ descriptor: Int32) -> Page {
     let (page, index) = (Int(descriptor) / Self.pageSize, Int(descriptor) % Self.pageSize)
@@ -232,9 +257,16 @@ struct DescriptorTable: ~Copyable, @unchecked Sendable {  // the pages are guard
     return error
   }
 
-  /// D4: the descriptor was closed; its watches are told, and are off the table.
-  private func forget(_ registration: Page) {
+  /// D2: what the kernel reports from now on is of another generation. After the kernel has been told to stop, so that a
+  /// wait that begins later brings nothing of the former one.
+  private func begin(_ registration: Page, on poller: borrowing EpollPoller) {
     registration.pointee.generation &+= 1
+    registration.pointee.asOf = poller.newestWait
+  }
+
+  /// D4: the descriptor was closed; its watches are told, and are off the table.
+  private func forget(_ registration: Page, on poller: borrowing EpollPoller) {
+    begin(registration, on: poller)
     while let watch = registration.pointee.first {
       unlist(watch, registration)
       _ = watch.pointee.report(watch.pointee.context, DescriptorWatch.gone)

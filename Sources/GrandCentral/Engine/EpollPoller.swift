@@ -34,6 +34,8 @@ struct EpollPoller: ~Copyable, @unchecked Sendable {  // the holder's own, but f
   /// The holder's own, one for the wall clock and one for the continuous clock; made when first needed.
   private let wall: Slot
   private let continuous: Slot
+  /// A, written by the holder: counts the waits, each before it begins.
+  private let waits = Atomic<UInt64>(0)
   private let events: UnsafeMutableBufferPointer<Epoll.Event>
   private let eventCount: UnsafeMutablePointer<Int>
   /// A: what the holder waits on without epoll; each interruption adds one.
@@ -76,6 +78,12 @@ struct EpollPoller: ~Copyable, @unchecked Sendable {  // the holder's own, but f
   var epoll: UnsafeMutablePointer<Epoll>? {
     // pairs with: makeReady – publishes the descriptors
     place.load(ordering: .acquiring)?.assumingMemoryBound(to: Epoll.self)
+  }
+
+  /// The number of the wait that has begun last. For the holder: of the one that has brought the events.
+  var newestWait: UInt64 {
+    // relaxed: see `wait`.
+    waits.load(ordering: .relaxed)
   }
 
   /// Whether an event other than a deadline can happen.
@@ -165,7 +173,7 @@ struct EpollPoller: ~Copyable, @unchecked Sendable {  // the holder's own, but f
       guard let timer = slot.pointee else { continue }
       _ = made.add(timer.pointee.timer.descriptor.raw, [.readable, .edgeTriggered], token: token)
     }
-    oweEpoll(descriptors.move(from: epoll, to: made))
+    oweEpoll(descriptors.move(from: epoll, to: made, on: self))
   }
 
   /// What the old one reports for ever would keep the holder busy: from now on it waits a little first.
@@ -176,6 +184,9 @@ struct EpollPoller: ~Copyable, @unchecked Sendable {  // the holder's own, but f
 
   /// Waits for at most `timeout` nanoseconds; `max` is for ever.
   func wait(for timeout: UInt64) {
+    // relaxed: the holder is the only writer; who changes a registration reads it after a call about the same epoll,
+    // which the kernel orders against the wait's own look (DescriptorTable, D4).
+    waits.store(newestWait &+ 1, ordering: .relaxed)
     eventCount.pointee = 0
     if owesEpoll.pointee, timeout > 0 {
       waitOnFallback(min(timeout, Self.breath))

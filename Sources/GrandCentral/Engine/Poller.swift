@@ -115,15 +115,18 @@ struct Poller: ~Copyable, @unchecked Sendable {  // the backend is the holder's 
     lastReturn.store(now, ordering: .relaxed)
   }
 
-  /// A timer was added that is due sooner than all others: at `instant` on the uptime clock.
+  /// A timer was added that is due sooner than all others of its clock: at `instant` on the uptime clock.
   ///
   /// A worker that is about to return takes the role itself if nothing else comes up, and if something does, the monitor
   /// sees to it: nobody is woken for the moment until then.
-  func timerAdded(dueAt instant: UInt64, isReturning: Bool, in engine: borrowing Engine) {
+  ///
+  /// - Parameter needsArming: The clock is one that may step: its kernel timer must be armed by the holder, however long
+  ///   the holder would sleep.
+  func timerAdded(dueAt instant: UInt64, needsArming: Bool, isReturning: Bool, in engine: borrowing Engine) {
     // seq-cst: P2, and P3 for a role that is free.
     if held.load(ordering: .sequentiallyConsistent) {
       let sleepsUntil = until.load(ordering: .sequentiallyConsistent)
-      if sleepsUntil != 0, instant < sleepsUntil { interrupt() }
+      if sleepsUntil != 0, needsArming || instant < sleepsUntil { interrupt() }
     } else if !isReturning || !engine.monitor.isAwake || Worker.current == nil {
       engine.wakeIfNeeded()
     }

@@ -50,7 +50,7 @@ struct Timers: ~Copyable, @unchecked Sendable {  // the wheels are guarded by `l
     wheel(index).pointee.insert(entry)
     let sooner = noteEarliest(index)
     lock.unlock()
-    if sooner { engine.poller.timerAdded(dueAt: uptimeOfEarliest(on: clock), isReturning: isReturning, in: engine) }
+    if sooner { announceEarliest(on: clock, isReturning: isReturning, in: engine) }
   }
 
   /// Gives a pending timer another time.
@@ -71,8 +71,13 @@ struct Timers: ~Copyable, @unchecked Sendable {  // the wheels are guarded by `l
     wheel(index).pointee.insert(entry)
     let sooner = noteEarliest(index)
     lock.unlock()
-    if sooner { engine.poller.timerAdded(dueAt: uptimeOfEarliest(on: clock), isReturning: false, in: engine) }
+    if sooner { announceEarliest(on: clock, isReturning: false, in: engine) }
     return true
+  }
+
+  private func announceEarliest(on clock: Clock, isReturning: Bool, in engine: borrowing Engine) {
+    engine.poller.timerAdded(
+      dueAt: uptimeOfEarliest(on: clock), needsArming: clock != .uptime, isReturning: isReturning, in: engine)
   }
 
   /// When `clock`'s wheel must be looked at, as an instant of the uptime clock, if no clock steps until then.

@@ -4,6 +4,9 @@ import CPlatform
 
 /// Questions about a descriptor that belongs to the program.
 enum Descriptor {
+  /// Whether the number is one of an open descriptor.
+  static func isOpen(_ descriptor: Int32) -> Bool { gc_is_open(descriptor) }
+
   /// Whether one of `interest`, an error or a hang-up is there now.
   static func isReady(_ descriptor: Int32, _ interest: Epoll.Interest) -> Bool {
     gc_poll(descriptor, interest.rawValue) > 0
@@ -17,8 +20,11 @@ enum Descriptor {
     return nil
   }
 
-  /// How many bytes can be read, as far as the kernel tells; 0 when it does not.
+  /// How many bytes can be read from a pipe, a socket or a terminal, as far as the kernel tells; 0 when it does not.
   static func bytesToRead(_ descriptor: Int32) -> Int { gc_bytes_to_read(descriptor) }
+
+  /// How many bytes of a regular file lie behind its position; 0 for another kind.
+  static func bytesLeft(_ descriptor: Int32) -> Int { gc_bytes_left(descriptor) }
 
   /// How many bytes can be written without blocking, as far as the kernel tells; 0 when it does not.
   static func roomToWrite(_ descriptor: Int32) -> Int { gc_room_to_write(descriptor) }

@@ -30,6 +30,12 @@ struct FileDescriptor: ~Copyable, Sendable {
     FileDescriptor(result: path.withCString { gc_open_read($0) })
   }
 
+  /// A descriptor that stands for what is at `path`, of whatever kind, without opening it: nothing blocks, and nobody at
+  /// the other end of a pipe notices. Nil when that fails.
+  static func openForWatching(_ path: String) -> FileDescriptor? {
+    FileDescriptor(result: path.withCString { gc_open_path($0) })
+  }
+
   /// Gives the duty to close to the caller.
   consuming func take() -> Int32 {
     let taken = raw

@@ -8,6 +8,7 @@ import GrandCentral
 extension Scenario {
   static let files: [String: Body] = [
     "files-closed": filesClosed, "files-overflow": filesOverflow, "files-fork": filesFork,
+    "descriptors-closed-cancelled": descriptorsClosedCancelled, "descriptors-closed": descriptorsClosed,
   ]
 
   /// A file without a name, but the one under `/proc`.
@@ -27,6 +28,40 @@ extension Scenario {
     source.setEventHandler { [unowned source] in handler(source.data) }
     source.activate()
     return source
+  }
+
+  /// A read and a write source of one descriptor, which both end, and which `body` meets on their queue.
+  private static func closingUnderSources(
+    _ body: @escaping @Sendable (any DispatchSourceRead, any DispatchSourceWrite) -> Void
+  ) {
+    guard let ends = Kernel.closeOnExecSockets() else { return require(false, "descriptors") }
+    let (queue, registered, cancelled) = (DispatchQueue(label: "sources"), Latch(2), Latch(2))
+    let reader = DispatchSource.makeReadSource(fileDescriptor: ends.readEnd, queue: queue)
+    let writer = DispatchSource.makeWriteSource(fileDescriptor: ends.readEnd, queue: queue)
+    for source in [reader, writer] as [any DispatchSourceProtocol] {
+      source.setRegistrationHandler { registered.open() }
+      source.setCancelHandler { cancelled.open() }
+      source.activate()
+    }
+    require(registered.wait(), "registered")
+    queue.sync {
+      close(ends.readEnd)
+      body(reader, writer)
+    }
+    require(cancelled.wait(), "cancelled")
+  }
+
+  /// As clients of libraries do that close their connections themselves.
+  private static let descriptorsClosedCancelled: Body = {
+    closingUnderSources { reader, writer in
+      reader.cancel()
+      writer.cancel()
+    }
+  }
+
+  /// The write source is forgotten.
+  private static let descriptorsClosed: Body = {
+    closingUnderSources { reader, writer in reader.cancel() }
   }
 
   /// Closes a descriptor under its source, then has something happen to the file.

@@ -7,6 +7,7 @@ import GrandCentral
 extension Scenario {
   static let idleness: [String: Body] = [
     "idle": idle, "idle-after-timers": idleAfterTimers, "memory-after-burst": memoryAfterBurst,
+    "idle-clocks": idleClocks,
   ]
 
   /// Context switches of every thread but the main one, which looks on.
@@ -50,6 +51,35 @@ extension Scenario {
     DispatchQueue.global().asyncAfter(deadline: .now() + .seconds(3_600), execute: never)
     awaitQuiet(seconds: 2, patience: 20)
     never.cancel()
+  }
+
+  /// A deadline of the wall clock that comes while the poller sleeps until a nearer one of the other clock: the kernel must
+  /// be told at once, or a step of the clock would be noticed with the nearer one only.
+  @Sendable private static func idleClocks() {
+    let (near, far) = (DispatchWorkItem {}, DispatchWorkItem {})
+    DispatchQueue.global().asyncAfter(deadline: .now() + .seconds(1_000), execute: near)
+    // The first one of its clock makes the kernel's timer; armed again is what counts.
+    var before = -1
+    require(
+      eventually {
+        let now = switches()
+        defer {
+          before = now
+          usleep(50_000)
+        }
+        return now == before
+      }, "the pool sleeps")
+    DispatchQueue.global().asyncAfter(wallDeadline: .now() + .seconds(3_600), execute: far)
+    require(eventually(seconds: 10) { isWallTimerArmed() }, "the kernel's timer is armed")
+    near.cancel()
+    far.cancel()
+  }
+
+  private static func isWallTimerArmed() -> Bool {
+    (0..<64).contains { number in
+      guard let text = readText("/proc/self/fdinfo/\(number)"), text.contains("clockid: 0\n") else { return false }
+      return !text.contains("it_value: (0, 0)")
+    }
   }
 
   @Sendable private static func idleAfterTimers() {

@@ -76,26 +76,28 @@ nonisolated(nonsending) public func withDispatchGroup<T, E: Error>(
   _ body: nonisolated(nonsending) (DispatchGroupScope) async throws(E) -> T
 ) async throws(E) -> T {
   let scope = DispatchGroupScope()
-  do throws(E) {
-    let result = try await body(scope)
+  // From the first moment on: the body may wait long for something of its own.
+  let result = await withTaskCancellationHandler {
+    let result: Result<T, E>
+    do throws(E) {
+      result = .success(try await body(scope))
+    } catch {
+      scope.cancel()
+      result = .failure(error)
+    }
     await scope.end()
     return result
-  } catch {
+  } onCancel: {
     scope.cancel()
-    await scope.end()
-    throw error
   }
+  return try result.get()
 }
 
 extension DispatchGroupScope {
   /// Waits for everything, whatever becomes of the task.
   nonisolated(nonsending) fileprivate func end() async {
-    await withTaskCancellationHandler {
-      await withUnsafeContinuation { continuation in
-        group.notify(queue: GlobalQueues.default) { continuation.resume() }
-      }
-    } onCancel: {
-      cancel()
+    await withUnsafeContinuation { continuation in
+      group.notify(queue: GlobalQueues.default) { continuation.resume() }
     }
   }
 }

@@ -69,7 +69,7 @@ extension DispatchSource {
     at path: String, mask: FileSystemEvent = .all, queue: DispatchQueue? = nil
   ) -> Events<FileSystemEvent> {
     Events { mailbox in
-      guard let file = FileDescriptor.openForReading(path) else {
+      guard let file = FileDescriptor.openForWatching(path) else {
         Fault.report("DispatchSource.fileSystemEvents cannot open \"" + path + "\". There are no events.")
         return nil
       }

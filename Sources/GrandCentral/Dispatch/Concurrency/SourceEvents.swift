@@ -115,15 +115,16 @@ final class EventMailbox<Element: Sendable>: @unchecked Sendable {  // all field
   }
 
   /// Closes, drops what is there, and cancels the source.
+  ///
+  /// In one critical section: a delivery between the two halves would suspend the source, and nobody would resume it.
   func cancel(_ source: (any DispatchSourceProtocol)?) {
     lock.lock()
-    let dropped = event
-    event = nil
-    let wasSuspended = isSuspended
-    isSuspended = false
+    isClosed = true
+    let (dropped, waiting, wasSuspended) = (event, continuation, isSuspended)
+    (event, continuation, isSuspended) = (nil, nil, false)
     lock.unlock()
     withExtendedLifetime(dropped) {}
-    close()
+    waiting?.resume(returning: nil)
     source?.cancel()
     // A suspended source would keep its cancel handler for ever.
     if wasSuspended { source?.resume() }

@@ -38,7 +38,7 @@ extension IOFile {
       return outcome(FileReading.readPlainly(descriptor, span, at: offset), reads: true)
     default:
       // relaxed: only ever set.
-      if refusesAsking.load(ordering: .relaxed) { return .slow }
+      if refusesAskingToRead.load(ordering: .relaxed) { return .slow }
       let result = FileReading.readNow(descriptor, span, at: offset)
       return asked(result, reads: true)
     }
@@ -60,7 +60,7 @@ extension IOFile {
       return outcome(FileReading.write(descriptor, spans, count, at: offset, mayBreak: mayBreak), reads: false)
     default:
       // relaxed: only ever set.
-      if refusesAsking.load(ordering: .relaxed) { return .slow }
+      if refusesAskingToWrite.load(ordering: .relaxed) { return .slow }
       return asked(FileReading.writeNow(descriptor, spans, count, at: offset, mayBreak: false), reads: false)
     }
   }
@@ -70,8 +70,13 @@ extension IOFile {
     case nil: return result == 0 && reads ? .end : .moved(result)
     case .again: return .slow
     case .notSupported:
-      // relaxed: a note.
-      refusesAsking.store(true, ordering: .relaxed)
+      if reads {
+        // relaxed: a note.
+        refusesAskingToRead.store(true, ordering: .relaxed)
+      } else {
+        // relaxed: a note.
+        refusesAskingToWrite.store(true, ordering: .relaxed)
+      }
       return .slow
     case .some(let error): return .failed(error)
     }

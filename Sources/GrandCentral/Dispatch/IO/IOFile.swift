@@ -49,8 +49,9 @@ final class IOFile: @unchecked Sendable {  // immutable, atomic, or guarded as s
   let opening: Atomic<Int32>
   /// A: `Manner`.
   let manner: Atomic<UInt8>
-  /// A: RWF_NOWAIT is refused; the kernel does not watch it. Only ever set.
-  let refusesAsking = Atomic<Bool>(false)
+  /// A: RWF_NOWAIT is refused, in this direction: a file system may know it for reading alone. Only ever set.
+  let refusesAskingToRead = Atomic<Bool>(false)
+  let refusesAskingToWrite = Atomic<Bool>(false)
   let isAlwaysReady = Atomic<Bool>(false)
   /// A: pipes; set before it is open.
   private let pipe = Atomic<Bool>(false)

@@ -5,7 +5,9 @@ import Synchronization
 
 /// A source that watches a descriptor for something to read, or for room to write.
 ///
-/// A file that is always ready fires again after each handler.
+/// `data` is an estimate of the bytes there are to read, or room for, when the handler is called; at least 1. It is asked
+/// for each time, because the answer also tells whether the event is still true (V6). A file that is always ready fires
+/// again after each handler.
 final class DescriptorSource: WatchedDescriptorSource, DispatchSourceRead, DispatchSourceWrite,
   @unchecked Sendable  // as said below
 {
@@ -19,9 +21,6 @@ final class DescriptorSource: WatchedDescriptorSource, DispatchSourceRead, Dispa
   private let direction: Direction
   /// A, written by the activator: the file is always ready.
   private let isAlwaysReady = Atomic<Bool>(false)
-
-  /// The delivery has begun and nobody has asked for `data`.
-  private static let unasked = UInt.max
 
   init(_ direction: Direction, descriptor: Int32, queue: DispatchQueue?) {
     self.direction = direction
@@ -42,14 +41,25 @@ final class DescriptorSource: WatchedDescriptorSource, DispatchSourceRead, Dispa
     isAlwaysReady.load(ordering: .relaxed) || super.unregister()
   }
 
-  override func takeEvent(isDoubtful: Bool) -> UInt? {
-    if isDoubtful, !isReady { return nil }
-    return Self.unasked
+  override func takeEvent() -> UInt? {
+    // relaxed: written before the registration.
+    if isAlwaysReady.load(ordering: .relaxed) {
+      return atLeastOne(direction == .read ? Descriptor.bytesLeft(descriptor) : 0)
+    }
+    switch direction {
+    case .read:
+      let bytes = Descriptor.bytesToRead(descriptor)
+      // None: the end, a connection to accept, a kind that does not tell; or somebody has read them already.
+      if bytes == 0, !isReady { return nil }
+      return atLeastOne(bytes)
+    case .write:
+      return isReady ? atLeastOne(Descriptor.roomToWrite(descriptor)) : nil
+    }
   }
 
-  private var isReady: Bool {
-    Descriptor.isReady(descriptor, direction.interest)
-  }
+  private var isReady: Bool { Descriptor.isReady(descriptor, direction.interest) }
+
+  private func atLeastOne(_ bytes: Int) -> UInt { UInt(max(1, bytes)) }
 
   override func finishEvent(wasSilenced: Bool) {
     // relaxed: written before the registration.
@@ -58,16 +68,5 @@ final class DescriptorSource: WatchedDescriptorSource, DispatchSourceRead, Dispa
     } else if wasSilenced {
       Engine.shared.pointee.poller.rearm(watch)
     }
-  }
-
-  /// An estimate of the bytes there are to read, or room for; at least 1. Looked up when the handler first asks.
-  override var data: UInt {
-    let known = super.data
-    if known != Self.unasked { return known }
-    let bytes = direction == .read ? Descriptor.bytesToRead(descriptor) : Descriptor.roomToWrite(descriptor)
-    let found = UInt(max(1, bytes))
-    // relaxed: the delivery's own thread asks; others get an estimate.
-    snapshot.store(found, ordering: .relaxed)
-    return found
   }
 }

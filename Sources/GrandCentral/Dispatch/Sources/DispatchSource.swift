@@ -16,10 +16,10 @@ import Synchronization
 /// ```
 ///
 /// Events that come before the handler has started are merged into one call; a handler never runs beside itself. An
-/// active source stays alive until it has been cancelled and its cancel handler has run.
+/// active source stays alive until it has been cancelled and its cancel handler has run. A suspended one does not:
+/// keep a reference to it until it has been resumed; releasing the last one traps (GC0002).
 ///
-/// Differences from libdispatch: process, file-system and memory-pressure sources exist on Linux too; `data` of read and
-/// write sources is looked up when the handler first asks for it.
+/// Differences from libdispatch: process, file-system and memory-pressure sources exist on Linux too.
 ///
 /// The state machine is in SourceState.swift; the kinds are subclasses, and say how to begin and end watching, and what
 /// an event's data are.
@@ -38,6 +38,8 @@ public class DispatchSource: DispatchObject, DispatchSourceProtocol, @unchecked 
   @exclusivity(unchecked) final var retry: Retry.Pointer?
   /// A: the least that the handlers are worth.
   let floor = Atomic<UInt16>(0)
+  /// A, written under the lock: the roles whose handlers are barriers.
+  private let barriers = Atomic<UInt8>(0)
   /// I
   public let handle: UInt
   /// I
@@ -51,16 +53,33 @@ public class DispatchSource: DispatchObject, DispatchSourceProtocol, @unchecked 
   }
 
   deinit {
+    requireReleasable()
+    lastContext?.finalize(on: target)
+    freeRetry()
+  }
+
+  /// The last reference is gone: traps if it must not be. A kind whose `deinit` frees something calls this first, for a
+  /// suspended source is still watched.
+  final func requireReleasable() {
     // relaxed: the last reference is gone, and its release has ordered everything before.
     let last = state.load(ordering: .relaxed)
+    if last.rawValue & SourceState.inactive != 0 || last.isSuspended { requireReleasableSlow(last) }
+  }
+
+  @inline(never)
+  private final func requireReleasableSlow(_ last: SourceState) {
+    if last.isSuspended {
+      Fault.misuse(
+        .releasedWhileSuspended,
+        "the last reference to a " + kindName + " went away while it was suspended; its handlers could never run. "
+          + "Resume it first.")
+    }
     if last.has(SourceState.inactive), !last.has(SourceState.cancelled), !handlers.isEmpty {
       Fault.misuse(
         .releasedWhileInactive,
         "the last reference to a " + kindName + " went away before it was activated; its handlers could never run. "
           + "Call activate or cancel first.")
     }
-    lastContext?.finalize(on: target)
-    freeRetry()
   }
 
   // MARK: What a kind provides
@@ -74,11 +93,14 @@ public class DispatchSource: DispatchObject, DispatchSourceProtocol, @unchecked 
   /// Ends watching; true when no event can come any more, else the kind calls `didUnregister` later.
   func unregister() -> Bool { true }
 
-  /// Delivery: the data of the event, or nil if there is none after all.
-  func takeEvent(isDoubtful: Bool) -> UInt? { 0 }
+  /// Delivery: the data of the event, or nil if there is none after all (V6).
+  func takeEvent() -> UInt? { 0 }
 
   /// Delivery: the handler has returned, or there was nothing to call it for.
   func finishEvent(wasSilenced: Bool) {}
+
+  /// The last step, before the cancel handler: no delivery runs or comes any more.
+  func didFinish() {}
 
   // MARK: Reading
 
@@ -123,7 +145,11 @@ public class DispatchSource: DispatchObject, DispatchSourceProtocol, @unchecked 
     let former = handlers[role]
     // A finished source would keep the handler, and what it captures, for nothing.
     // relaxed: set before the handlers are taken away under the lock.
-    if !state.load(ordering: .relaxed).has(SourceState.finished) { handlers[role] = handler }
+    if !state.load(ordering: .relaxed).has(SourceState.finished) {
+      handlers[role] = handler
+      // relaxed: a change takes effect with the next event.
+      barriers.store(handlers.barriers.rawValue, ordering: .relaxed)
+    }
     lock.unlock()
     // Released without the lock: what it captures may be anything, this source included.
     withExtendedLifetime(former) {}
@@ -137,10 +163,14 @@ public class DispatchSource: DispatchObject, DispatchSourceProtocol, @unchecked 
   public final override func activate() {
     // Before the step: after it, who cancels and resumes may bring the source to its end at once.
     let own = Unmanaged.passRetained(self)
-    switch state.update({ $0.activate() }) {
-    case .nothing: own.release()
-    // The source's own reference from now on, given up by `finish`.
-    case .wait: return
+    let (activation, keeps) = state.update { state in
+      let activation = state.activate()
+      return (activation, activation != .nothing && state.keepsItself)
+    }
+    // V7: otherwise the source's own from now on, given up by `finish`, or by `suspend`.
+    defer { if !keeps { own.release() } }
+    switch activation {
+    case .nothing, .wait: return
     case .enqueue: submit()
     case .register: conclude(registerOrDelay())
     }
@@ -179,6 +209,22 @@ public class DispatchSource: DispatchObject, DispatchSourceProtocol, @unchecked 
     }
   }
 
+  /// What was watched is gone, and the program does not know yet (V8).
+  final func cancelAsLost() {
+    switch state.update({ $0.lose() }) {
+    case .nothing: return
+    case .enqueue: submit()
+    case .unregister: beginUnregistering()
+    }
+  }
+
+  @inline(never)
+  private final func reportLoss() {
+    Fault.report(
+      watched + " was closed while a " + kindName + " watched it; the source is cancelled. "
+        + "Close a descriptor in the source's cancel handler.")
+  }
+
   private final func beginUnregistering() {
     if unregister() { didUnregister() }
   }
@@ -189,11 +235,29 @@ public class DispatchSource: DispatchObject, DispatchSourceProtocol, @unchecked 
   }
 
   /// Holds back handlers until `resume()`. Events are kept, and delivered as one. Calls nest.
-  public final override func suspend() { state.update { $0.suspend() } }
+  ///
+  /// A suspended source does not keep itself alive, as others do: releasing the last reference to it traps (GC0002).
+  public final override func suspend() {
+    let gaveUp = state.update { state in
+      let kept = state.keepsItself
+      state.suspend()
+      return kept
+    }
+    // V7
+    if gaveUp { Unmanaged.passUnretained(self).release() }
+  }
 
   /// Takes back one `suspend()`; activates a source that is not active yet. Traps (GC0001) if there is nothing to resume.
   public final override func resume() {
-    switch state.update({ $0.resume() }) {
+    // V7: before the step, as `activate` does.
+    let own = Unmanaged.passRetained(self)
+    let (resumption, keeps) = state.update { state in
+      let kept = state.keepsItself
+      let resumption = state.resume()
+      return (resumption, state.keepsItself && !kept)
+    }
+    defer { if !keeps { own.release() } }
+    switch resumption {
     case .nothing: return
     case .enqueue: submit()
     case .activate: activate()
@@ -227,9 +291,11 @@ public class DispatchSource: DispatchObject, DispatchSourceProtocol, @unchecked 
 
   /// V1: sends the job through the target.
   final func submit() {
+    // relaxed: who submits has set it; if it changes meanwhile, `begin` sees to the barrier.
+    let role = state.load(ordering: .relaxed).dueRole
     lock.lock()
     let target = target
-    let (wanted, flags) = handlers.event.map { ($0.qos, $0.flags) } ?? (.unspecified, [])
+    let (wanted, flags) = handlers[role].map { ($0.qos, $0.flags) } ?? (.unspecified, [])
     lock.unlock()
     let base = target.base
     // relaxed: a hint for where to queue.
@@ -246,36 +312,47 @@ public class DispatchSource: DispatchObject, DispatchSourceProtocol, @unchecked 
     // unsafe: the active source keeps itself alive until `finish`, and the job comes before that.
     let source = Unmanaged<DispatchSource>.fromOpaque(job.owner!)
     Items.adopt(job)
+    let isBarrier = job.flags.contains(.barrier)
     job.recycle()
-    source._withUnsafeGuaranteedRef { $0.run() }
+    source._withUnsafeGuaranteedRef { $0.run(isBarrier: isBarrier) }
   }
 
-  private final func run() {
-    switch state.update({ $0.begin() }) {
+  private final func run(isBarrier: Bool) {
+    // relaxed: a change takes effect with the next event.
+    let barriers = SourceHandlers.Roles(rawValue: isBarrier ? 0 : barriers.load(ordering: .relaxed))
+    switch state.update({ $0.begin(except: barriers) }) {
     case .nothing: return
-    case .finish: return finish()
-    case .announce: call(.registration)
-    case .deliver(let doubtful, let silenced):
-      if let data = takeEvent(isDoubtful: doubtful) {
+    case .again: return submit()
+    case .finish(let isLost): return finish(isLost: isLost)
+    case .announce: announce()
+    case .deliver(let silenced):
+      if let data = takeEvent() {
         // relaxed: read by the handler that this thread calls.
         snapshot.store(data, ordering: .relaxed)
-        call(.event)
+        lock.lock()
+        let handler = handlers.event
+        lock.unlock()
+        handler?.body()
       }
       finishEvent(wasSilenced: silenced)
     }
     if state.update({ $0.end() }) { submit() }
   }
 
-  @inline(__always)
-  private final func call(_ role: SourceHandlers.Role) {
+  /// S5: once. What the handler captures, which may be the source, goes with it.
+  @inline(never)
+  private final func announce() {
     lock.lock()
-    let handler = handlers[role]
+    let handler = handlers.registration
+    handlers[.registration] = nil
     lock.unlock()
     handler?.body()
   }
 
   /// V3: the last step of a cancelled source.
-  private final func finish() {
+  private final func finish(isLost: Bool) {
+    if isLost { reportLoss() }
+    didFinish()
     lock.lock()
     let handlers = handlers
     self.handlers = SourceHandlers()

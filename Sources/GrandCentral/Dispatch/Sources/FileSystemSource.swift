@@ -39,6 +39,7 @@ final class FileSystemSource: DispatchSource, DispatchSourceFileSystemObject, @u
   }
 
   deinit {
+    requireReleasable()
     entries.deinitialize(count: 2)
     entries.deallocate()
   }
@@ -108,10 +109,12 @@ final class FileSystemSource: DispatchSource, DispatchSourceFileSystemObject, @u
   /// Under the list's lock: the folder lies elsewhere now, or the kernel has dropped the watch though the file is open,
   /// which it does when the last name is not the one that the file was opened by.
   ///
+  /// - Parameter isCertain: Whether the list knows which watches the kernel still has; else all are asked for again, which
+  ///   changes nothing for those that it has.
   /// - Returns: whether the descriptor turns out to have been closed; once.
-  func renew(in list: FileWatches) -> Bool {
+  func renew(in list: FileWatches, isCertain: Bool = true) -> Bool {
     guard let known, !isGone, !isRevoked else { return false }
-    if entries.pointee.number < 0 { _ = list.add(entries, descriptor, interest(known)) }
+    if entries.pointee.number < 0 || !isCertain { _ = list.add(entries, descriptor, interest(known)) }
     watchParent(in: list)
     return tell(look())
   }
@@ -181,15 +184,7 @@ final class FileSystemSource: DispatchSource, DispatchSourceFileSystemObject, @u
 
   // MARK: Delivery
 
-  /// Without the list's lock.
-  func cancelAsGone() {
-    Fault.report(
-      watched + " was closed while a " + kindName + " watched it; the source is cancelled. "
-        + "Close a descriptor in the source's cancel handler.")
-    cancel()
-  }
-
-  override func takeEvent(isDoubtful: Bool) -> UInt? {
+  override func takeEvent() -> UInt? {
     // pairs with: tell – publishes what is known of the file
     let data = merged.exchange(0, ordering: .acquiring)
     return data == 0 ? nil : data

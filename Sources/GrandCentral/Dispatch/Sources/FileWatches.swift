@@ -27,7 +27,8 @@ struct FileWatch: ~Copyable {
 //     its source. Numbers go up and are not used again, so what still waits for a removed watch finds nobody.
 // N3  Events are read under the lock, in the poller's report, without blocking and in bounded portions: what is left is
 //     reported again. Nothing but the state machine of sources is called.
-// N4  The kernel drops events when too many wait. Then every source compares its file with what it knew.
+// N4  The kernel drops events when too many wait. Then every source compares its file with what it knew, and asks for its
+//     watches anew: that the kernel has dropped one may have been among the lost events.
 // N5  All this belongs to one engine. A forked child has another engine, and makes its own; it must not read the
 //     parent's descriptor, nor remove the parent's watches.
 //
@@ -172,7 +173,7 @@ final class FileWatches: @unchecked Sendable {  // guarded by `lock`
       let gone = list.gone
       list.gone = []
       list.lock.unlock()
-      for source in gone { source.cancelAsGone() }
+      for source in gone { source.cancelAsLost() }
       return true
     }
   }
@@ -213,13 +214,15 @@ final class FileWatches: @unchecked Sendable {  // guarded by `lock`
           + "Each source compares its file with what it knew, and reports at least write and attrib.")
     }
     isOverflowing = true
+    var sources = [FileSystemSource]()
     for index in 0..<Self.bucketCount {
       var next = buckets[index]
       while let entry = next {
         next = entry.pointee.next
-        if entry.pointee.isOfParent { continue }
-        FileSystemSource.at(entry) { if $0.takeLoss() { gone.append($0) } }
+        if !entry.pointee.isOfParent { FileSystemSource.at(entry) { sources.append($0) } }
       }
     }
+    // Not in the walk: renewed watches go into other buckets.
+    for source in sources where source.takeLoss() || source.renew(in: self, isCertain: false) { gone.append(source) }
   }
 }

@@ -47,6 +47,8 @@ final class MemoryPressureSource: TimedSource, DispatchSourceMemoryPressure,
   /// I, after the registration: each with the kind of its notes.
   @exclusivity(unchecked) private var watches: [(watch: DescriptorWatch.Pointer, note: UInt)] = []
 
+  /// A: the watches, by index, that were taken off the table, and whose files are still open. Others the program has closed.
+  private let removed = Atomic<UInt>(0)
   /// A: notes since the last delivery.
   private let noted = Atomic<UInt>(0)
 
@@ -57,6 +59,7 @@ final class MemoryPressureSource: TimedSource, DispatchSourceMemoryPressure,
   }
 
   deinit {
+    requireReleasable()
     for (watch, _) in watches { Self.destroy(watch) }
   }
 
@@ -121,10 +124,22 @@ final class MemoryPressureSource: TimedSource, DispatchSourceMemoryPressure,
   }
 
   override func unregister() -> Bool {
-    for (watch, _) in watches where Engine.shared.pointee.poller.unwatch(watch) == .removed {
-      _ = FileDescriptor(owning: watch.pointee.descriptor)
+    for index in watches.indices {
+      if Engine.shared.pointee.poller.unwatch(watches[index].watch) == .removed {
+        // pairs with: didFinish – publishes nothing but the bit
+        removed.bitwiseOr(1 << index, ordering: .releasing)
+      }
     }
     return super.unregister()
+  }
+
+  /// Now, and not in `unregister`: a delivery that ran then may have been reading.
+  override func didFinish() {
+    // pairs with: unregister – publishes nothing but the bits
+    let removed = removed.exchange(0, ordering: .acquiring)
+    for index in watches.indices where removed & 1 << index != 0 {
+      _ = FileDescriptor(owning: watches[index].watch.pointee.descriptor)
+    }
   }
 
   // MARK: Being told
@@ -149,7 +164,7 @@ final class MemoryPressureSource: TimedSource, DispatchSourceMemoryPressure,
 
   // MARK: Delivery
 
-  override func takeEvent(isDoubtful: Bool) -> UInt? {
+  override func takeEvent() -> UInt? {
     let now = Clock.uptime.now()
     // pairs with: report – publishes the note
     let notes = noted.exchange(0, ordering: .acquiring)

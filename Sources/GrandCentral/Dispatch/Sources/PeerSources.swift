@@ -34,10 +34,10 @@ final class PeerSource: WatchedDescriptorSource, DispatchSourceMachReceive, Disp
     return goesOn && event == .message
   }
 
-  override func takeEvent(isDoubtful: Bool) -> UInt? {
+  override func takeEvent() -> UInt? {
     switch event {
     case .message:
-      return isDoubtful && !Descriptor.isReady(descriptor, event.interest) ? nil : 1
+      return Descriptor.isReady(descriptor, event.interest) ? 1 : nil
     case .peerGone:
       let data = mask & MachSendEvent.dead.rawValue
       return data == 0 ? nil : data

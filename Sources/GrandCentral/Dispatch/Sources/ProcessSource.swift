@@ -33,6 +33,7 @@ final class ProcessSource: DispatchSource, DispatchSourceProcess, @unchecked Sen
   }
 
   deinit {
+    requireReleasable()
     if let connectorWatch {
       let descriptor = connectorWatch.pointee.descriptor
       if isOurs { ProcessConnector.close(descriptor) } else { ProcessConnector.abandon(descriptor) }
@@ -242,7 +243,7 @@ final class ProcessSource: DispatchSource, DispatchSourceProcess, @unchecked Sen
 
   // MARK: Delivery
 
-  override func takeEvent(isDoubtful: Bool) -> UInt? {
+  override func takeEvent() -> UInt? {
     // pairs with: note – publishes what the process has done
     let data = merged.exchange(0, ordering: .acquiring)
     return data == 0 ? nil : data

@@ -22,6 +22,7 @@ final class SignalSource: DispatchSource, DispatchSourceSignal, @unchecked Senda
   }
 
   deinit {
+    requireReleasable()
     watch.deinitialize(count: 1)
     Magazine.give(UnsafeMutableRawPointer(watch))
   }
@@ -54,7 +55,7 @@ final class SignalSource: DispatchSource, DispatchSourceSignal, @unchecked Senda
     }
   }
 
-  override func takeEvent(isDoubtful: Bool) -> UInt? {
+  override func takeEvent() -> UInt? {
     // pairs with: report – publishes nothing but the count
     let deliveries = merged.exchange(0, ordering: .acquiring)
     return deliveries == 0 ? nil : deliveries

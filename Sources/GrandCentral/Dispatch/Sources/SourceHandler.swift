@@ -12,14 +12,28 @@ struct SourceHandler {
     self.flags = flags
   }
 
+  /// The item is performed each time, as a submission of it would be: with its quality of service and its flags.
   init(_ item: DispatchWorkItem) {
-    self.init({ item.perform() }, qos: .unspecified, flags: [])
+    body = { item.perform() }
+    qos = item.wantedQoS
+    flags = item.flags
   }
+
+  var isBarrier: Bool { flags.contains(.barrier) }
 }
 
 /// A source's handlers, each nil until it is set.
 struct SourceHandlers {
-  enum Role { case event, registration, cancel }
+  enum Role: UInt8 { case event, registration, cancel }
+
+  /// A set of roles.
+  struct Roles: Equatable {
+    var rawValue: UInt8 = 0
+
+    @inline(__always)
+    func contains(_ role: Role) -> Bool { rawValue & 1 << role.rawValue != 0 }
+    mutating func insert(_ role: Role) { rawValue |= 1 << role.rawValue }
+  }
 
   private(set) var event: SourceHandler?
   private(set) var registration: SourceHandler?
@@ -41,6 +55,13 @@ struct SourceHandlers {
       case .cancel: cancel = newValue
       }
     }
+  }
+
+  /// Those that must run alone on a concurrent queue.
+  var barriers: Roles {
+    var roles = Roles()
+    for role in [Role.event, .registration, .cancel] where self[role]?.isBarrier == true { roles.insert(role) }
+    return roles
   }
 
   var isEmpty: Bool { event == nil && registration == nil && cancel == nil }

@@ -9,7 +9,7 @@
 //   | 2     | registered    | the kernel may report events                                                |
 //   | 3     | announcing    | the registration handler is due                                             |
 //   | 4     | pending       | an event waits to be delivered                                              |
-//   | 5     | doubtful      | the pending event may be over by now: look again before the delivery        |
+//   | 5     | lost          | cancelled by itself: what it watched is gone, and the program does not know  |
 //   | 6     | enqueued      | the source's one job is on the target, or runs                              |
 //   | 7     | running       | a handler runs                                                              |
 //   | 8     | cancelled     | for good                                                                    |
@@ -34,10 +34,14 @@
 // V5  An event that finds another one pending is merged into it (S2), and silences a level-triggered report: without
 //     that the kernel would report it again and again until somebody has read. `silenced` is taken along by the
 //     delivery, which switches the reports on again when its handler has returned.
-// V6  An event that comes while a handler runs, or while the source is suspended, may be over when it is delivered:
-//     the handler has read what it was about. It is `doubtful`.
-//
-// V7  A source whose registration is delayed stays `registering`. Its cancellation withdraws the registration; whoever takes
+// V6  An event says what was true when the kernel was asked. It is reported later, and delivered later still, and what it
+//     was about may have been dealt with by then: by the handler that ran meanwhile, for one. So the delivery looks
+//     again, in every kind whose events can be over (`takeEvent`), and calls nobody for nothing.
+// V7  The source holds a reference to itself while it is active, not suspended and not finished (`keepsItself`). So an
+//     active source needs no other one; the last one to a suspended source is noticed by its release, which traps.
+// V8  A source that is `lost` tells the program in its last step, unless the program has cancelled it by then: then the
+//     program was about to, and has nothing to mend.
+// V9  A source whose registration is delayed stays `registering`. Its cancellation withdraws the registration; whoever takes
 //     it off the list of retries, or makes the last attempt, concludes by `didRegister(false)`. See Retries.swift.
 //
 // The transitions are pure; what they return is what the caller owes.
@@ -49,7 +53,7 @@ struct SourceState: StateWord, Equatable {
   static let registered: UInt64 = 1 << 2
   static let announcing: UInt64 = 1 << 3
   static let pending: UInt64 = 1 << 4
-  static let doubtful: UInt64 = 1 << 5
+  static let lost: UInt64 = 1 << 5
   static let enqueued: UInt64 = 1 << 6
   static let running: UInt64 = 1 << 7
   static let cancelled: UInt64 = 1 << 8
@@ -64,6 +68,15 @@ struct SourceState: StateWord, Equatable {
   func has(_ bits: UInt64) -> Bool { rawValue & bits != 0 }
 
   var isSuspended: Bool { rawValue >= Self.suspension }
+
+  /// V7
+  var keepsItself: Bool { !isSuspended && !has(Self.inactive | Self.finished) }
+
+  /// Which handler the job's next step calls, if it has anything to do.
+  var dueRole: SourceHandlers.Role {
+    if has(Self.cancelled) { return .cancel }
+    return has(Self.announcing) ? .registration : .event
+  }
 
   private mutating func set(_ bits: UInt64) { rawValue |= bits }
   private mutating func clear(_ bits: UInt64) { rawValue &= ~bits }
@@ -105,7 +118,7 @@ struct SourceState: StateWord, Equatable {
       if has(Self.cancelled) { return .unregister }
       set(Self.announcing)
     } else {
-      clear(Self.pending | Self.doubtful)
+      clear(Self.pending)
       set(Self.cancelled)
     }
     return enqueueIfNeeded() ? .enqueue : .nothing
@@ -120,10 +133,20 @@ struct SourceState: StateWord, Equatable {
 
   enum Cancellation { case nothing, enqueue, unregister, withdraw }
 
+  /// The program cancels.
   mutating func cancel() -> Cancellation {
+    // V8: it knows now.
+    clear(Self.lost)
+    return end(asLost: false)
+  }
+
+  /// What was watched is gone.
+  mutating func lose() -> Cancellation { end(asLost: true) }
+
+  private mutating func end(asLost: Bool) -> Cancellation {
     if has(Self.cancelled) { return .nothing }
-    set(Self.cancelled)
-    clear(Self.pending | Self.doubtful | Self.announcing)
+    set(asLost ? Self.cancelled | Self.lost : Self.cancelled)
+    clear(Self.pending | Self.announcing)
     if has(Self.registered) { return .unregister }
     if has(Self.delayed) { return .withdraw }
     return enqueueIfNeeded() ? .enqueue : .nothing
@@ -152,34 +175,37 @@ struct SourceState: StateWord, Equatable {
       return Firing(silence: true)
     }
     set(Self.pending)
-    if isSuspended || has(Self.running) { set(Self.doubtful) }
     return Firing(enqueue: enqueueIfNeeded())
   }
 
   /// What was pending has been taken back: the timer has another schedule.
   mutating func forget() {
-    clear(Self.pending | Self.doubtful)
+    clear(Self.pending)
   }
 
-  enum Step: Equatable { case nothing, announce, deliver(doubtful: Bool, silenced: Bool), finish }
+  /// `again`: the job is to be submitted anew, for the handler that is due wants to run as a barrier.
+  enum Step: Equatable { case nothing, again, announce, deliver(silenced: Bool), finish(isLost: Bool) }
 
   /// The job runs: what it is to do.
-  mutating func begin() -> Step {
+  ///
+  /// - Parameter barriers: The roles whose handlers must not run in this job, which is no barrier.
+  mutating func begin(except barriers: SourceHandlers.Roles = SourceHandlers.Roles()) -> Step {
     guard hasWork else {
       clear(Self.enqueued)
       return .nothing
     }
+    if barriers.contains(dueRole) { return .again }
     if has(Self.cancelled) {
       set(Self.finished)
-      return .finish
+      return .finish(isLost: has(Self.lost))
     }
     set(Self.running)
     if has(Self.announcing) {
       clear(Self.announcing)
       return .announce
     }
-    let step = Step.deliver(doubtful: has(Self.doubtful), silenced: has(Self.silenced))
-    clear(Self.pending | Self.doubtful | Self.silenced)
+    let step = Step.deliver(silenced: has(Self.silenced))
+    clear(Self.pending | Self.silenced)
     return step
   }
 
@@ -193,10 +219,7 @@ struct SourceState: StateWord, Equatable {
 
   // MARK: Suspension
 
-  mutating func suspend() {
-    rawValue += Self.suspension
-    if has(Self.pending) { set(Self.doubtful) }
-  }
+  mutating func suspend() { rawValue += Self.suspension }
 
   enum Resumption { case nothing, enqueue, activate, unbalanced }
 

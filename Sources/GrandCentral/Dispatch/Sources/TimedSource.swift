@@ -31,6 +31,7 @@ class TimedSource: DispatchSource, @unchecked Sendable {  // guarded by the sour
   }
 
   deinit {
+    requireReleasable()
     entry.deinitialize(count: 1)
     Magazine.give(UnsafeMutableRawPointer(entry))
   }

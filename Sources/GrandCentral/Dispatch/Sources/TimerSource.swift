@@ -95,7 +95,7 @@ final class TimerSource: TimedSource, DispatchSourceTimer, @unchecked Sendable {
   }
 
   /// The fires that are due by now.
-  override func takeEvent(isDoubtful: Bool) -> UInt? {
+  override func takeEvent() -> UInt? {
     lock.lock()
     defer { lock.unlock() }
     let now = schedule.clock.now()

@@ -35,7 +35,7 @@ class UserDataSource: DispatchSource, DispatchSourceUserDataAdd, DispatchSourceU
     fire()
   }
 
-  override func takeEvent(isDoubtful: Bool) -> UInt? {
+  override func takeEvent() -> UInt? {
     // pairs with: add, or, replace – publishes what the program did before
     let data = merged.exchange(0, ordering: .acquiring)
     return data == 0 ? nil : data

@@ -24,6 +24,7 @@ class WatchedDescriptorSource: DispatchSource, @unchecked Sendable {  // the wat
   }
 
   deinit {
+    requireReleasable()
     watch.deinitialize(count: 1)
     Magazine.give(UnsafeMutableRawPointer(watch))
   }
@@ -50,7 +51,8 @@ class WatchedDescriptorSource: DispatchSource, @unchecked Sendable {  // the wat
   override func unregister() -> Bool {
     // relaxed: written before the cancellation that led here, or by a report that the table's lock has ordered.
     if isGone.load(ordering: .relaxed) { return true }
-    if Engine.shared.pointee.poller.unwatch(watch) == .gone { reportGone() }
+    // A descriptor that was closed before the program cancelled is nothing to report: the program is done with it.
+    _ = Engine.shared.pointee.poller.unwatch(watch)
     return true
   }
 
@@ -59,17 +61,10 @@ class WatchedDescriptorSource: DispatchSource, @unchecked Sendable {  // the wat
     // unsafe: the active source keeps itself alive until the watch is off the table.
     Unmanaged<WatchedDescriptorSource>.fromOpaque(context)._withUnsafeGuaranteedRef { source in
       if happened != DescriptorWatch.gone { return source.didReport() }
-      source.reportGone()
       // relaxed: this thread, or one that finds the watch off the table, looks at it.
       source.isGone.store(true, ordering: .relaxed)
-      source.cancel()
+      source.cancelAsLost()
       return false
     }
-  }
-
-  private func reportGone() {
-    Fault.report(
-      "descriptor " + String(descriptor) + " was closed while a " + kindName + " watched it; the source is cancelled. "
-        + "Close a descriptor in the source's cancel handler.")
   }
 }

@@ -1,0 +1,112 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import ContractSupport
+import Glibc
+import Testing
+
+@testable import GrandCentral
+
+/// The table and an epoll of its own, with nobody else at work.
+@Suite("What is watched")
+struct DescriptorTableTests {
+  private final class Heard: Sendable {
+    let events = Recorder<UInt32>()
+  }
+
+  private static func makeWatch(_ descriptor: Int32, _ heard: Heard) -> DescriptorWatch.Pointer {
+    let watch = DescriptorWatch.Pointer.allocate(capacity: 1)
+    watch.initialize(
+      to: DescriptorWatch(descriptor, .readable, context: Unmanaged.passUnretained(heard).toOpaque()) {
+        Unmanaged<Heard>.fromOpaque($0).takeUnretainedValue().events.note($1)
+        return true
+      })
+    return watch
+  }
+
+  private func batch(_ descriptor: Int32, from epoll: borrowing Epoll) -> [Epoll.Event] {
+    let events = UnsafeMutableBufferPointer<Epoll.Event>.allocate(capacity: 8)
+    defer { events.deallocate() }
+    let count = epoll.wait(into: events, timeout: 0)
+    return Array(events[..<max(0, count)]).filter { Int32(truncatingIfNeeded: $0.token & 0x7fff_ffff) == descriptor }
+  }
+
+  @Test("S4: an event that was on its way when its watch was taken off is nobody's, and no reason to rebuild epoll")
+  func eventOnItsWay() {
+    let table = DescriptorTable()
+    let poller = EpollPoller()
+    let (ends, heard) = (Ends.pipe(), Heard())
+    let isReady = poller.makeReady()
+    #expect(isReady)
+    let watch = Self.makeWatch(ends.reading, heard)
+    let added = table.add(watch, on: poller)
+    #expect(added == .watched)
+    ends.write("x")
+    poller.wait(for: 0)
+    let taken = batch(ends.reading, from: poller.epoll!.pointee)
+    #expect(taken.count == 1)
+    let removed = table.remove(watch, on: poller)
+    #expect(removed == .removed)
+    let isForeign = taken.withUnsafeBufferPointer { table.report($0, on: poller) }
+    #expect(isForeign == false)
+    // A later registration of the same number changes nothing about that.
+    let addedAgain = table.add(watch, on: poller)
+    #expect(addedAgain == .watched)
+    let isForeignLater = taken.withUnsafeBufferPointer { table.report($0, on: poller) }
+    #expect(isForeignLater == false)
+    let removedAgain = table.remove(watch, on: poller)
+    #expect(removedAgain == .removed)
+    #expect(heard.events.values == [])
+    ends.close()
+  }
+
+  @Test("S10: an event that comes after its watch was taken off is a file's that cannot be called off")
+  func foreignEvent() {
+    let table = DescriptorTable()
+    let poller = EpollPoller()
+    let (ends, heard) = (Ends.pipe(), Heard())
+    let isReady = poller.makeReady()
+    #expect(isReady)
+    let watch = Self.makeWatch(ends.reading, heard)
+    let added = table.add(watch, on: poller)
+    #expect(added == .watched)
+    let (number, keeper) = (ends.reading, dup(ends.reading))
+    close(number)
+    let removed = table.remove(watch, on: poller)
+    #expect(removed == .gone)
+    ends.write("x")
+    poller.wait(for: 0)
+    let taken = batch(number, from: poller.epoll!.pointee)
+    #expect(taken.count == 1)
+    let isForeign = taken.withUnsafeBufferPointer { table.report($0, on: poller) }
+    #expect(isForeign == true)
+    close(keeper)
+    close(ends.writing)
+  }
+
+  @Test("S10: when the new epoll has no room, what is watched stays in the old one, and is not called closed")
+  func noRoomToMove() {
+    let table = DescriptorTable()
+    let poller = EpollPoller()
+    let (ends, heard) = (Ends.pipe(), Heard())
+    let isReady = poller.makeReady()
+    #expect(isReady)
+    let watch = Self.makeWatch(ends.reading, heard)
+    let added = table.add(watch, on: poller)
+    #expect(added == .watched)
+    guard let full = Epoll() else {
+      Issue.record("no descriptor")
+      return
+    }
+    // Adding fails there, though not for the watched descriptor's sake.
+    let replaced = dup2(ends.writing, full.descriptor.raw)
+    #expect(replaced >= 0)
+    table.move(from: poller.epoll!, to: full, on: poller)
+    #expect(heard.events.values == [])
+    ends.write("x")
+    let still = batch(ends.reading, from: poller.epoll!.pointee)
+    #expect(still.count == 1)
+    let removed = table.remove(watch, on: poller)
+    #expect(removed == .removed)
+    ends.close()
+  }
+}

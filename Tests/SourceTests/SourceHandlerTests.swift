@@ -1,0 +1,173 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import CPlatform
+import ContractSupport
+import Glibc
+import Testing
+
+@testable import GrandCentral
+
+@Suite("A source's handlers")
+struct SourceHandlerTests {
+  /// Whether the calling handler is alone on `queue`: a reader that it submits starts beside it otherwise.
+  private func isAlone(on queue: DispatchQueue) -> Bool {
+    let beside = Latch()
+    queue.async { beside.open() }
+    return !beside.wait(seconds: 0.1)
+  }
+
+  @Test("S1, W3: a work item with the barrier flag runs alone on a concurrent queue, whichever handler it is")
+  func barrierItem() {
+    let queue = DispatchQueue(label: "source", attributes: .concurrent)
+    let source = DispatchSource.makeUserDataAddSource(queue: queue)
+    let (alone, done) = (Recorder<String>(), Latch(3))
+    func item(_ name: String) -> DispatchWorkItem {
+      DispatchWorkItem(flags: .barrier) {
+        alone.note(self.isAlone(on: queue) ? name : name + " beside others")
+        done.open()
+      }
+    }
+    source.setRegistrationHandler(handler: item("registration"))
+    source.setEventHandler(handler: item("event"))
+    source.setCancelHandler(handler: item("cancel"))
+    source.activate()
+    source.add(data: 1)
+    waitFor { alone.count == 2 }
+    source.cancel()
+    #expect(done.wait())
+    #expect(alone.values == ["registration", "event", "cancel"])
+  }
+
+  @Test("S1, W3: a barrier of one role leaves the other handlers readers")
+  func oneBarrier() {
+    let queue = DispatchQueue(label: "source", attributes: .concurrent)
+    let source = DispatchSource.makeUserDataAddSource(queue: queue)
+    let (alone, done) = (Recorder<Bool>(), Latch(2))
+    source.setEventHandler {
+      alone.note(self.isAlone(on: queue))
+      // Due while a job that is no barrier runs: the same job must not run it.
+      source.cancel()
+      done.open()
+    }
+    source.setCancelHandler(flags: .barrier) {
+      alone.note(self.isAlone(on: queue))
+      done.open()
+    }
+    source.activate()
+    source.add(data: 1)
+    #expect(done.wait())
+    #expect(alone.values == [false, true])
+  }
+
+  @Test("S1, W3: a work item runs with its own quality of service")
+  func qosOfItem() {
+    let source = DispatchSource.makeUserDataAddSource(queue: DispatchQueue(label: "source"))
+    let (found, done) = (Recorder<UInt32>(), Latch())
+    source.setEventHandler(
+      handler: DispatchWorkItem(qos: .userInitiated) {
+        found.note(gc_thread_self().pointee.qos)
+        done.open()
+      })
+    source.activate()
+    source.add(data: 1)
+    #expect(done.wait())
+    #expect(found.values == [UInt32(QoSWord(.userInitiated).rawValue)])
+    source.cancel()
+  }
+
+  @Test("S5, O3: the registration handler, and what it captures, is released when it has run")
+  func registrationHandlerIsReleased() {
+    let source = DispatchSource.makeUserDataAddSource(queue: DispatchQueue(label: "source"))
+    let witness = Latch()
+    func set() {
+      let captured = Tombstone(witness)
+      source.setRegistrationHandler { captured.visit() }
+    }
+    set()
+    source.activate()
+    #expect(witness.wait())
+    #expect(!source.isCancelled)
+    source.cancel()
+  }
+
+  @Test("S3: what a read source's handler reads does not change data, and the next call has the rest")
+  func snapshotOfBytes() {
+    let ends = Ends.pipe()
+    let source = DispatchSource.makeReadSource(fileDescriptor: ends.reading, queue: DispatchQueue(label: "source"))
+    let (sizes, closed) = (Recorder<UInt>(), Latch())
+    source.setEventHandler {
+      _ = take(ends.reading, 3)
+      sizes.note(source.data)
+    }
+    source.setCancelHandler {
+      ends.close()
+      closed.open()
+    }
+    ends.write("12345")
+    source.activate()
+    waitFor { sizes.count >= 2 }
+    #expect(sizes.values == [5, 2])
+    source.cancel()
+    #expect(closed.wait())
+  }
+
+  @Test("S8: an event that was read about before its report arrives calls nobody")
+  func staleReport() {
+    let ends = Ends.pipe()
+    let queue = DispatchQueue(label: "source")
+    let source = DispatchSource.makeReadSource(fileDescriptor: ends.reading, queue: queue)
+    let (sizes, registered) = (Recorder<UInt>(), Latch())
+    source.setEventHandler { sizes.note(source.data) }
+    source.setRegistrationHandler { registered.open() }
+    source.activate()
+    #expect(registered.wait())
+    queue.sync {}
+    // What the poller does when the kernel had something to report, but no handler runs any more by then.
+    (source as! DispatchSource).fire()
+    queue.sync {}
+    #expect(sizes.values == [])
+    source.cancel()
+    queue.sync {}
+    ends.close()
+  }
+
+  @Test("S9: a write source is not told of room that is gone by then")
+  func staleRoom() {
+    let ends = Ends.pipe()
+    let queue = DispatchQueue(label: "source")
+    let block = [UInt8](repeating: 7, count: 4096)
+    while write(ends.writing, block, block.count) > 0 {}
+    let source = DispatchSource.makeWriteSource(fileDescriptor: ends.writing, queue: queue)
+    let (sizes, registered) = (Recorder<UInt>(), Latch())
+    source.setEventHandler { sizes.note(source.data) }
+    source.setRegistrationHandler { registered.open() }
+    source.activate()
+    #expect(registered.wait())
+    queue.sync {}
+    (source as! DispatchSource).fire()
+    queue.sync {}
+    #expect(sizes.values == [])
+    source.cancel()
+    queue.sync {}
+    ends.close()
+  }
+
+  @Test("S1: a number that is no descriptor costs no more than finding that out")
+  func hugeNumber() {
+    let cancelled = Latch()
+    let source = DispatchSource.makeReadSource(fileDescriptor: .max, queue: .global())
+    source.setCancelHandler { cancelled.open() }
+    // Of this thread alone: the machine may be busy.
+    let before = threadNanoseconds()
+    source.activate()
+    let cost = threadNanoseconds() - before
+    #expect(cancelled.wait())
+    #expect(cost < 100_000_000, "\(cost) ns")
+  }
+
+  private func threadNanoseconds() -> UInt64 {
+    var time = timespec()
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+    return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
+  }
+}
