@@ -295,7 +295,7 @@ struct DescriptorSourceTests {
     close(old.writing)
   }
 
-  @Test("S10, F5: a descriptor closed under its sources is reported, unless the program cancels them all the same")
+  @Test("S10: a descriptor closed under its sources is reported, unless the program cancels them all the same")
   func closedDescriptor() {
     let silent = Probe.run("descriptors-closed-cancelled")
     #expect(silent.ended, "\(silent)")

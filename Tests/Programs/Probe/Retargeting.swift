@@ -17,7 +17,7 @@ extension Scenario {
   /// them in every way. Each item checks exclusion on every queue of the chain that it runs through.
   private static func moveEverything(withMain: Bool) {
     let world = MovingWorld(withMain: withMain)
-    PlainThread {
+    _ = PlainThread {
       let submitting = Counter(4)
       let movers = (0..<2).map { number in
         PlainThread {

@@ -1,5 +1,7 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
+import Synchronization
+
 /// The files that channels use, by descriptor: all channels of one descriptor share one, so that their operations follow
 /// each other, and its flags are put back when the last of them has ended.
 struct IOFiles: ~Copyable, @unchecked Sendable {  // guarded by `lock`

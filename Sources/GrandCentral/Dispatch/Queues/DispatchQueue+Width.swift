@@ -107,10 +107,11 @@ extension DispatchQueue {
 
   /// Whether `queue` is somewhere along the targets. The caller runs an item of this queue, so they stand still.
   private final func targets(_ queue: DispatchQueue) -> Bool {
-    var link = targetQueue
-    while let target = link {
-      if target === queue { return true }
-      link = target.targetQueue
+    var link = targetPointer
+    while let raw = link {
+      if raw == Unmanaged.passUnretained(queue).toOpaque() { return true }
+      // unsafe: a queue keeps its target, and it stands still.
+      link = Unmanaged<DispatchQueue>.fromOpaque(raw).takeUnretainedValue().targetPointer
     }
     return false
   }

@@ -201,20 +201,20 @@ public class DispatchSource: DispatchObject, DispatchSourceProtocol, @unchecked 
   ///
   /// Blocking: never.
   public final func cancel() {
-    switch state.update({ $0.cancel() }) {
-    case .nothing: return
-    case .enqueue: submit()
-    case .unregister: beginUnregistering()
-    case .withdraw: withdraw()
-    }
+    carryOut(state.update { $0.cancel() })
   }
 
   /// What was watched is gone, and the program does not know yet (V8).
   final func cancelAsLost() {
-    switch state.update({ $0.lose() }) {
+    carryOut(state.update { $0.lose() })
+  }
+
+  private final func carryOut(_ cancellation: SourceState.Cancellation) {
+    switch cancellation {
     case .nothing: return
     case .enqueue: submit()
     case .unregister: beginUnregistering()
+    case .withdraw: withdraw()
     }
   }
 
