@@ -9,7 +9,7 @@ enum Scenario {
 
   private static let all: [[String: Body]] = [
     mainQueue, priority, quiet, blocking, idleness, limits, forking, exiting, poolSettings, signals,
-    files, processes, channels, asyncBlocking,
+    files, processes, channels, asyncBlocking, backtraces,
   ]
 
   static func main() {
