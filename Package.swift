@@ -57,7 +57,7 @@ let package = Package(
     .testTarget(
       name: "ConcurrencyTests", dependencies: contract + ["contract-probe", "async-main-probe", "run-loop-probe"]
     ),
-    .testTarget(name: "FaultTests", dependencies: contract),
+    .testTarget(name: "FaultTests", dependencies: contract + ["contract-probe"]),
     .testTarget(name: "StressTests", dependencies: contract + ["contract-probe"]),
     .testTarget(name: "ToolTests", dependencies: ["IndexKit", "gcd"]),
   ],

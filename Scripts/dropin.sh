@@ -36,6 +36,8 @@ examine() {
     grep -vE '^(_?dispatch_|_os_object_|libdispatch)' || true)
   [ -z "$strays" ] || fail "exported by accident: $strays"
   Scripts/c_interface.py exports "$library"
+  # E10: nothing that waits gives its processor to a neighbour.
+  ! nm -D --undefined-only "$library" | grep -w sched_yield >/dev/null || fail "the library yields"
 }
 
 # swift_program SOURCE PROGRAM FLAGS...: compiles what another stage has not compiled already.

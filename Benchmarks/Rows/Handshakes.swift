@@ -48,6 +48,18 @@ func handshakes() -> [Operation] {
         }
       }
     },
+    Operation("F.group-notify-wait", figures: [.time, .cpu]) {
+      let queue = DispatchQueue(label: "bench.f")
+      let group = DispatchGroup()
+      let semaphore = DispatchSemaphore(value: 0)
+      return { n, _ in
+        for _ in 0..<n {
+          queue.async(group: group) {}
+          group.notify(queue: .global()) { semaphore.signal() }
+          semaphore.wait()
+        }
+      }
+    },
     Operation("F.work-item-wait", figures: [.time, .cpu]) {
       let queue = DispatchQueue(label: "bench.f")
       return { n, _ in

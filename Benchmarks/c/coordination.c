@@ -4,10 +4,8 @@
 
 #include "meter.h"
 
-#include <pthread.h>
-
 static dispatch_group_t group;
-static dispatch_semaphore_t semaphore, there, back;
+static dispatch_semaphore_t semaphore;
 static dispatch_queue_t global;
 static _Atomic long counter;
 
@@ -23,24 +21,6 @@ static void signal_wait(long n) {
     dispatch_semaphore_signal(semaphore);
     dispatch_semaphore_wait(semaphore, DISPATCH_TIME_FOREVER);
   }
-}
-
-static void *answer(void *context) {
-  for (long i = *(long *)context; i > 0; i--) {
-    dispatch_semaphore_wait(there, DISPATCH_TIME_FOREVER);
-    dispatch_semaphore_signal(back);
-  }
-  return NULL;
-}
-
-static void round_trips(long n) {
-  pthread_t thread;
-  expect(pthread_create(&thread, NULL, answer, &n) == 0, "no thread");
-  for (long i = 0; i < n; i++) {
-    dispatch_semaphore_signal(there);
-    dispatch_semaphore_wait(back, DISPATCH_TIME_FOREVER);
-  }
-  pthread_join(thread, NULL);
 }
 
 static void ignore(void *context) { (void)context; }
@@ -74,12 +54,9 @@ static void apply_many(long n) {
 void coordination_rows(void) {
   group = dispatch_group_create();
   semaphore = dispatch_semaphore_create(0);
-  there = dispatch_semaphore_create(0);
-  back = dispatch_semaphore_create(0);
   global = dispatch_get_global_queue(0, 0);
   measure("dispatch_group_enter and leave", 400000 * scale, enter_leave);
   measure("dispatch_semaphore_signal and wait", 400000 * scale, signal_wait);
-  measure("semaphores between two threads, there and back", 3000 * scale, round_trips);
   measure("dispatch_once_f, called again", 1000000 * scale, once);
   measure("dispatch_apply_f of 64", 3000 * scale, apply_64);
   measure("dispatch_apply_f, per iteration", 1000000 * scale, apply_many);

@@ -5,11 +5,13 @@
     duel.py                              all rows, nine rounds
     duel.py --quick                      with a quarter of the operations
     duel.py --gate                       1 if a row is above its bar (Benchmarks/Thresholds/c-ratios.json)
+    duel.py --neighbours N               the rows in which a thread waits for another, beside N busy processes
     duel.py --null                       the toolchain's library against itself
     duel.py --markdown FILE              the table, as a document
 """
 
 import argparse
+import contextlib
 import json
 import os
 import platform
@@ -25,6 +27,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 OUT = os.path.join(ROOT, ".build-check", "duel-c")
 BARS = os.path.join(ROOT, "Benchmarks", "Thresholds", "c-ratios.json")
+# Row to the greatest ratios of time and of processor time beside busy processes.
+NEIGHBOUR_BARS = os.path.join(ROOT, "Benchmarks", "Thresholds", "c-neighbours.json")
 START = "start of a program and one call"
 MEMORY = "its resident memory"
 
@@ -38,7 +42,7 @@ def build(prefix):
     """Makes both programs, for the toolchain's library, and ours."""
     theirs = toolchain()
     os.makedirs(OUT, exist_ok=True)
-    sources = [os.path.join(HERE, name) for name in ("rows.c", "coordination.c", "events.c")]
+    sources = [os.path.join(HERE, name) for name in ("rows.c", "coordination.c", "waits.c", "events.c")]
     subprocess.run(
         ["clang", "-std=gnu17", "-O2", "-fblocks", "-Wno-deprecated-declarations", "-I", theirs, "-I", f"{theirs}/Block",
          *sources, "-L", f"{theirs}/linux", "-ldispatch", "-lBlocksRuntime", f"-Wl,-rpath,{theirs}/linux",
@@ -64,11 +68,23 @@ def verify(library):
         sys.exit(f"{library} is not what the program loads, but {loaded}")
 
 
-def sample(library, scale):
-    """One run of both programs: row to (time, processor time) in nanoseconds."""
+@contextlib.contextmanager
+def neighbours(count):
+    """Processes that do nothing but use a processor each."""
+    busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(count)]
+    try:
+        yield
+    finally:
+        for process in busy:
+            process.kill()
+            process.wait()
+
+
+def sample(library, scale, programs):
+    """One run of each program: row to (time, processor time) in nanoseconds."""
     rows = {}
-    for program in ("rows", "concurrency"):
-        output = subprocess.run([f"{OUT}/{program}", str(scale)], env=environment(library), check=True,
+    for program, *words in programs:
+        output = subprocess.run([f"{OUT}/{program}", str(scale), *words], env=environment(library), check=True,
                                 capture_output=True, text=True, timeout=300).stdout
         for line in output.splitlines():
             name, wall, cpu = line.split("\t")
@@ -90,15 +106,17 @@ def start(library, rows):
     rows[MEMORY] = (statistics.median(sizes), statistics.median(sizes))
 
 
-def contest(libraries, rounds, scale):
+def contest(libraries, rounds, scale, waits_only):
     """Row to its samples: [(ours, theirs), …]; the side that begins alternates."""
     pairs = {}
+    programs = [("rows", "waits")] if waits_only else [("rows",), ("concurrency",)]
     for number in range(rounds):
         order = ["ours", "theirs"] if number % 2 == 0 else ["theirs", "ours"]
         results = {}
         for side in order:
-            results[side] = sample(libraries[side], scale)
-            start(libraries[side], results[side])
+            results[side] = sample(libraries[side], scale, programs)
+            if not waits_only:
+                start(libraries[side], results[side])
         if results["ours"].keys() != results["theirs"].keys():
             sys.exit("the libraries have different rows")
         for name in results["ours"]:
@@ -182,6 +200,7 @@ def main():
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--gate", action="store_true")
     parser.add_argument("--null", action="store_true")
+    parser.add_argument("--neighbours", type=int, default=0, metavar="N")
     parser.add_argument("--rounds", type=int)
     parser.add_argument("--markdown", metavar="FILE")
     parser.add_argument("--prefix", help="a folder that Scripts/build-dropin has filled")
@@ -194,19 +213,27 @@ def main():
     rounds = options.rounds or 9
     if rounds < 5:
         parser.error("a median takes five rounds at least")
-    pairs = contest(libraries, rounds, 1 if options.quick else 4)
+    with neighbours(options.neighbours):
+        pairs = contest(libraries, rounds, 1 if options.quick else 4, options.neighbours > 0)
     rows = [Row(name, pairs[name]) for name in pairs]
-    with open(BARS, encoding="utf-8") as file:
+    with open(NEIGHBOUR_BARS if options.neighbours else BARS, encoding="utf-8") as file:
         bars = json.load(file)
     if bars.keys() != pairs.keys():
         sys.exit(f"rows and bars differ: {sorted(bars.keys() ^ pairs.keys())}")
+    if options.neighbours:
+        time_bars = {name: time for name, (time, _) in bars.items()}
+        bars = {name: cpu for name, (_, cpu) in bars.items()}
+    else:
+        time_bars = {}
     print(table(rows, bars))
     if options.markdown:
         with open(options.markdown, "w", encoding="utf-8") as file:
             file.write(DOCUMENT.format(machine=machine(), rounds=rounds, table=table(rows, bars)))
-    above = [row for row in rows if bars[row.name] is not None and row.cpu > bars[row.name]]
-    for row in above:
-        print(f"above its bar: {row.name}: {row.cpu:.2f}, not {bars[row.name]}")
+    above = [(row.name, "processor time", row.cpu, bars[row.name]) for row in rows]
+    above += [(row.name, "time", row.wall, time_bars[row.name]) for row in rows if row.name in time_bars]
+    above = [entry for entry in above if entry[3] is not None and entry[2] > entry[3]]
+    for name, what, ratio, bar in above:
+        print(f"above its bar: {name}, {what}: {ratio:.2f}, not {bar}")
     if options.gate and above:
         sys.exit(1)
 

@@ -41,6 +41,7 @@ static inline void expect(int holds, const char *what) {
 }
 
 void coordination_rows(void);
+void wait_rows(void);
 void event_rows(void);
 
 #endif

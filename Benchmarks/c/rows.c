@@ -4,6 +4,7 @@
 // toolchain's library; the environment decides which one it runs on.
 //
 //   rows [SCALE]      SCALE times as many operations
+//   rows SCALE waits  the rows in which a thread waits for another
 //   rows start        a program that starts, and tells its memory in kilobytes
 
 #include "meter.h"
@@ -145,6 +146,10 @@ int main(int words, char **arguments) {
   if (words > 1 && strcmp(arguments[1], "start") == 0) return start();
   if (words > 1) scale = (unsigned)strtoul(arguments[1], NULL, 10);
   if (scale == 0) return 2;
+  if (words > 2 && strcmp(arguments[2], "waits") == 0) {
+    wait_rows();
+    return 0;
+  }
   serial = dispatch_queue_create("serial", NULL);
   concurrent = dispatch_queue_create("concurrent", DISPATCH_QUEUE_CONCURRENT);
   global = dispatch_get_global_queue(0, 0);
@@ -167,5 +172,6 @@ int main(int words, char **arguments) {
   measure("dispatch_queue_create and release", 50000 * scale, queue_life);
   measure("dispatch_retain and release", 400000 * scale, retain_release);
   coordination_rows();
+  wait_rows();
   event_rows();
 }

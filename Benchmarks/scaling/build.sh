@@ -32,7 +32,7 @@ mapfile -t library < <(find Sources/GrandCentral -name '*.swift' | sort)
 "${swift[@]}" -module-name ScalingProbe "$here"/*.swift -emit-object -o "$out/ScalingProbe.o"
 
 wrap=()
-for name in gc_futex_wait gc_futex_wait_wall gc_futex_wake gc_epoll_wait gc_write gc_nanosleep gc_sched_yield \
+for name in gc_futex_wait gc_futex_wait_wall gc_futex_wake gc_epoll_wait gc_write gc_nanosleep \
   gc_clock_uptime gc_clock_continuous gc_clock_wall gc_clock_thread_cpu gc_thread_start \
   gc_affinity_count gc_online_processors \
   swift_retain swift_retain_n swift_release swift_release_n swift_allocObject swift_once pthread_once; do

@@ -88,7 +88,6 @@ void __wrap_gc_nanosleep(uint64_t duration) {
   block(&nobody, self->clock + duration);
 }
 
-void __wrap_gc_sched_yield(void) { enter(); }
 
 // MARK: Time
 

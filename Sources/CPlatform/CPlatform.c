@@ -12,6 +12,7 @@
 #include <linux/membarrier.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -232,8 +233,6 @@ uint32_t gc_process_id(void) { return (uint32_t)getpid(); }
 
 void gc_thread_set_timer_slack(unsigned long nanoseconds) { prctl(PR_SET_TIMERSLACK, nanoseconds, 0, 0, 0); }
 
-void gc_sched_yield(void) { sched_yield(); }
-
 void gc_nanosleep(uint64_t nanoseconds) {
   struct timespec t = {.tv_sec = (time_t)(nanoseconds / 1000000000u), .tv_nsec = (long)(nanoseconds % 1000000000u)};
   nanosleep(&t, NULL);
@@ -372,7 +371,16 @@ __attribute__((swiftcall)) void gc_range_closure_words(const void *function, con
 // MARK: Process
 
 const char *gc_getenv(const char *name) { return getenv(name); }
-void gc_abort(void) { abort(); }
+void gc_abort_slow(void) { abort(); }
+
+void gc_prepare_abort(gc_thread_address *address) {
+  sigset_t aborting;
+  sigemptyset(&aborting);
+  sigaddset(&aborting, SIGABRT);
+  pthread_sigmask(SIG_UNBLOCK, &aborting, NULL);
+  address->process = getpid();
+  address->thread = (int)syscall(SYS_gettid);
+}
 const char *gc_strerror(int code) {
   const char *text = strerrordesc_np(code);
   return text != NULL ? text : "unknown error";

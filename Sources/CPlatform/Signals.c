@@ -16,12 +16,12 @@
 //
 //===----------------------------------------------------------------------===//
 #define _GNU_SOURCE 1
+#include "CPlatform.h"
 #include "CPlatformSignals.h"
 
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -117,7 +117,8 @@ static atomic_flag held = ATOMIC_FLAG_INIT;
 
 static uint64_t lock(void) {
   uint64_t mask = gc_signals_set_mask(~reserved);
-  while (atomic_flag_test_and_set(&held)) sched_yield();
+  // Who holds it makes a system call or two. A yield would give the processor to a neighbour.
+  while (atomic_flag_test_and_set(&held)) gc_nanosleep(20000);
   return mask;
 }
 

@@ -11,8 +11,10 @@
 #include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -132,6 +134,20 @@ void bench_futex_wait(const void *word, uint32_t expected) {
 
 void bench_futex_wake_all(const void *word) {
   syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+}
+
+int bench_start_neighbours(int count) {
+  pid_t parent = getpid();
+  for (int i = 0; i < count; i++) {
+    pid_t child = fork();
+    if (child < 0) return -errno;
+    if (child > 0) continue;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) _exit(0);
+    for (volatile unsigned long i = 0;; i++) {
+    }
+  }
+  return 0;
 }
 
 void bench_allocate_and_free(size_t size) {

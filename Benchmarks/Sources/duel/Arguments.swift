@@ -8,6 +8,7 @@ struct Arguments {
       --quick          short samples, 3 rounds
       --rounds N       rounds per operation (5)
       --peers          Swift Concurrency, and the peers that peers/build.sh has built, join the report
+      --neighbours N   beside N busy processes: the rows in which a thread waits for another
       --null           libdispatch against itself: shows the noise and the fairness of the harness
       --full           also what takes libdispatch a minute
       --gate           exit with 1 if a row's ratio is above its bar in Thresholds/ratios.json
@@ -28,6 +29,7 @@ struct Arguments {
   var isQuick = false
   var rounds: Int?
   var hasPeers = false
+  var neighbours = 0
   var isNull = false
   var isFull = false
   var isGate = false
@@ -52,6 +54,9 @@ struct Arguments {
         guard let count = Int(try value()), count > 0 else { throw Failure.badValue(option) }
         rounds = count
       case "--peers": hasPeers = true
+      case "--neighbours":
+        guard let count = Int32(try value()), count > 0 else { throw Failure.badValue(option) }
+        neighbours = Int(count)
       case "--null": isNull = true
       case "--full": isFull = true
       case "--gate": isGate = true

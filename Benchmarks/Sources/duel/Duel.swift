@@ -1,6 +1,7 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
 import BenchKit
+import BenchSupport
 import FoundationEssentials
 import Glibc
 
@@ -20,14 +21,18 @@ enum Duel {
     if let wanted = arguments.sample {
       try FreshProcess.answer(wanted.side, wanted.name, wanted.count)
     }
-    let contests = Contest.all(arguments)
+    let thresholds = try Thresholds.load(besideNeighbours: arguments.neighbours > 0)
+    let contests = Contest.all(arguments).filter { thresholds.concerns($0.ours) }
     if arguments.listsOnly {
       for contest in contests { Output.standard.line(contest.ours.name) }
       return 0
     }
-    let thresholds = try Thresholds.load()
+    // Before there are threads: the neighbours are forked.
+    if arguments.neighbours > 0, bench_start_neighbours(Int32(arguments.neighbours)) != 0 {
+      throw Arguments.Failure.badValue("--neighbours")
+    }
     let progress: Output = arguments.printsJSON ? .error : .standard
-    if let load = Machine.load, load > Double(Processors.usable.count) / 2 {
+    if arguments.neighbours == 0, let load = Machine.load, load > Double(Processors.usable.count) / 2 {
       Output.error.line("duel: the machine is busy (load \(short(load))); rows that block will not say much")
     }
     let peers = arguments.hasPeers ? Peers() : nil

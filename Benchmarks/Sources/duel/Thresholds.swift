@@ -1,5 +1,6 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
+import BenchKit
 import FoundationEssentials
 
 /// Thresholds/ratios.json: the ratios that may not be exceeded, and those that are aimed at.
@@ -13,13 +14,22 @@ struct Thresholds: Decodable {
   /// Rows that are shown but never fail, with the reason.
   let ungated: [String: String]
 
-  static func load() throws -> Thresholds {
+  /// The rows that are run at all, if not all are: beside neighbours those in which a thread waits for another.
+  let onlyBars: Bool?
+
+  /// - Parameter besideNeighbours: Bars of their own for a machine that others load as well.
+  static func load(besideNeighbours: Bool) throws -> Thresholds {
     let file = #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
-    let data = try Data(contentsOf: URL(filePath: "/" + file + "/Thresholds/ratios.json"))
+    let name = besideNeighbours ? "neighbours.json" : "ratios.json"
+    let data = try Data(contentsOf: URL(filePath: "/" + file + "/Thresholds/" + name))
     return try JSONDecoder().decode(Thresholds.self, from: data)
   }
 
   func bar(_ name: String) -> Double { bars[name] ?? defaultBar }
+
+  func concerns(_ operation: Operation) -> Bool {
+    onlyBars != true || operation.figures.contains { bars[operation.rowName($0)] != nil }
+  }
 
   /// Whether the row is above its bar by more than noise.
   func isExceeded(by row: Row) -> Bool {

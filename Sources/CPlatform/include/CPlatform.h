@@ -163,7 +163,6 @@ int gc_thread_at_exit(void (*hook)(void));
 /// The process's id, which is also its first thread's.
 uint32_t gc_process_id(void);
 void gc_thread_set_timer_slack(unsigned long nanoseconds);
-void gc_sched_yield(void);
 /// Sleeps in the kernel; used by cold back-off paths only.
 void gc_nanosleep(uint64_t nanoseconds);
 
@@ -244,7 +243,37 @@ static inline __attribute__((always_inline)) void gc_closure_call_range(
 // MARK: - Process
 
 const char *gc_getenv(const char *name);
-__attribute__((noreturn)) void gc_abort(void);
+__attribute__((noreturn)) void gc_abort_slow(void);
+
+typedef struct {
+  long process;
+  long thread;
+} gc_thread_address;
+
+/// Lets the calling thread receive SIGABRT, and says where it is.
+void gc_prepare_abort(gc_thread_address *GC_NONNULL address);
+
+/// Ends the process by SIGABRT, raised in the frame of the caller. `abort` raises it in frames of the C library, which
+/// Swift's backtraces do not cross: the program's own frames would be missing.
+__attribute__((noreturn)) static inline __attribute__((always_inline)) void gc_abort(void) {
+  gc_thread_address here;
+  gc_prepare_abort(&here);
+#if defined(__x86_64__)
+  long result;
+  __asm__ volatile("syscall"
+                   : "=a"(result)
+                   : "a"(234L), "D"(here.process), "S"(here.thread), "d"(6L)
+                   : "rcx", "r11", "memory");
+#elif defined(__aarch64__)
+  register long number __asm__("x8") = 131;
+  register long process __asm__("x0") = here.process;
+  register long thread __asm__("x1") = here.thread;
+  register long signal __asm__("x2") = 6;
+  __asm__ volatile("svc #0" : "+r"(process) : "r"(number), "r"(thread), "r"(signal) : "memory");
+#endif
+  // Elsewhere; and where the program handles the signal and goes on.
+  gc_abort_slow();
+}
 /// Text of an errno value; never NULL.
 const char *gc_strerror(int code);
 

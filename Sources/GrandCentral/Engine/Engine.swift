@@ -33,7 +33,7 @@ struct Engine: ~Copyable, @unchecked Sendable {  // every field is immutable, at
   let starvation = Starvation()
   let soloists = Soloists()
   /// Searching workers look for about 5 µs before they sleep: a submitter within that time makes no system call.
-  let searchSpin = SpinBudget(rounds: 50)
+  let searchSpin = SpinBudget(nanoseconds: 5_000)
   let retries = Retries()
   /// A: a submitter has waited for a thread during this shortage; whether the budget's end has been reported.
   let hasStoodIn = Atomic<Bool>(false)

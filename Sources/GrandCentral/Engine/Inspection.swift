@@ -41,7 +41,8 @@ struct Inspection: ~Copyable, Sendable {
 
   @inline(never)
   private func passSlow() {
+    var backoff = Backoff()
     // pairs with: withLanesHeld – publishes that nobody looks any more
-    while active.load(ordering: .acquiring) { Thread.yield() }
+    while active.load(ordering: .acquiring) { backoff.wait() }
   }
 }

@@ -63,9 +63,6 @@ enum Thread {
   @inline(__always)
   static func pause() { gc_pause() }
 
-  /// Lets another runnable thread have the processor.
-  static func yield() { gc_sched_yield() }
-
   /// Sleeps in the kernel: for back-off in cold paths, never to synchronise.
   static func sleep(nanoseconds: UInt64) { gc_nanosleep(nanoseconds) }
 

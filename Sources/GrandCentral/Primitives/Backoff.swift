@@ -5,9 +5,10 @@ import Synchronization
 
 /// Waiting for something that another thread is about to do: the store that follows its exchange, say.
 ///
-/// First the thread spins, a little longer each time; then it gives up its processor, for the other one may need it;
-/// in the end it sleeps, because a thread of higher priority that only yields can keep the other one from running at
-/// all. On one processor the spinning is left out.
+/// First the thread spins, a little longer each time. If the other one has not got on by then, it has no processor: the
+/// thread sleeps, a little longer each time. It never yields: a yield hands the processor to whichever thread is next,
+/// a neighbour's for a whole time slice, and a thread of higher priority that only yields can keep the other one from
+/// running at all. On one processor the spinning is left out.
 ///
 ///     var backoff = Backoff()
 ///     while !condition { backoff.wait() }
@@ -16,8 +17,9 @@ struct Backoff: ~Copyable {
 
   /// 2 + 4 + … + 64 pauses, a few microseconds.
   private static let spins: UInt32 = 6
-  private static let yields: UInt32 = 64
-  private static let nap: UInt64 = 50_000
+  private static let shortestNap: UInt64 = 20_000
+  /// Naps double so many times.
+  private static let doublings: UInt32 = 6
 
   @inline(__always)
   init() {}
@@ -27,11 +29,9 @@ struct Backoff: ~Copyable {
     if step < Self.spins, Self.maySpin {
       step += 1
       for _ in 0..<(1 << step) { gc_pause() }
-    } else if step < Self.spins + Self.yields {
-      step = max(step, Self.spins) + 1
-      Thread.yield()
     } else {
-      Thread.sleep(nanoseconds: Self.nap)
+      step = min(max(step, Self.spins) + 1, Self.spins + Self.doublings)
+      Thread.sleep(nanoseconds: Self.shortestNap << UInt64(step - Self.spins - 1))
     }
   }
 

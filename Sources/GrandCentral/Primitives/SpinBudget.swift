@@ -3,77 +3,125 @@
 import CPlatform
 import Synchronization
 
-/// How long it pays to spin before sleep, learnt from whether spinning has paid lately.
+/// How long a thread spins before it sleeps, learnt from whether spinning has paid lately (`SpinCredit`).
 ///
-/// A hit earns credit, a miss costs as much. With credit left every wait spins its full time. Without, one wait in
-/// `interval` tries, so that better times are noticed; each trial that fails doubles the interval. So two threads that
-/// answer each other within the spin stay awake, and a spin that is too short, or has no processor to itself, costs
-/// next to nothing. On one processor nobody spins.
+/// A spinner never yields its processor. On a machine that others load as well, the kernel hands a yielded processor to
+/// a neighbour for a whole time slice, while a thread that sleeps and is woken goes first. The spinner reads the
+/// processor's counter between two looks. A gap there says that the kernel has taken the processor away: the machine is
+/// full, the spin is over, and a partner that has answered meanwhile is no hit.
+/// Documentation/Decisions/0021-loaded-machines.md has the figures.
 ///
-/// Every few microseconds a spinner yields: whom it waits for may have been put on this very processor, where the kernel
-/// leaves it for milliseconds though another one is free.
-///
-/// A waiter's spin is worth its while only if it is longer than the wake-up that it would save: about 30 µs from one
-/// processor to another that is halted, on a virtual machine.
+/// On one processor nobody spins.
 struct SpinBudget: ~Copyable, Sendable {
-  private static let full: Int32 = 16
-  private static let start: Int32 = 8
-  private static let reward: Int32 = 1
-  private static let shortest: Int32 = 16
-  private static let longest: Int32 = 512
-  private static let roundsPerYield = 32
+  /// What a sleep and a wake-up cost, in nanoseconds of processor time.
+  private static let wakeUp: UInt64 = 5_000
+  /// So many nanoseconds between two looks are no interrupt: somebody else has had the processor.
+  private static let gap: UInt64 = 30_000
 
-  /// For a thread that waits for another's answer: about 40 µs.
-  static let answer = 400
+  /// For a thread that waits for another's answer, in nanoseconds: a little more than it takes to wake a processor that
+  /// is halted on a virtual machine.
+  static let answer: UInt64 = 40_000
 
-  /// A: credit when positive; when not, the waits since the last trial.
-  private let credit = Atomic<Int32>(SpinBudget.start)
-  /// A: waits per trial while there is no credit.
-  private let interval = Atomic<Int32>(SpinBudget.shortest)
-  /// I
-  private let rounds: Int
+  /// A: `SpinCredit`
+  private let credit = Atomic<UInt64>(SpinCredit().rawValue)
+  /// I: the length of a spin.
+  private let nanoseconds: UInt64
+  /// I: what a spin in vain costs, in wake-ups.
+  private let price: Int32
 
-  /// - Parameter rounds: Looks per spin; between two looks about 100 ns pass.
-  init(rounds: Int) { self.rounds = rounds }
+  init(nanoseconds: UInt64) {
+    self.nanoseconds = nanoseconds
+    price = Int32(max(1, nanoseconds / Self.wakeUp))
+  }
 
   /// Looks again and again for a while. Nil if it would not pay, or has not.
   @inline(__always)
   borrowing func run<R>(_ look: () -> R?) -> R? {
     guard maySpin else { return nil }
-    for round in 1...rounds {
+    let pace = Cycles.perMillisecond
+    let gap = pace &* Self.gap / 1_000_000
+    var last = Cycles.now
+    let end = last &+ pace &* nanoseconds / 1_000_000
+    while true {
       gc_pause()
       gc_pause()
-      if round % Self.roundsPerYield == 0 { Thread.yield() }
-      if let found = look() {
-        earn()
-        return found
+      let found = look()
+      let now = Cycles.now
+      let isInterrupted = now &- last > gap
+      if found == nil, !isInterrupted, now < end {
+        last = now
+        continue
       }
+      note(isHit: found != nil && !isInterrupted)
+      return found
     }
-    pay()
-    return nil
   }
 
   private var maySpin: Bool {
     if !Backoff.maySpin { return false }
     // relaxed: a running estimate; lost updates do not matter.
-    let now = credit.load(ordering: .relaxed)
-    if now > 0 { return true }
-    let tries = now <= -interval.load(ordering: .relaxed)
-    credit.store(tries ? 0 : now - 1, ordering: .relaxed)
+    var credit = SpinCredit(rawValue: credit.load(ordering: .relaxed))
+    if credit.isLeft { return true }
+    let tries = credit.wait()
+    // relaxed: as above.
+    self.credit.store(credit.rawValue, ordering: .relaxed)
     return tries
   }
 
-  private func earn() {
-    // relaxed: a running estimate.
-    let now = credit.load(ordering: .relaxed)
-    if now < Self.full { credit.store(min(Self.full, max(0, now) + Self.reward), ordering: .relaxed) }
-    if interval.load(ordering: .relaxed) != Self.shortest { interval.store(Self.shortest, ordering: .relaxed) }
+  private func note(isHit: Bool) {
+    // relaxed: a running estimate; lost updates do not matter.
+    let before = SpinCredit(rawValue: credit.load(ordering: .relaxed))
+    var after = before
+    isHit ? after.earn() : after.pay(price)
+    // relaxed: as above. Two threads that answer each other all the time leave the line alone.
+    if after != before { credit.store(after.rawValue, ordering: .relaxed) }
+  }
+}
+
+/// What a place that spins has learnt, in one word.
+///
+/// A hit saves one sleep and one wake-up, and earns one. A miss costs the whole spin: as many wake-ups as it is long.
+/// While credit is left every wait spins. Without credit one wait in `interval` tries, so that better times are noticed.
+/// Each trial that fails doubles the interval. So two threads that answer each other within the spin stay awake; a spin
+/// that is too short, or has no processor to itself, costs next to nothing.
+struct SpinCredit: RawRepresentable, Equatable {
+  static let most: Int32 = 64
+  static let start: Int32 = 32
+  static let shortest: Int32 = 64
+  static let longest: Int32 = 4096
+
+  /// What is left; below zero, the waits since the last trial.
+  private(set) var balance = Self.start
+  /// Waits per trial without credit.
+  private(set) var interval = Self.shortest
+
+  init() {}
+
+  init(rawValue: UInt64) {
+    balance = Int32(truncatingIfNeeded: rawValue)
+    interval = Int32(truncatingIfNeeded: rawValue &>> 32)
   }
 
-  private func pay() {
-    // relaxed: a running estimate.
-    let now = credit.load(ordering: .relaxed)
-    credit.store(max(0, now - 1), ordering: .relaxed)
-    if now <= 0 { interval.store(min(Self.longest, interval.load(ordering: .relaxed) * 2), ordering: .relaxed) }
+  var rawValue: UInt64 {
+    UInt64(UInt32(bitPattern: balance)) | UInt64(UInt32(bitPattern: interval)) &<< 32
+  }
+
+  var isLeft: Bool { balance > 0 }
+
+  /// A wait without credit. Returns whether it tries a spin.
+  mutating func wait() -> Bool {
+    let tries = balance <= -interval
+    balance = tries ? 0 : balance - 1
+    return tries
+  }
+
+  mutating func earn() {
+    balance = min(Self.most, max(0, balance) + 1)
+    interval = Self.shortest
+  }
+
+  mutating func pay(_ price: Int32) {
+    if balance <= 0 { interval = min(Self.longest, interval * 2) }
+    balance = max(0, balance - price)
   }
 }

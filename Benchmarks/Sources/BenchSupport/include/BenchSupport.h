@@ -87,6 +87,9 @@ static inline __attribute__((always_inline)) void bench_spin(uint64_t steps) {
   }
 }
 
+/// Starts `count` processes that do nothing but use a processor each. They end with this one. 0 or -errno.
+int bench_start_neighbours(int count);
+
 /// malloc and free in a form that no optimiser removes, for the self test.
 void bench_allocate_and_free(size_t size);
 /// For the self test of the costs.

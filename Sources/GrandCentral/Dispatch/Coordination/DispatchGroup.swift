@@ -39,7 +39,7 @@ public final class DispatchGroup: DispatchObject, @unchecked Sendable {  // an a
   /// M(lock): notifications, first and last, linked through their jobs; `owner` is the queue, retained.
   private var notes = NoteList()
 
-  private static let spin = SpinBudget(rounds: SpinBudget.answer)
+  private static let spin = SpinBudget(nanoseconds: SpinBudget.answer)
 
   /// An empty group.
   public override init() {

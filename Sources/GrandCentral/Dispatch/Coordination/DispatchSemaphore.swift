@@ -32,7 +32,7 @@ public final class DispatchSemaphore: DispatchObject, @unchecked Sendable {  // 
   /// M(lock): signals promised to waiters that have not joined the list yet.
   private var owed = 0
 
-  private static let spin = SpinBudget(rounds: SpinBudget.answer)
+  private static let spin = SpinBudget(nanoseconds: SpinBudget.answer)
 
   /// A semaphore that lets `value` waits through before the first one blocks.
   ///

@@ -47,7 +47,7 @@ struct ApplyRecord: ~Copyable {
   private let queue: UnsafeMutableRawPointer?
 
   /// The helpers' last chunks are small.
-  private static let spin = SpinBudget(rounds: SpinBudget.answer)
+  private static let spin = SpinBudget(nanoseconds: SpinBudget.answer)
 
   typealias Pointer = UnsafeMutablePointer<ApplyRecord>
 

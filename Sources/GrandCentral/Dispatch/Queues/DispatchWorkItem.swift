@@ -51,7 +51,7 @@ public class DispatchWorkItem: @unchecked Sendable {  // an atomic word; the res
     }
   }
 
-  private static let spin = SpinBudget(rounds: SpinBudget.answer)
+  private static let spin = SpinBudget(nanoseconds: SpinBudget.answer)
 
   /// A
   private let state = AtomicState<State>(State(rawValue: 0))

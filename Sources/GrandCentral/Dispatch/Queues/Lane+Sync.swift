@@ -295,7 +295,7 @@ struct RemoteCall: ~Copyable {
   let work: BorrowedClosure
   let parker = Parker()
 
-  private static let spin = SpinBudget(rounds: SpinBudget.answer)
+  private static let spin = SpinBudget(nanoseconds: SpinBudget.answer)
 
   init(work: BorrowedClosure) { self.work = work }
 

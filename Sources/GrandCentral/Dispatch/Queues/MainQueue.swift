@@ -61,7 +61,7 @@ enum MainLoop {
   private static let isRunning = Atomic<Bool>(false)
 
   /// The idle main thread looks for a while before it sleeps.
-  private static let spin = SpinBudget(rounds: SpinBudget.answer)
+  private static let spin = SpinBudget(nanoseconds: SpinBudget.answer)
 
   /// The main queue has become runnable.
   static func signal() {

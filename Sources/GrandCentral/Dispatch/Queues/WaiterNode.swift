@@ -24,7 +24,7 @@ struct WaiterNode: ~Copyable {
   private let duty = WakeDuty()
 
   /// The hand-over of a short item arrives within it.
-  private static let spin = SpinBudget(rounds: SpinBudget.answer)
+  private static let spin = SpinBudget(nanoseconds: SpinBudget.answer)
 
   init(flags: Job.Flags, qos: QoSWord, thread: UInt32) {
     self.flags = flags.union(.waiter).rawValue
