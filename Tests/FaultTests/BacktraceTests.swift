@@ -12,8 +12,8 @@ struct BacktraceTests {
   ]
 
   @Test(
-    .enabled(if: !Kernel.isSanitized, "the backtracer can hang on a sanitized program"),
     "F1: shows the program's own function, with its file and line",
+    .enabled(if: !Kernel.isSanitized, "the backtracer can hang on a sanitized program"),
     arguments: [("misuse-on-main", "theProgramsMainFunction"), ("misuse-on-a-worker", "theProgramsItem")])
   func showsTheProgram(scenario: String, function: String) {
     let result = Probe.run(scenario, environment: Self.backtraces, seconds: 60)
