@@ -217,7 +217,9 @@ struct EpollPoller: ~Copyable, @unchecked Sendable {  // the holder's own, but f
     let deadline = timeout == .max ? Deadline.never : Deadline.after(timeout, on: .uptime)
     // seq-cst: set before the kernel compares the word; an interrupter changes the word before it looks here.
     isOnFallback.store(true, ordering: .sequentiallyConsistent)
-    _ = _withUnprotectedUnsafePointer(to: fallback) { Futex.wait($0, while: seenFallback.pointee, until: deadline) }
+    Signals.receiving {
+      _ = _withUnprotectedUnsafePointer(to: fallback) { Futex.wait($0, while: seenFallback.pointee, until: deadline) }
+    }
     // relaxed: an interrupter that sees it late makes one needless call.
     isOnFallback.store(false, ordering: .relaxed)
   }

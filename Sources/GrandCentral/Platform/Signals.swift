@@ -37,6 +37,15 @@ enum Signals {
   /// Puts the counting handler before what the program has installed behind our back; nothing if it cannot.
   static func reassert() { gc_signals_reassert() }
 
+  /// Lets the calling thread receive what is watched while it waits in `body`: perhaps no other thread of the process does.
+  static func receiving(_ body: () -> Void) {
+    var mask: UInt64 = 0
+    if !gc_signals_wait_mask(&mask) { return body() }
+    let before = gc_signals_set_mask(mask)
+    body()
+    _ = gc_signals_set_mask(before)
+  }
+
   static func lockForFork() { gc_signals_lock_for_fork() }
 
   /// In the child nothing is counted any more.
