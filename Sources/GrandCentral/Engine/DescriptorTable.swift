@@ -174,7 +174,9 @@ struct DescriptorTable: ~Copyable, @unchecked Sendable {  // the pages are guard
   /// D4: moves every registration to another epoll, which takes the old one's place.
   ///
   /// - Returns: nil, or why the kernel does not take them all now: then the old one stays, with all of them.
-  func move(from place: UnsafeMutablePointer<Epoll>, to new: consuming Epoll, on poller: borrowing EpollPoller) -> Errno? {
+  func move(
+    from place: UnsafeMutablePointer<Epoll>, to new: consuming Epoll, on poller: borrowing EpollPoller
+  ) -> Errno? {
     lock.lock()
     defer { lock.unlock() }
     for page in pages.pointee.indices {

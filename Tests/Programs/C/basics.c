@@ -326,7 +326,7 @@ static void io(void) {
   dispatch_semaphore_wait(over, DISPATCH_TIME_FOREVER);
   close(ends[1]);
   __block size_t count = 0;
-  // Resuming and suspending a channel does nothing, and is not counted.
+  // C5: resuming and suspending a channel does nothing, and is not counted.
   dispatch_io_t channel = dispatch_io_create(DISPATCH_IO_STREAM, ends[0], queue, ^(int error) {
     CHECK(error == 0);
     dispatch_semaphore_signal(over);

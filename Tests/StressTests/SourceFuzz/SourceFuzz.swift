@@ -25,7 +25,9 @@ struct SourceFuzz {
     signal(SIGPIPE, SIG_IGN)
     for lane in 0..<4 { signal(FuzzSignals.number(lane), SIG_IGN) }
     // The engine's own descriptors, and those of the kinds, are made once.
-    for kind in 0..<Self.kinds where kind != Self.signals { round(kind: kind, seed: seed &+ UInt64(kind), lane: 0, report) }
+    for kind in 0..<Self.kinds where kind != Self.signals {
+      round(kind: kind, seed: seed &+ UInt64(kind), lane: 0, report)
+    }
     let before = Self.openDescriptors()
     let deadline = monotonicNanoseconds() + UInt64(seconds * 1e9)
     let (rounds, only) = (Counter(), Self.variable("GC_FUZZ_LANE"))
