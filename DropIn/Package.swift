@@ -56,6 +56,8 @@ let package = Package(
         .unsafeFlags([
           "-use-ld=lld", "-Xlinker", "-soname=libdispatch.so",
           "-Xlinker", "--version-script=\(sources)/CDispatch/libdispatch.map",
+          // As the toolchain's needs it: found beside the library.
+          "-Xlinker", "--no-as-needed", "-lBlocksRuntime", "-Xlinker", "-rpath", "-Xlinker", "$ORIGIN",
         ])
       ]
     ),

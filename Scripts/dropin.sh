@@ -70,6 +70,11 @@ run_c_programs() {
     done
   done
 
+  clang -std=gnu17 -Wall -Wextra -Werror -fPIC -shared -fblocks -DPLUGIN -I "$prefix/include" "$c_programs/plugin.c" \
+    -L "$prefix/lib" -ldispatch -o "$folder/plugin.so"
+  gcc -Wall -Wextra -Werror "$c_programs/plugin.c" -ldl -o "$folder/plugin"
+  fact "plugin: $(run "$folder/plugin" "$folder/plugin.so")"
+
   for program in undeclared effects process; do
     clang -std=gnu17 -O2 -fblocks -Wall -Wextra -Werror -I "$prefix/include" -I "$theirs/Block" \
       "$c_programs/$program.c" -L "$prefix/lib" -ldispatch -L "$theirs/linux" -lBlocksRuntime \

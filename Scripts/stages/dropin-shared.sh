@@ -12,7 +12,7 @@ Scripts/build-dropin --shared-runtime "$OUT/dropin-shared-prefix"
 use "$OUT/dropin-shared-prefix" "$OUT/dropin-programs"
 
 # Not libswift_Concurrency, which needs libdispatch.so: the loader would go in a circle.
-examine libc.so.6 libm.so.6 libswiftCore.so libswiftGlibc.so libswiftSynchronization.so
+examine libBlocksRuntime.so libc.so.6 libm.so.6 libswiftCore.so libswiftGlibc.so libswiftSynchronization.so
 run_c_programs
 run_misuse
 run_sanitized

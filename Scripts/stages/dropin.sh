@@ -25,7 +25,7 @@ use "$installed" "$OUT/dropin-programs"
 build_as_others "$prefix"
 fact "found by pkg-config and CMake, below DESTDIR and where it is installed"
 
-examine libc.so.6
+examine libBlocksRuntime.so libc.so.6
 run_c_programs
 
 Scripts/c_start.py "$folder/hello" "$prefix/lib" "$theirs/linux"

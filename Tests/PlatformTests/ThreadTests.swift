@@ -120,3 +120,17 @@ struct ThreadTests {
 private func currentName() -> String {
   String(decoding: (FileDescriptor.contents(of: "/proc/thread-self/comm") ?? []).dropLast(), as: UTF8.self)
 }
+
+@Suite("A timed wait in the kernel's poll")
+struct ExactWaitTests {
+  @Test("S7: is asked for earlier by what the kernel may add, and never longer than wanted")
+  func isAskedForEarlier() {
+    #expect(Thread.exactWait(.max) == .max)
+    for short: UInt64 in [0, 1, 20_000, 50_000] { #expect(Thread.exactWait(short) == short) }
+    for wanted: UInt64 in [50_001, 1_000_000, 49_999_999, 50_000_000, 10_000_000_000, 1 << 60] {
+      let asked = Thread.exactWait(wanted)
+      let added = max(50_000, min(wanted / 1_000, 100_000_000))
+      #expect(asked + added == wanted)
+    }
+  }
+}

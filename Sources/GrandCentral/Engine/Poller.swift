@@ -74,11 +74,7 @@ struct Poller: ~Copyable, @unchecked Sendable {  // the backend is the holder's 
     // relaxed: the holder's own note.
     let soonest = lastFiring.load(ordering: .relaxed) &+ Self.firingDistance
     let timeout = max(deadline, soonest).nanoseconds(from: Clock.uptime.now())
-    if timeout == .max {
-      backend.pointee.wait(for: timeout)
-    } else {
-      Thread.sleepingExactly { backend.pointee.wait(for: timeout) }
-    }
+    backend.pointee.wait(for: Thread.exactWait(timeout))
     // relaxed: an adder that sees the old value interrupts once too often.
     until.store(0, ordering: .relaxed)
     noteReturn()

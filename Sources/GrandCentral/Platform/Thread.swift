@@ -66,14 +66,15 @@ enum Thread {
   /// Sleeps in the kernel: for back-off in cold paths, never to synchronise.
   static func sleep(nanoseconds: UInt64) { gc_nanosleep(nanoseconds) }
 
-  /// Runs `wait`, whose timed waits end as exactly as the kernel can, instead of some 50 µs late.
+  /// What to ask the kernel for so that a wait in its poll ends `timeout` from now, in nanoseconds.
   ///
-  /// Only then: what the program's code starts on this thread, threads and processes, would inherit it.
-  @inline(__always)
-  static func sleepingExactly(_ wait: () -> Void) {
-    gc_thread_set_timer_slack(1)
-    wait()
-    gc_thread_set_timer_slack(0)
+  /// The kernel lets a timed wait last a little longer than asked for, so that wake-ups can share an interrupt: a thousandth
+  /// of it, 50 µs at least. It uses that up unless another interrupt comes meanwhile, and then the wait ends earlier. Its
+  /// caller looks at the clock, and waits for the rest. The thread's own timer slack stays as it is: threads and processes
+  /// that the program's code starts on it would inherit it.
+  static func exactWait(_ timeout: UInt64) -> UInt64 {
+    let slack = max(50_000, min(timeout / 1_000, 100_000_000))
+    return timeout == .max || timeout <= slack ? timeout : timeout - slack
   }
 
   /// Has the functions run around each fork: before it, after it in the parent, after it in the child.

@@ -56,9 +56,7 @@ extension Engine {
   }
 
   private func nap(_ worker: Worker.Pointer) {
-    var isWoken = false
-    Thread.sleepingExactly { isWoken = worker.pointee.parker.park(until: Deadline.after(SlotWatch.nap, on: .uptime)) }
-    if !isWoken { leaveIdle(worker) }
+    if !worker.pointee.parker.park(until: Deadline.after(SlotWatch.nap, on: .uptime)) { leaveIdle(worker) }
   }
 
   private func sleepInPoll(_ worker: Worker.Pointer) {
