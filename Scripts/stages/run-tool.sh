@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
-# What: gcd run puts programs on our libdispatch.so or refuses, and gcd doctor tells why
+# What: gcd run puts programs on our libdispatch.so or refuses, gcd doctor tells why; the manual page is what --help says
 # Budget: 300
 
 . Scripts/lib.sh
@@ -13,6 +13,10 @@ mkdir -p "$folder"
 swift build --product gcd -j "$JOBS"
 tool=$(swift build --show-bin-path)/gcd
 Scripts/build-dropin "$prefix"
+Scripts/man --check "$tool"
+version=$("$tool" --version)
+grep -Fx "Version: $version" "$prefix/lib/pkgconfig/dispatch.pc" >/dev/null || fail "dispatch.pc is not of version $version"
+fact "version $version in the tool, its manual page and dispatch.pc"
 
 # Built for the toolchain's library: tells which one it has, and how its call of it went.
 cat >"$folder/program.c" <<'END'

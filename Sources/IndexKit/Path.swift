@@ -14,6 +14,11 @@ package struct Path: Hashable, Comparable, Sendable {
     bytes = Array(string.utf8)
   }
 
+  /// The path that an argument, or another exact text, names.
+  package init(exactly text: String) {
+    bytes = ExactText.bytes(text)
+  }
+
   /// The path of `name` in this folder. The current folder, ".", adds nothing to the names in it.
   package func appending(_ name: UnsafeBufferPointer<UInt8>) -> Path {
     if bytes == [UInt8(ascii: ".")] { return Path(bytes: Array(name)) }
@@ -34,6 +39,15 @@ package struct Path: Hashable, Comparable, Sendable {
       return body(UnsafePointer(buffer.baseAddress!))
     }
   }
+
+  /// The path as text from which it can be made again.
+  package var exactText: String { ExactText.text(bytes) }
+
+  /// The path as people may see it, on a terminal too: what is no text, or would move the cursor, is shown as escapes.
+  package var shown: String { TextLayout.printable(exactText) }
+
+  /// Whether the path is text.
+  package var isText: Bool { String(validating: bytes, as: UTF8.self) != nil }
 
   /// The path as text; bytes that are not UTF-8 become U+FFFD.
   package var text: String { String(decoding: bytes, as: UTF8.self) }

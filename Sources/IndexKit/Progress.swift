@@ -8,20 +8,38 @@ package final class Progress: Sendable {
   private let foundBytes = Atomic<Int>(0)  // A
   private let readFiles = Atomic<Int>(0)  // A
   private let readBytes = Atomic<Int>(0)  // A
+  private let skippedBytes = Atomic<Int>(0)  // A
+  private let bytesToCheck = Atomic<Int>(0)  // A
+  private let checkedBytes = Atomic<Int>(0)  // A
   private let isWalking = Atomic<Bool>(true)  // A
 
   package init() {}
 
   // relaxed: the counters are for show; nothing is read because of their values.
-  package func found(bytes: Int) {
+  /// A file; `toCheck` are the bytes that will be read once more, to be compared.
+  package func found(bytes: Int, toCheck: Int = 0) {
     foundFiles.wrappingAdd(1, ordering: .relaxed)
     // relaxed: as above.
     foundBytes.wrappingAdd(bytes, ordering: .relaxed)
+    // relaxed: as above.
+    bytesToCheck.wrappingAdd(toCheck, ordering: .relaxed)
   }
 
   package func read(bytes: Int) {
     // relaxed: as above.
     readBytes.wrappingAdd(bytes, ordering: .relaxed)
+  }
+
+  /// Bytes that need not be read: holes.
+  package func skipped(bytes: Int) {
+    // relaxed: as above.
+    skippedBytes.wrappingAdd(bytes, ordering: .relaxed)
+  }
+
+  /// Bytes that have been read once more.
+  package func checked(bytes: Int) {
+    // relaxed: as above.
+    checkedBytes.wrappingAdd(bytes, ordering: .relaxed)
   }
 
   package func finishedFile() {
@@ -42,7 +60,10 @@ package final class Progress: Sendable {
       foundFiles: foundFiles.load(ordering: .relaxed),
       foundBytes: foundBytes.load(ordering: .relaxed),
       readFiles: readFiles.load(ordering: .relaxed),
-      readBytes: readBytes.load(ordering: .relaxed))
+      readBytes: readBytes.load(ordering: .relaxed),
+      skippedBytes: skippedBytes.load(ordering: .relaxed),
+      bytesToCheck: bytesToCheck.load(ordering: .relaxed),
+      checkedBytes: checkedBytes.load(ordering: .relaxed))
   }
 
   package struct Snapshot: Sendable {
@@ -51,13 +72,22 @@ package final class Progress: Sendable {
     package var foundBytes: Int
     package var readFiles: Int
     package var readBytes: Int
+    package var skippedBytes: Int
+    package var bytesToCheck: Int
+    package var checkedBytes: Int
 
-    package init(isWalking: Bool, foundFiles: Int, foundBytes: Int, readFiles: Int, readBytes: Int) {
+    package init(
+      isWalking: Bool, foundFiles: Int, foundBytes: Int, readFiles: Int, readBytes: Int, skippedBytes: Int = 0,
+      bytesToCheck: Int = 0, checkedBytes: Int = 0
+    ) {
       self.isWalking = isWalking
       self.foundFiles = foundFiles
       self.foundBytes = foundBytes
       self.readFiles = readFiles
       self.readBytes = readBytes
+      self.skippedBytes = skippedBytes
+      self.bytesToCheck = bytesToCheck
+      self.checkedBytes = checkedBytes
     }
 
     /// The part of the work that is done, if the whole is known.
@@ -65,7 +95,8 @@ package final class Progress: Sendable {
       if isWalking || foundFiles == 0 { return nil }
       let files = Double(readFiles) / Double(foundFiles)
       // Files may grow, or say they are empty and be not: the bytes alone could overshoot.
-      return min(1, foundBytes > 0 ? Double(readBytes) / Double(foundBytes) : files)
+      let (done, all) = (readBytes + skippedBytes + checkedBytes, foundBytes + bytesToCheck)
+      return min(1, all > 0 ? Double(done) / Double(all) : files)
     }
   }
 }
@@ -76,8 +107,11 @@ package enum ProgressLine {
 
   package static func render(_ now: Progress.Snapshot, seconds: Double, style: Style) -> String {
     let files = "\(NumberFormat.grouped(now.readFiles)) of \(NumberFormat.grouped(now.foundFiles)) files"
-    let speed = "\(NumberFormat.significant(seconds > 0 ? Double(now.readBytes) / seconds / 1e6 : 0)) MB/s"
-    var facts = "\(files), \(NumberFormat.bytes(now.readBytes)), \(speed)"
+    let moved = now.readBytes + now.checkedBytes
+    let speed = "\(NumberFormat.significant(seconds > 0 ? Double(moved) / seconds / 1e6 : 0)) MB/s"
+    var facts = "\(files), \(NumberFormat.bytes(now.readBytes)), "
+    if now.checkedBytes > 0 { facts += "\(NumberFormat.bytes(now.checkedBytes)) compared, " }
+    facts += speed
     let columns = (style.columns ?? 80) - 1
     // At the beginning it would be a guess.
     if let fraction = now.fraction, fraction > 0.02, fraction < 1 {

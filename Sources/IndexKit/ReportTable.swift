@@ -29,7 +29,7 @@ package struct ReportTable {
   }
 
   private mutating func addTitle() {
-    let name = TextLayout.printable(report.root.text)
+    let name = report.root.shown
     let time = NumberFormat.duration(report.performance.seconds)
     lines.append(style.bold("Index of \(name)") + style.dim(" in \(time)"))
   }
@@ -171,7 +171,7 @@ package struct ReportTable {
   }
 
   private mutating func addPath(_ path: Path, after label: String) {
-    let name = TextLayout.printable(path.text)
+    let name = path.shown
     let used = TextLayout.width(label) + 4
     let room = style.columns.map { max(20, $0 - used) } ?? Int.max
     lines.append("  " + label + "  " + TextLayout.shortened(name, room))

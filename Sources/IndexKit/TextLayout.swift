@@ -17,12 +17,19 @@ package enum TextLayout {
     String(repeating: " ", count: max(0, columns - width(text))) + text
   }
 
-  /// `text` without anything that would move the cursor or change colours: such characters are shown as `\n`, `\u{1B}`.
+  /// `text` without anything that would move the cursor or change colours: such characters are shown as `\n`, `\u{1B}`,
+  /// and a byte that exact text stands for as `\xFF`.
   package static func printable(_ text: String) -> String {
-    guard text.unicodeScalars.contains(where: isControl) else { return text }
+    guard text.unicodeScalars.contains(where: { isControl($0) || ExactText.byte($0) != nil }) else { return text }
     var safe = ""
     for scalar in text.unicodeScalars {
-      if isControl(scalar) { safe += scalar.escaped(asASCII: true) } else { safe.unicodeScalars.append(scalar) }
+      if let byte = ExactText.byte(scalar) {
+        safe += "\\x" + String(byte, radix: 16, uppercase: true)
+      } else if isControl(scalar) {
+        safe += scalar.escaped(asASCII: true)
+      } else {
+        safe.unicodeScalars.append(scalar)
+      }
     }
     return safe
   }

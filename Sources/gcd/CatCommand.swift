@@ -2,6 +2,7 @@
 
 // This file knows the argument parser and no queues: the parser's own dependencies bring a Dispatch of their own.
 import ArgumentParser
+import IndexKit
 
 /// `gcd cat FILE…`
 struct CatCommand: ParsableCommand {
@@ -17,7 +18,7 @@ struct CatCommand: ParsableCommand {
   )
 
   @Argument(help: ArgumentHelp("The files.", valueName: "file"), completion: .file())
-  var files: [String]
+  var files: [Path]
 
   @Flag(name: .customLong("no-progress"), help: "Show no progress, even on a terminal.")
   var hidesProgress = false

@@ -2,6 +2,7 @@
 
 // This file knows the argument parser and no queues: the parser's own dependencies bring a Dispatch of their own.
 import ArgumentParser
+import IndexKit
 
 /// `gcd copy SRC DST`
 struct CopyCommand: ParsableCommand {
@@ -22,10 +23,10 @@ struct CopyCommand: ParsableCommand {
   )
 
   @Argument(help: ArgumentHelp("What to copy.", valueName: "src"), completion: .file())
-  var source: String
+  var source: Path
 
   @Argument(help: ArgumentHelp("Where to, or the folder to copy it into.", valueName: "dst"), completion: .file())
-  var destination: String
+  var destination: Path
 
   @Flag(help: "Compare each copy with its original.")
   var verify = false
@@ -37,7 +38,7 @@ struct CopyCommand: ParsableCommand {
   var hidesProgress = false
 
   func validate() throws {
-    if source.isEmpty || destination.isEmpty { throw ValidationError("A name is empty.") }
+    if source.bytes.isEmpty || destination.bytes.isEmpty { throw ValidationError("A name is empty.") }
     if !(1...64).contains(jobs) { throw ValidationError("--jobs takes a number from 1 to 64, not \(jobs).") }
   }
 
@@ -50,8 +51,8 @@ struct CopyCommand: ParsableCommand {
 
 /// What was asked for.
 struct CopyOptions: Sendable {
-  let source: String
-  let destination: String
+  let source: Path
+  let destination: Path
   let verifies: Bool
   let jobs: Int
   let showsProgress: Bool

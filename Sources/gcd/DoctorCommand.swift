@@ -14,7 +14,7 @@ struct DoctorCommand: ParsableCommand {
       libraries want are missing here, and what keeps the environment from having an effect: static linking, set-user-id \
       and capabilities, RPATH, a path in place of a name.
 
-      The exit code is 0 if the program would run on this library, 1 if not, and 2 if it cannot be examined.
+      The exit code is 0 if the program would run on this library or is linked with none, 1 if it would not, and 2 if it cannot be examined.
       """
   )
 

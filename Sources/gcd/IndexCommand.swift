@@ -2,6 +2,7 @@
 
 // This file knows the argument parser and no queues: the parser's own dependencies bring a Dispatch of their own.
 import ArgumentParser
+import IndexKit
 
 /// `gcd index [FOLDER]`
 struct IndexCommand: ParsableCommand {
@@ -21,7 +22,7 @@ struct IndexCommand: ParsableCommand {
   )
 
   @Argument(help: ArgumentHelp("The folder to index.", valueName: "folder"), completion: .directory)
-  var folder = "."
+  var folder = Path(".")
 
   @Option(name: .shortAndLong, help: "How many files may be open at once. (default: twice the cores)")
   var jobs: Int?
@@ -39,7 +40,7 @@ struct IndexCommand: ParsableCommand {
   var hidesProgress = false
 
   func validate() throws {
-    if folder.isEmpty { throw ValidationError("The folder's name is empty.") }
+    if folder.bytes.isEmpty { throw ValidationError("The folder's name is empty.") }
     if let jobs {
       if serial { throw ValidationError("--serial reads one file at a time: it goes with no --jobs.") }
       if !(1...1024).contains(jobs) { throw ValidationError("--jobs takes a number from 1 to 1024, not \(jobs).") }
@@ -56,7 +57,7 @@ struct IndexCommand: ParsableCommand {
 
 /// What was asked for.
 struct IndexOptions: Sendable {
-  let folder: String
+  let folder: Path
   let jobs: Int?
   let isSerial: Bool
   let printsJSON: Bool

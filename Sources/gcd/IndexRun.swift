@@ -15,8 +15,8 @@ struct IndexRun: Sendable {
 
   /// Does the work and ends the process.
   static func start(_ options: IndexOptions) -> Never {
-    if let obstacle = FolderWalker.obstacle(at: Path(options.folder)) {
-      Terminal.write("gcd: \(TextLayout.printable(options.folder)): \(obstacle.reason)\n", to: .error)
+    if let obstacle = FolderWalker.obstacle(at: options.folder) {
+      Terminal.write("gcd: \(options.folder.shown): \(obstacle.reason)\n", to: .error)
       exit(EXIT_FAILURE)
     }
     Interrupt.install()
@@ -27,7 +27,7 @@ struct IndexRun: Sendable {
 
   private init(_ options: IndexOptions) {
     self.options = options
-    root = Path(options.folder)
+    root = options.folder
     mode = options.isSerial ? .serial : .parallel(jobs: options.jobs ?? 2 * Stopwatch.coresAvailable)
     bar = options.showsProgress && Terminal.isTerminal(.error) ? ProgressBar(of: progress) : nil
   }
@@ -52,9 +52,9 @@ struct IndexRun: Sendable {
     if let interruption { tellHowFar(report, after: interruption) }
     var isWritten = true
     if options.printsJSON {
-      isWritten = Terminal.write(JSONReport.render(report), to: .output)
+      isWritten = Terminal.writeOutput(JSONReport.render(report))
     } else if report.isComplete {
-      isWritten = Terminal.write(ReportTable.render(report, style: Terminal.style(of: .output)), to: .output)
+      isWritten = Terminal.writeOutput(ReportTable.render(report, style: Terminal.style(of: .output)))
     }
     if let interruption { exit(128 + interruption) }
     exit(isWritten ? EXIT_SUCCESS : EXIT_FAILURE)
@@ -66,7 +66,7 @@ struct IndexRun: Sendable {
     let all = NumberFormat.grouped(found.foundFiles) + (found.isWalking ? " files found so far" : " files")
     Terminal.write(
       "gcd: \(signal == SIGINT ? "interrupted" : "terminated") after \(time): "
-        + "read \(NumberFormat.grouped(found.readFiles)) of \(all), \(NumberFormat.bytes(report.totals.bytes)), "
+        + "read \(NumberFormat.grouped(report.totals.files)) of \(all), \(NumberFormat.bytes(report.totals.bytes)), "
         + "\(NumberFormat.grouped(report.totals.words)) words\n", to: .error)
   }
 }

@@ -36,6 +36,9 @@ struct RunCommand: ParsableCommand {
   private var words: [String] { Array(command.first == "--" ? command.dropFirst() : command[...]) }
 
   func validate() throws {
+    // What passes words through passes these as well; before the program they are meant for the tool.
+    if let first = command.first, ["-h", "--help"].contains(first) { throw CleanExit.helpRequest(self) }
+    if command.first == "--version" { throw CleanExit.message(Version.text) }
     guard let program = words.first, !program.isEmpty else { throw ValidationError("Which program?") }
     if command.first != "--", program.hasPrefix("-") { throw ValidationError("Unknown option '\(program)'.") }
   }

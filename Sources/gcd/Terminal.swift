@@ -32,6 +32,14 @@ enum Terminal {
     return true
   }
 
+  /// Writes all of `text` to standard output. If that fails it says so, but for a pipe that nobody reads any more.
+  static func writeOutput(_ text: String) -> Bool {
+    if write(text, to: .output) { return true }
+    let problem = Problem(path: Path("standard output"), code: errno)
+    if problem.code != EPIPE { write("gcd: standard output: \(problem.reason)\n", to: .error) }
+    return false
+  }
+
   private static func columns(of stream: Stream) -> Int? {
     var size = winsize()
     guard ioctl(stream.rawValue, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return nil }

@@ -8,9 +8,12 @@ struct Tool: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "gcd",
     abstract: "Grand Central Dispatch at work.",
+    version: Version.text,
     subcommands: [
       IndexCommand.self, CatCommand.self, CopyCommand.self, WatchCommand.self, WaitCommand.self, RunCommand.self,
       DoctorCommand.self, AdoptCommand.self,
     ]
   )
+
+  static func main() { main(Arguments.exact) }
 }

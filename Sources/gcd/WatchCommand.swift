@@ -2,6 +2,7 @@
 
 // This file knows the argument parser and no queues: the parser's own dependencies bring a Dispatch of their own.
 import ArgumentParser
+import IndexKit
 
 /// `gcd watch PATH…`
 struct WatchCommand: ParsableCommand {
@@ -27,7 +28,7 @@ struct WatchCommand: ParsableCommand {
   )
 
   @Argument(help: ArgumentHelp("Files and folders.", valueName: "path"), completion: .file())
-  var paths: [String]
+  var paths: [Path]
 
   @Flag(help: "Print each event as one line of JSON.")
   var json = false
@@ -48,7 +49,7 @@ struct WatchCommand: ParsableCommand {
   var limit = 8192
 
   func validate() throws {
-    if paths.contains("") { throw ValidationError("A path is empty.") }
+    if paths.contains(where: \.bytes.isEmpty) { throw ValidationError("A path is empty.") }
     if let command, command.isEmpty { throw ValidationError("--exec takes a command, not nothing.") }
     if !(0...3_600_000).contains(debounce) {
       throw ValidationError("--debounce takes a number from 0 to 3600000, not \(debounce).")
@@ -69,7 +70,7 @@ struct WatchCommand: ParsableCommand {
 
 /// What was asked for.
 struct WatchOptions: Sendable {
-  let paths: [String]
+  let paths: [Path]
   let printsJSON: Bool
   let command: String?
   let debounceMilliseconds: Int

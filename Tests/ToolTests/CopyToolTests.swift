@@ -82,6 +82,9 @@ struct CopyToolTests {
     folder.file("copy", String(repeating: "what was there ", count: 1000))
     let result = ToolProcess.run(["copy", "sparse", "copy", "--jobs", "1"], folder: folder.path)
     #expect(result.code == 0, "\(result.error)")
+    // Bytes that were moved are told apart from holes, and only those make the rate.
+    #expect(result.error.contains(" and 3.22 GB of holes in "), "\(result.error)")
+    #expect(!result.error.contains("TB/s") && !result.error.contains("GB/s"), "\(result.error)")
     #expect(about(folder, "copy").st_size == 3 << 30)
     #expect(about(folder, "copy").st_blocks < 10_000)
     let copy = open(folder.path + "/copy", O_RDONLY)
@@ -100,7 +103,7 @@ struct CopyToolTests {
     folder.file("from/text", "text")
     let result = ToolProcess.run(["copy", "from", "to"], folder: folder.path)
     #expect(result.code == 1)
-    #expect(result.error.hasPrefix("gcd: from/pipe: Operation not supported\ngcd: 1 of 1 files, 4 B in "))
+    #expect(result.error.hasPrefix("gcd: from/pipe: Operation not supported\ngcd: 1 of 2 files, 4 B in "))
     #expect(contents(folder, "to/text") == Array("text".utf8))
     // Named itself, a pipe is read.
     let process = ToolProcess(
@@ -146,6 +149,46 @@ struct CopyToolTests {
     close(pipe)
     #expect(result.code == 130)
     #expect(result.error.hasPrefix("gcd: copy: is incomplete\ngcd: 0 of 1 files, "))
+  }
+
+  @Test("a folder that cannot be made is one error, whatever was to go into it")
+  func missingDestination() {
+    let folder = TemporaryFolder()
+    folder.folder("from")
+    folder.folder("from/inner")
+    for index in 0..<5 { folder.file("from/inner/\(index)", "text") }
+    folder.link("from/inner/link", to: "0")
+    for name in ["missing/to", "missing/deeper/to"] {
+      let result = ToolProcess.run(["copy", "from", name], folder: folder.path)
+      #expect(result.code == 1)
+      #expect(result.error == "gcd: \(name.dropLast(3)): No such file or directory\n")
+    }
+    folder.folder("to")
+    folder.folder("to/from")
+    folder.file("to/from/inner", "a file is in the way")
+    let blocked = ToolProcess.run(["copy", "from", "to"], folder: folder.path)
+    #expect(blocked.code == 1)
+    #expect(
+      blocked.error.hasPrefix("gcd: to/from/inner: Not a directory\ngcd: 0 of 5 files, 0 B in "), "\(blocked.error)")
+  }
+
+  @Test("shows how far the comparison is, and can be stopped in it")
+  func comparison() {
+    let folder = TemporaryFolder()
+    // A hole is copied at once, and takes for ever to be read.
+    folder.sparseFile("endless", size: 1 << 40)
+    let process = ToolProcess(["copy", "endless", "copy", "--verify"], folder: folder.path, onTerminal: true)
+    var isInterrupted = false
+    let result = process.wait { text in
+      // A tool that does not say it, or cannot be stopped, draws for ever.
+      if text.split(separator: " %").count > 500 { kill(process.identifier, SIGKILL) }
+      guard !isInterrupted, text.split(separator: " compared, ").count > 2 else { return }
+      isInterrupted = true
+      kill(process.identifier, SIGINT)
+    }
+    #expect(result.code == 130)
+    #expect(isInterrupted && !result.output.contains("100 %"), "\(result.output)")
+    #expect(result.output.contains("gcd: copy: is copied, but not compared\r\n"))
   }
 
   private func about(_ folder: borrowing TemporaryFolder, _ name: String) -> stat {

@@ -164,6 +164,14 @@ struct IndexToolTests {
     }
   }
 
+  @Test("says so when its output has no room", arguments: [[], ["--json"]])
+  func fullOutput(extra: [String]) {
+    let folder = Self.sampleFolder()
+    let result = ToolProcess(["index", folder.path] + extra, shell: "exec \"$0\" \"$@\" > /dev/full").wait()
+    #expect(result.code == 1)
+    #expect(result.error == "gcd: standard output: No space left on device\n")
+  }
+
   @Test("shows an empty folder as such")
   func empty() {
     let folder = TemporaryFolder()

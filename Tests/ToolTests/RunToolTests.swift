@@ -97,6 +97,13 @@ struct RunToolTests {
     #expect(text.output.contains("/libdispatch.so (not GrandCentral's)\n"))
     #expect(text.output.hasSuffix("\nIt runs on the library.\n"))
 
+    let without = ToolProcess.run(["doctor", "--library", other.path, "/bin/true"])
+    #expect(without.code == 0)
+    #expect(!without.output.contains("It runs on the library"))
+    #expect(
+      without.output.hasSuffix(
+        "\nIt is linked with no libdispatch: the library would be for what it loads later or starts.\n"))
+
     let folder = TemporaryFolder()
     folder.file("script", "#!/usr/bin/env -S sh -e\nexit 5\n")
     #expect(chmod(folder.path + "/script", 0o755) == 0)

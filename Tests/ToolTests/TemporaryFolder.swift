@@ -3,7 +3,7 @@
 import Glibc
 import IndexKit
 
-/// A real folder that vanishes with the value.
+/// A real folder that vanishes with the value. The names of files and folders are exact text.
 struct TemporaryFolder: ~Copyable {
   let path: String
 
@@ -13,10 +13,12 @@ struct TemporaryFolder: ~Copyable {
     path = template.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
   }
 
-  deinit { Self.remove(path) }
+  deinit { Self.remove(Path(path)) }
 
   func file(_ name: String, _ contents: [UInt8]) {
-    let descriptor = open(path + "/" + name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
+    let descriptor = Path(exactly: path + "/" + name).withCString {
+      open($0, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
+    }
     guard descriptor >= 0 else { fatalError("cannot create \(name): \(errno)") }
     defer { close(descriptor) }
     var rest = contents[...]
@@ -36,7 +38,9 @@ struct TemporaryFolder: ~Copyable {
   }
 
   func folder(_ name: String) {
-    guard mkdir(path + "/" + name, 0o755) == 0 else { fatalError("cannot create \(name): \(errno)") }
+    guard Path(exactly: path + "/" + name).withCString({ mkdir($0, 0o755) }) == 0 else {
+      fatalError("cannot create \(name): \(errno)")
+    }
   }
 
   func link(_ name: String, to target: String) {
@@ -51,21 +55,19 @@ struct TemporaryFolder: ~Copyable {
     guard mkfifo(path + "/" + name, 0o644) == 0 else { fatalError("cannot create \(name): \(errno)") }
   }
 
-  private static func remove(_ path: String) {
-    guard let stream = opendir(path) else {
-      unlink(path)
+  private static func remove(_ path: Path) {
+    guard let stream = path.withCString({ opendir($0) }) else {
+      _ = path.withCString { unlink($0) }
       return
     }
     while let entry = readdir(stream) {
-      let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
-        String(cString: bytes.baseAddress!.assumingMemoryBound(to: CChar.self))
-      }
-      if name == "." || name == ".." { continue }
-      let child = path + "/" + name
-      if unlink(child) != 0 { remove(child) }
+      let name = withUnsafeBytes(of: &entry.pointee.d_name) { Array($0.prefix { $0 != 0 }) }
+      if name == Array(".".utf8) || name == Array("..".utf8) { continue }
+      let child = name.withUnsafeBufferPointer { path.appending($0) }
+      if child.withCString({ unlink($0) }) != 0 { remove(child) }
     }
     closedir(stream)
-    rmdir(path)
+    _ = path.withCString { rmdir($0) }
   }
 }
 

@@ -1,6 +1,7 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import IndexKit
 
 /// The built tool, running in a process of its own.
 final class ToolProcess {
@@ -23,7 +24,7 @@ final class ToolProcess {
     ToolProcess(arguments, folder: folder, environment: environment).wait()
   }
 
-  /// Starts the tool, or the shell with a line in which `$0` is the tool. On a terminal, all it writes is `output`.
+  /// Starts the tool, or the shell with a line in which `$0` is the tool; arguments and environment are exact text. On a terminal, all it writes is `output`.
   init(
     _ arguments: [String], shell line: String? = nil, folder: String? = nil, environment: [String] = [],
     onTerminal: Bool = false
@@ -138,6 +139,10 @@ final class ToolProcess {
     return (main, Glibc.open("/dev/pts/\(number)", O_RDWR | O_NOCTTY | O_CLOEXEC))
   }
 
+  private static func copied(_ text: String) -> UnsafeMutablePointer<CChar>? {
+    Path(exactly: text).withCString { strdup($0) }
+  }
+
   private static func spawn(
     _ command: [String], environment: [String], folder: String?, output: Int32, error: Int32
   ) -> pid_t {
@@ -159,13 +164,13 @@ final class ToolProcess {
     posix_spawnattr_setsigdefault(&attributes, &signals)
     posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK))
     let words = folder.map { ["/bin/sh", "-c", "cd \"$0\" && exec \"$@\"", $0] + command } ?? command
-    var arguments = words.map { strdup($0) } + [nil]
+    var arguments = words.map(copied) + [nil]
     // The tool ends from within: what its main function still holds is not a leak.
     let defaults = ["PATH=/usr/bin:/bin", "LANG=C.UTF-8", "ASAN_OPTIONS=detect_leaks=0"]
     let unset = defaults.filter { entry in
       !environment.contains { $0.hasPrefix(entry.prefix { $0 != "=" } + "=") }
     }
-    var variables = (unset + environment).map { strdup($0) } + [nil]
+    var variables = (unset + environment).map(copied) + [nil]
     defer { for string in arguments + variables { free(string) } }
     var identifier: pid_t = 0
     let code = posix_spawn(&identifier, words[0], &actions, &attributes, &arguments, &variables)

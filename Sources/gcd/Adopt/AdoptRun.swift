@@ -32,7 +32,7 @@ struct AdoptRun {
     for (target, change) in zip(targets, changes) {
       say(change.isNone ? "\(target.name): \(wordsForNothing(change))\n" : change.patch(style))
     }
-    if !options.removes { advise(try hints()) }
+    if !options.removes { try advise() }
     if pending.isEmpty { return EXIT_SUCCESS }
     guard isWanted(pending) else { return Self.onlyShown }
     for change in pending { try change.make(in: package.path) }
@@ -55,26 +55,18 @@ struct AdoptRun {
     options.removes ? "has no \(NamesFile.name)" : "\(change.path) is as it should be"
   }
 
-  private func hints() throws -> SourceHints {
-    var hints = SourceHints()
-    for target in targets {
-      for source in target.sources where AbsolutePath.name(of: source) != NamesFile.name {
-        let path = target.path + "/" + source
-        hints.read(try TextFile.read(package.path + "/" + path) ?? [], path)
-      }
-    }
-    return hints
-  }
-
-  private func advise(_ hints: SourceHints) {
+  private func advise() throws {
+    let hints = try targets.map { try SourceHints($0, in: package) }
+    for (target, hints) in zip(targets, hints) { say("\(target.name) \(hints.verdict).\n") }
     for line in ManifestAdvice.lines(package, targets) { say(line + "\n") }
-    if !options.isPublic, !hints.publicUses.isEmpty {
-      say("Public declarations seem to have these names, which takes --public: \(Self.list(hints.publicUses))\n")
+    let (publicUses, foundationUses) = (hints.flatMap(\.publicUses), hints.flatMap(\.foundationUses))
+    if !options.isPublic, !publicUses.isEmpty {
+      say("Public declarations seem to have these names, which takes --public: \(Self.list(publicUses))\n")
     }
-    if !hints.foundationUses.isEmpty {
+    if !foundationUses.isEmpty {
       say(
         "Foundation wants a queue of Dispatch's here, Dispatch.DispatchQueue from now on: "
-          + Self.list(hints.foundationUses) + "\n")
+          + Self.list(foundationUses) + "\n")
     }
   }
 

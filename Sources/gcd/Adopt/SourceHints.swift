@@ -7,7 +7,28 @@ struct SourceHints {
   /// File and line where Foundation wants a queue of Dispatch's.
   private(set) var foundationUses: [String] = []
 
+  /// How many lines have one of the names.
+  private(set) var uses = 0
+  /// Whether a file imports the module that the names come from.
+  private(set) var importsDispatch = false
+
+  /// Functions count as well, but not for what is public.
+  private static let functions: Set = ["dispatchMain", "dispatchPrecondition"]
   private static let names = Set(SharedNames.types)
+
+  /// Reads the files of a target.
+  init(_ target: SwiftPackage.Target, in package: SwiftPackage) throws(TextFile.Failure) {
+    for source in target.sources where AbsolutePath.name(of: source) != NamesFile.name {
+      let path = target.path + "/" + source
+      read(try TextFile.read(package.path + "/" + path) ?? [], path)
+    }
+  }
+
+  /// Whether the target uses Dispatch, in words.
+  var verdict: String {
+    if uses > 0 { return "uses Dispatch in \(uses) \(uses == 1 ? "line" : "lines")" }
+    return importsDispatch ? "imports Dispatch, but uses none of its names" : "does not use Dispatch"
+  }
 
   /// Reads one file; `name` is what it is called in what is told.
   mutating func read(_ contents: [UInt8], _ name: String) {
@@ -20,6 +41,8 @@ struct SourceHints {
       let code = Self.code(line)
       let words = Self.words(code)
       let place = "\(name):\(index + 1)"
+      if words.contains(where: { Self.names.contains($0) || Self.functions.contains($0) }) { uses += 1 }
+      if zip(words, words.dropFirst()).contains(where: { $0 == ("import", "Dispatch") }) { importsDispatch = true }
       if words.contains("underlyingQueue") { found.append(place) }
       if zip(words, words.dropFirst()).contains(where: { $0 == ("Dispatch", "DispatchQueue") }) { isSettled = true }
       // A declaration is over when its parentheses are.

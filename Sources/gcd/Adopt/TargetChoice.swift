@@ -2,20 +2,23 @@
 
 /// Which targets are meant.
 enum TargetChoice {
-  static func targets(of package: SwiftPackage, _ options: AdoptOptions) throws(AdoptProblem) -> [SwiftPackage.Target] {
+  static func targets(of package: SwiftPackage, _ options: AdoptOptions) throws -> [SwiftPackage.Target] {
     if !options.targets.isEmpty {
       var chosen: [SwiftPackage.Target] = []
       for name in options.targets where !chosen.contains(where: { $0.name == name }) {
         guard let target = package.targets.first(where: { $0.name == name }) else {
-          throw .noSuchTarget(name, package: package.name, targets: package.targets.map(\.name))
+          throw AdoptProblem.noSuchTarget(name, package: package.name, targets: package.targets.map(\.name))
         }
         chosen.append(target)
       }
       return chosen
     }
     if options.removes { return package.targets.filter(\.hasNamesFile) }
-    guard let only = package.targets.first else { throw .noTargets(package.name) }
-    if package.targets.count > 1 { throw .severalTargets(package.name, targets: package.targets.map(\.name)) }
+    guard let only = package.targets.first else { throw AdoptProblem.noTargets(package.name) }
+    if package.targets.count > 1 {
+      let verdicts = try package.targets.map { "\($0.name) \(try SourceHints($0, in: package).verdict)" }
+      throw AdoptProblem.severalTargets(package.name, targets: verdicts)
+    }
     return [only]
   }
 }

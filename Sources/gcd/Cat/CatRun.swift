@@ -6,8 +6,11 @@ import IndexKit
 
 /// One run of `gcd cat`, from the names to the exit code.
 final class CatRun: @unchecked Sendable {  // why: touched on `queue` only, once it has begun
+  /// Names standard input.
+  private static let input = Path("-")
+
   private let queue = DispatchQueue(label: "gcd.cat")
-  private let files: [String]
+  private let files: [Path]
   private let output: DispatchIO
   private let progress = Progress()
   private let bar: ProgressBar?
@@ -15,14 +18,14 @@ final class CatRun: @unchecked Sendable {  // why: touched on `queue` only, once
   private var next = 0
 
   /// Writes the files, and ends the process.
-  static func start(_ files: [String], showsProgress: Bool) -> Never {
+  static func start(_ files: [Path], showsProgress: Bool) -> Never {
     let run = CatRun(files, showsProgress: showsProgress)
     StopSignals.shared.listen { signal in run.queue.async { run.end(128 + signal) } }
     run.queue.async { run.begin() }
     dispatchMain()
   }
 
-  private init(_ files: [String], showsProgress: Bool) {
+  private init(_ files: [Path], showsProgress: Bool) {
     self.files = files
     output = DispatchIO(type: .stream, fileDescriptor: STDOUT_FILENO, queue: queue) { _ in }
     // The files themselves are on the terminal: a bar would be drawn over them.
@@ -33,7 +36,7 @@ final class CatRun: @unchecked Sendable {  // why: touched on `queue` only, once
   private func begin() {
     for file in files {
       var about = stat()
-      let isFile = file != "-" && stat(file, &about) == 0 && about.st_mode & S_IFMT == S_IFREG
+      let isFile = file != Self.input && file.withCString { stat($0, &about) } == 0 && about.st_mode & S_IFMT == S_IFREG
       progress.found(bytes: isFile ? Int(about.st_size) : 0)
     }
     progress.finishedWalk()
@@ -62,13 +65,14 @@ final class CatRun: @unchecked Sendable {  // why: touched on `queue` only, once
       })
   }
 
-  private static func channel(for file: String, _ queue: DispatchQueue) -> DispatchIO? {
-    if file == "-" { return DispatchIO(type: .stream, fileDescriptor: STDIN_FILENO, queue: queue) { _ in } }
-    return DispatchIO(
-      type: .stream, path: AbsolutePath.of(file), oflag: O_RDONLY, mode: 0, queue: queue, cleanupHandler: { _ in })
+  private static func channel(for file: Path, _ queue: DispatchQueue) -> DispatchIO? {
+    if file == input { return DispatchIO(type: .stream, fileDescriptor: STDIN_FILENO, queue: queue) { _ in } }
+    return AbsolutePath.of(file).withCString {
+      DispatchIO(type: .stream, path: $0, oflag: O_RDONLY, mode: 0, queue: queue, cleanupHandler: { _ in })
+    }
   }
 
-  private func finished(_ file: String, _ result: Result<Int, Stream.Failure>) {
+  private func finished(_ file: Path, _ result: Result<Int, Stream.Failure>) {
     switch result {
     case .success:
       progress.finishedFile()
@@ -76,21 +80,21 @@ final class CatRun: @unchecked Sendable {  // why: touched on `queue` only, once
     case .failure(.reading(let error)): failed(file, error)
     case .failure(.writing(let error)):
       // Nobody reads any more: as usual in a pipe, nothing is said.
-      if error != EPIPE { tell("standard output", error) }
+      if error != EPIPE { tell(Path("standard output"), error) }
       end(EXIT_FAILURE)
     }
   }
 
-  private func failed(_ file: String, _ error: Int32) {
+  private func failed(_ file: Path, _ error: Int32) {
     tell(file, error)
     progress.finishedFile()
     code = EXIT_FAILURE
     writeNext()
   }
 
-  private func tell(_ name: String, _ error: Int32) {
-    let problem = Problem(path: Path(name), code: error)
-    Terminal.write("gcd: \(TextLayout.printable(name)): \(problem.reason)\n", to: .error)
+  private func tell(_ name: Path, _ error: Int32) {
+    let problem = Problem(path: name, code: error)
+    Terminal.write("gcd: \(name.shown): \(problem.reason)\n", to: .error)
   }
 
   private func end(_ code: Int32) {

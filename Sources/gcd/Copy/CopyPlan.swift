@@ -6,8 +6,8 @@ import IndexKit
 /// What there is to copy, found by walking before anything is written.
 struct CopyPlan {
   struct File: Sendable {
-    let source: String
-    let destination: String
+    let source: Path
+    let destination: Path
     let about: stat
   }
 
@@ -17,12 +17,14 @@ struct CopyPlan {
   private(set) var links: [File] = []
   private(set) var problems: [Problem] = []
 
+  var isEmpty: Bool { folders.isEmpty && files.isEmpty && links.isEmpty }
+
   /// - Parameter destination: The name of the copy itself.
-  init(source: String, destination: String) {
+  init(source: Path, destination: Path) {
     var about = stat()
     // A link that was named is followed, unless it leads nowhere.
-    if stat(source, &about) != 0, lstat(source, &about) != 0 {
-      problems.append(Problem(path: Path(source), code: errno))
+    if source.withCString({ stat($0, &about) }) != 0, source.withCString({ lstat($0, &about) }) != 0 {
+      problems.append(Problem(path: source, code: errno))
       return
     }
     add(File(source: source, destination: destination, about: about), isNamed: true)
@@ -36,28 +38,26 @@ struct CopyPlan {
       folders.append(file)
       walk(file)
     default:
-      if isNamed { files.append(file) } else { problems.append(Problem(path: Path(file.source), code: EOPNOTSUPP)) }
+      if isNamed { files.append(file) } else { problems.append(Problem(path: file.source, code: EOPNOTSUPP)) }
     }
   }
 
   private mutating func walk(_ folder: File) {
-    guard let handle = opendir(folder.source) else {
-      problems.append(Problem(path: Path(folder.source), code: errno))
+    guard let handle = folder.source.withCString({ opendir($0) }) else {
+      problems.append(Problem(path: folder.source, code: errno))
       return
     }
     defer { closedir(handle) }
     while let entry = readdir(handle) {
-      let name = withUnsafePointer(to: &entry.pointee.d_name) {
-        $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-      }
-      if name == "." || name == ".." { continue }
+      let name = withUnsafeBytes(of: &entry.pointee.d_name) { Array($0.prefix { $0 != 0 }) }
+      if name == [0x2e] || name == [0x2e, 0x2e] { continue }
       var about = stat()
-      let source = folder.source + "/" + name
-      guard lstat(source, &about) == 0 else {
-        problems.append(Problem(path: Path(source), code: errno))
+      let source = folder.source.appending(name: name)
+      guard source.withCString({ lstat($0, &about) }) == 0 else {
+        problems.append(Problem(path: source, code: errno))
         continue
       }
-      add(File(source: source, destination: folder.destination + "/" + name, about: about), isNamed: false)
+      add(File(source: source, destination: folder.destination.appending(name: name), about: about), isNamed: false)
     }
   }
 }

@@ -12,6 +12,8 @@ final class FileCopy: @unchecked Sendable {  // why: touched on `queue` only
     /// It is shorter by now than it was when the copying began.
     case becameShorter
     case differs
+    /// It has been copied, but not been read again.
+    case notCompared
   }
 
   // SEEK_DATA and SEEK_HOLE, which Swift does not import.
@@ -27,6 +29,7 @@ final class FileCopy: @unchecked Sendable {  // why: touched on `queue` only
   private var output: DispatchIO?
   private var size = 0
   private var failure: Failure?
+  private var comparison: FileComparison?
   /// The descriptors, the channels' until those are closed.
   private var descriptors: (source: Int32, destination: Int32) = (-1, -1)
 
@@ -47,18 +50,20 @@ final class FileCopy: @unchecked Sendable {  // why: touched on `queue` only
       if self.failure == nil { self.failure = .destination(ECANCELED) }
       self.input?.close(flags: .stop)
       self.output?.close(flags: .stop)
+      self.comparison?.stop()
     }
   }
 
   private func begin() {
     // A pipe without a writer would keep us here; the channel waits for one.
     let waits: Int32 = file.about.st_mode & S_IFMT == S_IFREG ? 0 : O_NONBLOCK
-    let source = open(file.source, O_RDONLY | O_CLOEXEC | waits)
+    let source = file.source.withCString { open($0, O_RDONLY | O_CLOEXEC | waits) }
     guard source >= 0 else { return end(.source(errno)) }
     var about = stat()
     fstat(source, &about)
     let flags = O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC
-    let destination = open(file.destination, flags, file.about.st_mode & 0o700 | 0o600)
+    let mode = file.about.st_mode & 0o700 | 0o600
+    let destination = file.destination.withCString { open($0, flags, mode) }
     guard destination >= 0 else {
       let error = errno
       close(source)
@@ -99,7 +104,7 @@ final class FileCopy: @unchecked Sendable {  // why: touched on `queue` only
     copy(from: from, length: to - from) { count in count < to - from ? self.finish(.becameShorter) : then() }
   }
 
-  private func skip(_ count: Int) { progress.read(bytes: max(0, count)) }
+  private func skip(_ count: Int) { progress.skipped(bytes: max(0, count)) }
 
   private func copy(from offset: Int, length: Int, _ then: @escaping @Sendable (Int) -> Void) {
     guard let input, let output else { return }
@@ -151,41 +156,11 @@ final class FileCopy: @unchecked Sendable {  // why: touched on `queue` only
   }
 
   private func compare() {
-    FileHash.compute(file.source) { source in
-      FileHash.compute(self.file.destination) { destination in
-        switch (source, destination) {
-        case (.success(let one), .success(let other)): self.end(one == other ? nil : .differs)
-        case (.failure(let error), _): self.end(.source(error.code))
-        case (_, .failure(let error)): self.end(.destination(error.code))
-        }
-      }
+    let comparison = FileComparison(file.source, file.destination, on: queue, progress: progress) { failure in
+      self.comparison = nil
+      self.end(failure)
     }
-  }
-}
-
-/// The hash of a file's contents, read through a channel.
-enum FileHash {
-  struct Failure: Error {
-    let code: Int32
-  }
-
-  private final class State: @unchecked Sendable {  // why: touched on one queue only
-    var hasher = ContentHasher()
-  }
-
-  static func compute(_ path: String, _ end: @escaping @Sendable (Result<ContentHash, Failure>) -> Void) {
-    let queue = DispatchQueue(label: "gcd.copy.hash")
-    let state = State()
-    let channel = DispatchIO(
-      type: .stream, path: AbsolutePath.of(path), oflag: O_RDONLY, mode: 0, queue: queue, cleanupHandler: { _ in })
-    guard let channel else { return end(.failure(Failure(code: EINVAL))) }
-    channel.read(offset: 0, length: .max, queue: queue) { done, data, error in
-      data?.enumerateBytes { bytes, _, _ in
-        if let base = bytes.baseAddress { state.hasher.update(base, count: bytes.count) }
-      }
-      if !done { return }
-      channel.close()
-      end(error == 0 ? .success(state.hasher.finish()) : .failure(Failure(code: error)))
-    }
+    self.comparison = comparison
+    comparison.start()
   }
 }

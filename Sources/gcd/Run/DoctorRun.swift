@@ -14,11 +14,8 @@ enum DoctorRun {
     do { program = try Program.find(options.program) } catch { fail(error.words(ProgramRun.words)) }
     var examination = Examination(program, library)
     examination.compareNames()
-    if options.printsJSON {
-      Terminal.write(json(examination).line + "\n", to: .output)
-    } else {
-      Terminal.write(text(examination), to: .output)
-    }
+    let report = options.printsJSON ? json(examination).line + "\n" : text(examination)
+    guard Terminal.writeOutput(report) else { exit(cannotExamine) }
     exit(examination.obstacles.isEmpty ? EXIT_SUCCESS : EXIT_FAILURE)
   }
 
@@ -45,11 +42,18 @@ enum DoctorRun {
     for (tag, value) in searchPaths(program) { rows.append((tag, TextLayout.printable(value))) }
     var text = rows.map { TextLayout.left($0.0, 10) + $0.1 + "\n" }.joined()
     if examination.obstacles.isEmpty {
-      text += "It runs on the library.\n"
+      text += verdict(examination) + "\n"
     } else {
       for obstacle in examination.obstacles { text += style.warning("It \(obstacle.words).") + "\n" }
     }
     return text
+  }
+
+  /// What was found, if nothing stands in the way.
+  private static func verdict(_ examination: Examination) -> String {
+    if examination.needsDispatch { return "It runs on the library." }
+    let reader = examination.program.isScript ? "What reads it" : "It"
+    return reader + " is linked with no libdispatch: the library would be for what it loads later or starts."
   }
 
   private static func nowWords(_ examination: Examination) -> String {
@@ -73,11 +77,11 @@ enum DoctorRun {
 
   private static func json(_ examination: Examination) -> JSONValue {
     let program = examination.program
-    var members: [(String, JSONValue)] = [("program", .string(program.path))]
-    if program.isScript { members.append(("interpreter", .string(program.binary))) }
-    members.append(("usesNow", .array((examination.now?.dispatch ?? []).map { .string($0) })))
+    var members: [(String, JSONValue)] = [("program", .string(Path(exactly: program.path).text))]
+    if program.isScript { members.append(("interpreter", .string(Path(exactly: program.binary).text))) }
+    members.append(("usesNow", .array((examination.now?.dispatch ?? []).map { .string(Path(exactly: $0).text) })))
     members.append(("needsLibdispatch", .bool(examination.needsDispatch)))
-    members.append(("library", .string(examination.library.path)))
+    members.append(("library", .string(Path(exactly: examination.library.path).text)))
     if let replacement = examination.replacement { members.append(("by", .string(replacement.rawValue))) }
     members.append(("wanted", .integer(examination.wanted)))
     let obstacles = examination.obstacles.map { obstacle -> JSONValue in

@@ -1,6 +1,7 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import IndexKit
 
 /// The library that programs are to run on.
 struct DropIn {
@@ -54,25 +55,30 @@ struct DropIn {
   }
 }
 
-/// What the tool asks the file system.
+/// What the tool asks the system. Paths and variables are exact text.
 enum Files {
   static func isFolder(_ path: String) -> Bool {
-    var status = stat()
-    return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+    Path(exactly: path).status().map { $0.st_mode & S_IFMT == S_IFDIR } ?? false
+  }
+
+  static func allows(_ path: String, _ use: Int32) -> Bool { Path(exactly: path).withCString { access($0, use) } == 0 }
+
+  /// The exact text of a string of C.
+  static func text(_ string: UnsafePointer<CChar>) -> String {
+    ExactText.text(UnsafeRawBufferPointer(start: string, count: strlen(string)))
   }
 
   /// The path without links; nil with `errno` if there is nothing.
   static func absolute(_ path: String) -> String? {
-    guard let resolved = realpath(path, nil) else { return nil }
+    guard let resolved = Path(exactly: path).withCString({ realpath($0, nil) }) else { return nil }
     defer { free(resolved) }
-    return String(cString: resolved)
+    return text(resolved)
   }
 
   /// Whether two paths lead to the same file.
   static func areSame(_ one: String, _ other: String) -> Bool {
-    var (first, second) = (stat(), stat())
-    return stat(one, &first) == 0 && stat(other, &second) == 0 && first.st_dev == second.st_dev
-      && first.st_ino == second.st_ino
+    guard let first = Path(exactly: one).status(), let second = Path(exactly: other).status() else { return false }
+    return FileIdentity(first) == FileIdentity(second)
   }
 
   /// How long an extended attribute is; negative if there is none.
@@ -81,8 +87,8 @@ enum Files {
     typealias Function =
       @convention(c) (UnsafePointer<CChar>, UnsafePointer<CChar>, UnsafeMutableRawPointer?, Int) -> Int
     guard let address = dlsym(nil, "getxattr") else { return -1 }
-    return unsafeBitCast(address, to: Function.self)(path, name, nil, 0)
+    return Path(exactly: path).withCString { unsafeBitCast(address, to: Function.self)($0, name, nil, 0) }
   }
 
-  static func variable(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }
+  static func variable(_ name: String) -> String? { getenv(name).map { text($0) } }
 }

@@ -1,6 +1,7 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import IndexKit
 
 /// The dynamic loader, asked what it would load for a program: it lists that without running the program.
 struct Loader {
@@ -51,11 +52,11 @@ struct Loader {
     guard let output = try? CapturedCommand.run(command, environment: environment).output, !output.isEmpty else {
       return nil
     }
-    return String(decoding: output, as: UTF8.self)
+    return ExactText.text(output)
   }
 }
 
-/// Strings for C, followed by a null pointer.
+/// Exact texts as strings for C, followed by a null pointer.
 final class CStrings {
   let pointers: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>
   private let count: Int
@@ -63,7 +64,9 @@ final class CStrings {
   init(_ strings: [String]) {
     count = strings.count
     pointers = .allocate(capacity: count + 1)
-    for (index, string) in strings.enumerated() { (pointers + index).initialize(to: strdup(string)) }
+    for (index, string) in strings.enumerated() {
+      (pointers + index).initialize(to: Path(exactly: string).withCString { strdup($0) })
+    }
     (pointers + count).initialize(to: nil)
   }
 

@@ -1,6 +1,7 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import IndexKit
 
 /// A file's bytes; every access is checked, as the file may be anything.
 final class MappedFile {
@@ -8,9 +9,9 @@ final class MappedFile {
 
   var count: Int { bytes.count }
 
-  /// Nil with `errno` if the file cannot be read.
+  /// Nil with `errno` if the file cannot be read; the path is exact text.
   init?(_ path: String) {
-    let file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+    let file = Path(exactly: path).withCString { open($0, O_RDONLY | O_CLOEXEC | O_NONBLOCK) }
     if file < 0 { return nil }
     defer { close(file) }
     var status = stat()
@@ -43,7 +44,7 @@ final class MappedFile {
     guard offset < UInt64(bytes.count) else { return nil }
     let rest = bytes[Int(offset)...]
     guard let end = rest.firstIndex(of: 0) else { return nil }
-    return String(decoding: rest[..<end], as: UTF8.self)
+    return ExactText.text(rest[..<end])
   }
 
   /// Whether the text at an offset begins so.
@@ -68,6 +69,6 @@ final class MappedFile {
   /// The first line, if it is not too long.
   var firstLine: String {
     let head = bytes.prefix(256)
-    return String(decoding: head[..<(head.firstIndex(of: UInt8(ascii: "\n")) ?? head.endIndex)], as: UTF8.self)
+    return ExactText.text(head[..<(head.firstIndex(of: UInt8(ascii: "\n")) ?? head.endIndex)])
   }
 }

@@ -1,6 +1,7 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import IndexKit
 
 /// A program that is to be run or examined.
 struct Program {
@@ -43,14 +44,14 @@ struct Program {
 
   private static func locate(_ name: String) throws(Failure) -> String {
     if name.contains("/") {
-      guard access(name, F_OK) == 0 else { throw .notFound(name) }
+      guard Files.allows(name, F_OK) else { throw .notFound(name) }
       return try executable(name)
     }
     var denied: String?
     for folder in (Files.variable("PATH") ?? "/usr/bin:/bin").split(separator: ":", omittingEmptySubsequences: false) {
       let path = (folder.isEmpty ? "." : String(folder)) + "/" + name
-      if access(path, F_OK) != 0 || Files.isFolder(path) { continue }
-      if access(path, X_OK) == 0 { return path }
+      if !Files.allows(path, F_OK) || Files.isFolder(path) { continue }
+      if Files.allows(path, X_OK) { return path }
       denied = denied ?? path
     }
     if let denied { throw .unreadable(denied, code: EACCES) }
@@ -59,7 +60,7 @@ struct Program {
 
   private static func executable(_ path: String) throws(Failure) -> String {
     if Files.isFolder(path) { throw .unreadable(path, code: EISDIR) }
-    guard access(path, X_OK) == 0 else { throw .unreadable(path, code: errno) }
+    guard Files.allows(path, X_OK) else { throw .unreadable(path, code: errno) }
     return path
   }
 
@@ -67,8 +68,7 @@ struct Program {
 
   /// Whether the kernel gives it other rights than ours, so that the loader does not trust the environment.
   var gainsRights: Bool {
-    var status = stat()
-    guard stat(binary, &status) == 0 else { return false }
+    guard let status = Path(exactly: binary).status() else { return false }
     if status.st_mode & S_ISUID != 0, status.st_uid != getuid() { return true }
     if status.st_mode & S_ISGID != 0, status.st_gid != getgid() { return true }
     return getuid() != 0 && Files.attributeSize(binary, "security.capability") > 0

@@ -29,7 +29,7 @@ enum ProgramRun {
     }
     let arguments = CStrings(options.command)
     let variables = CStrings(environment)
-    execve(program.path, arguments.pointers, variables.pointers)
+    _ = Path(exactly: program.path).withCString { execve($0, arguments.pointers, variables.pointers) }
     fail("\(name): \(words(errno))", 126)
   }
 

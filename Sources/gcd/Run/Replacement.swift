@@ -28,7 +28,7 @@ enum Replacement: String, CaseIterable {
     var strings: [String] = []
     var next = environ
     while let entry = next.pointee {
-      strings.append(String(cString: entry))
+      strings.append(Files.text(entry))
       next += 1
     }
     return strings

@@ -17,7 +17,7 @@ struct ChangePrinter {
   /// False if it cannot be written.
   func write(_ change: Change) -> Bool {
     let time = Timestamp()
-    return Terminal.write((printsJSON ? json(change, time) : text(change, time)) + "\n", to: .output)
+    return Terminal.writeOutput((printsJSON ? json(change, time) : text(change, time)) + "\n")
   }
 
   private func json(_ change: Change, _ time: Timestamp) -> String {
@@ -48,7 +48,7 @@ struct ChangePrinter {
   }
 
   private func paths(_ change: Change) -> String {
-    [change.former, change.path, change.latter].compactMap { $0.map { TextLayout.printable($0.text) } }
+    [change.former, change.path, change.latter].compactMap { $0.map(\.shown) }
       .joined(separator: style.usesUnicode ? " → " : " -> ")
   }
 }

@@ -23,7 +23,7 @@ enum ShellCommand {
     let assignment = Array((variable.name + "=").utf8) + variable.value + [0]
     let own = assignment.withUnsafeBytes { strdup($0.baseAddress!.assumingMemoryBound(to: CChar.self)) }
     let lines = descriptors.map { ["ulimit -S -n \($0); exec /bin/sh -c \"$0\"", command] } ?? [command]
-    let words = (["/bin/sh", "-c"] + lines).map { strdup($0) }
+    let words = (["/bin/sh", "-c"] + lines).map { Path(exactly: $0).withCString { strdup($0) } }
     defer { for string in words + [own] { free(string) } }
     var variables: [UnsafeMutablePointer<CChar>?] = []
     var next = environ

@@ -43,8 +43,8 @@ final class WatchRun: @unchecked Sendable {  // why: touched on the ledger's que
     listenForSignals()
     for name in options.paths {
       let path = WatchedPath(
-        Path(name), ledger, report: { self.report($0) },
-        complain: { Self.complain("\(TextLayout.printable($0.path.text)): \($0.reason)") }, lost: { self.lost() })
+        name, ledger, report: { self.report($0) },
+        complain: { Self.complain("\($0.path.shown): \($0.reason)") }, lost: { self.lost() })
       paths.append(path)
     }
     unlost = paths.count

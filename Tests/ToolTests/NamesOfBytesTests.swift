@@ -1,0 +1,100 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import IndexKit
+import Testing
+
+@Suite("Names that are not UTF-8")
+struct NamesOfBytesTests {
+  /// "n\xFFme"
+  private static let name = ExactText.text([0x6e, 0xff, 0x6d, 0x65])
+
+  @Test("exact text gives back any bytes, and is the text itself where there is one")
+  func exactText() {
+    var random = SeededGenerator.fresh("exact text")
+    for _ in 0..<2000 {
+      // Bytes that begin, continue and break characters, those of the range for bytes among them.
+      let pieces: [[UInt8]] = [
+        [0x61], [0xff], [0xc3], [0xc3, 0xa9], [0xf4, 0x8f, 0xba, 0x80], [0xf4, 0x8f], [0xed, 0xa0, 0x80], [0x80],
+        [0xf0],
+      ]
+      let bytes = (0..<Int.random(in: 0...6, using: &random)).flatMap { _ in pieces.randomElement(using: &random)! }
+      #expect(ExactText.bytes(ExactText.text(bytes)) == bytes)
+    }
+    for text in ["", "plain", "Grüße, 世界 🙂", "a\u{0301}"] {
+      #expect(ExactText.text(Array(text.utf8)) == text && ExactText.bytes(text) == Array(text.utf8))
+    }
+    #expect(TextLayout.printable(Self.name + "\n") == "n\\xFFme\\n")
+  }
+
+  @Test("cat reads them, and shows the bytes where it cannot")
+  func cat() {
+    let folder = TemporaryFolder()
+    folder.file(Self.name, "text\n")
+    let result = ToolProcess.run(["cat", Self.name, "no" + Self.name], folder: folder.path)
+    #expect(result.code == 1)
+    #expect(result.output == "text\n")
+    #expect(result.error == "gcd: non\\xFFme: No such file or directory\n")
+  }
+
+  @Test("copy copies them, named or found, with what is in them")
+  func copy() {
+    let folder = Self.sampleFolder()
+    let result = ToolProcess.run(["copy", "d" + Self.name, "to" + Self.name, "--verify"], folder: folder.path)
+    #expect(result.code == 0)
+    #expect(result.error.hasPrefix("gcd: 2 of 2 files, 10 B in ") && result.error.hasSuffix(", verified\n"))
+    let copied = ToolProcess.run(["cat", "to" + Self.name + "/" + Self.name], folder: folder.path)
+    #expect(copied.output == "hello")
+    // The name of what is copied into a folder is the last part of the path.
+    folder.folder("into")
+    #expect(ToolProcess.run(["copy", "d" + Self.name + "/" + Self.name, "into"], folder: folder.path).code == 0)
+    #expect(ToolProcess.run(["cat", "into/" + Self.name], folder: folder.path).output == "hello")
+  }
+
+  @Test("index takes them, and tells in JSON which bytes they are")
+  func index() throws {
+    let folder = Self.sampleFolder()
+    let table = ToolProcess.run(["index", "d" + Self.name], folder: folder.path)
+    #expect(table.code == 0)
+    #expect(table.output.hasPrefix("Index of dn\\xFFme in "))
+    let report = try JSON.parse(ToolProcess.run(["index", "--json", "d" + Self.name], folder: folder.path).output)
+    #expect(report["files"]?.number == 2 && report["rootHex"]?.string == "646eff6d65")
+    let names = report["duplicates"]?.array?.first?["pathsHex"]?.array?.compactMap(\.string)
+    #expect(names == ["646eff6d65" + "2f" + "62", "646eff6d65" + "2f" + "6eff6d65"])
+  }
+
+  @Test("watch watches them")
+  func watch() {
+    let folder = Self.sampleFolder()
+    let process = ToolProcess(["watch", "--count", "1", "d" + Self.name], folder: folder.path)
+    #expect(process.read { _, error in error.contains("watching 2 files and 1 folder") })
+    folder.file("d" + Self.name + "/" + Self.name, "changed")
+    let result = process.wait()
+    #expect(result.code == 0)
+    #expect(result.output.contains(" dn\\xFFme/n\\xFFme\n"), "\(result.output)")
+  }
+
+  @Test("run hands arguments and the environment on as they are")
+  func run() throws {
+    let folder = TemporaryFolder()
+    let line = "printf '%s|%s' \"$1\" \"$OTHER\" | od -An -tx1"
+    // Any libdispatch does: the one that these tests use.
+    let maps = SmallPackage.text("/proc/self/maps") ?? ""
+    let found = maps.split(separator: "\n").first { $0.hasSuffix("/libdispatch.so") }
+    let library = try #require(found.map { String($0[$0.firstIndex(of: "/")!...]) })
+    let result = ToolProcess.run(
+      ["run", "--library", library, "sh", "-c", line, "zero", Self.name], folder: folder.path,
+      environment: ["OTHER=" + Self.name])
+    #expect(result.code == 0, "\(result.error)")
+    #expect(result.output == " 6e ff 6d 65 7c 6e ff 6d 65\n")
+  }
+
+  /// Two files of five bytes, the same, in a folder.
+  private static func sampleFolder() -> TemporaryFolder {
+    let folder = TemporaryFolder()
+    folder.folder("d" + name)
+    folder.file("d" + name + "/" + name, "hello")
+    folder.file("d" + name + "/b", "hello")
+    return folder
+  }
+}
