@@ -33,6 +33,8 @@ extension DispatchQueue {
     if arrived, targetPointer != target {
       outcome = giveUp()
     } else if arrived {
+      // What came before `resume` or `activate` comes before the items that it lets begin.
+      Sanitizer.comesAfter(Unmanaged.passUnretained(self).toOpaque())
       var frame = Frame()
       _withUnprotectedUnsafeMutablePointer(to: &frame) { frame in
         Frame.push(frame, self, .nothing)

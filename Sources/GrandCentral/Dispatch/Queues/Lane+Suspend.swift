@@ -21,6 +21,7 @@ extension DispatchQueue {
   /// A queue created inactive is activated by its first surplus `resume()`, as by `activate()`.
   final func resumeLane() {
     if kind == .global || kind == .main { return }
+    Sanitizer.comesBefore(Unmanaged.passUnretained(self).toOpaque())
     let extras = readyExtras
     extras.lock.lock()
     var mustPush = false
@@ -41,6 +42,7 @@ extension DispatchQueue {
   final func activateLane() {
     // relaxed: set at creation, and cleared once.
     guard state.load(ordering: .relaxed).has(LaneState.inactive) else { return }
+    Sanitizer.comesBefore(Unmanaged.passUnretained(self).toOpaque())
     // Whoever changes the target of an inactive lane relies on its being inactive meanwhile.
     DispatchQueue.holdHierarchy(true)
     let mustPush = state.update { $0.activate() }
