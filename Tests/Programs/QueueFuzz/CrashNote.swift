@@ -1,0 +1,27 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+
+/// Says on the error output which life a crash ended.
+enum CrashNote {
+  // unsafe: written while no life runs; the handler reads it once.
+  nonisolated(unsafe) private static let text = UnsafeMutablePointer<CChar>.allocate(capacity: 512)
+  nonisolated(unsafe) private static var length = 0
+
+  static func set(_ note: String) {
+    length = min(note.utf8.count, 512)
+    for (index, byte) in note.utf8.prefix(length).enumerated() { text[index] = CChar(bitPattern: byte) }
+  }
+
+  static func install() {
+    for number in [SIGILL, SIGSEGV, SIGBUS, SIGTRAP, SIGABRT] {
+      var action = sigaction()
+      action.__sigaction_handler.sa_handler = { number in
+        _ = write(2, CrashNote.text, CrashNote.length)
+        signal(number, SIG_DFL)
+        raise(number)
+      }
+      sigaction(number, &action, nil)
+    }
+  }
+}
