@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
-"""Writes the atomics of the perturbed build, one extension a width: generate.py > FILE.
+"""Writes the operations of the perturbed build's atomics, a file a width, into Sources/GrandCentral.
 
 The module Synchronization declares its operations for each width by itself, so there is no writing them once.
 """
+
+import pathlib
 
 HEAD = """\
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
@@ -11,19 +13,6 @@ HEAD = """\
 
 import CPerturbation
 import Synchronization
-
-// Names of a module go before names that it imports: with this file beside the library's sources, `Atomic` in them is
-// this one, and nothing of it is in the product. It does what the one of the module Synchronization does, with the same
-// orderings, and may be late before and after. Arithmetic is a loop of exchanges: one step all the same, and a gap before
-// it in which others come first.
-
-@usableFromInline
-struct Atomic<Value: AtomicRepresentable>: ~Copyable, @unchecked Sendable {  // why: as the atomic that it wraps
-  @usableFromInline let base: Synchronization.Atomic<Value>
-
-  @inline(__always)
-  init(_ value: consuming Value) { base = Synchronization.Atomic(value) }
-}
 """
 
 MARK = '  @_semantics("atomics.requires_constant_orderings") @_transparent'
@@ -31,7 +20,7 @@ PAIR = "(exchanged: Bool, original: Value)"
 
 CALLS = [
     ("load", [("ordering", "ordering", "AtomicLoadOrdering")], "Value"),
-    ("store", [("_", "value", "consuming Value"), ("ordering", "ordering", "AtomicStoreOrdering")], "Void"),
+    ("store", [("_", "value", "consuming Value"), ("ordering", "ordering", "AtomicStoreOrdering")], ""),
     ("exchange", [("_", "value", "consuming Value"), ("ordering", "ordering", "AtomicUpdateOrdering")], "Value"),
 ]
 for name in ("compareExchange", "weakCompareExchange"):
@@ -44,24 +33,27 @@ ARITHMETIC = [("wrappingAdd", "&+"), ("wrappingSubtract", "&-"), ("bitwiseOr", "
 
 
 def operation(name, parameters, result):
-    declared = ", ".join(f"{label} {inner}: {kind}" if label == "_" else f"{label}: {kind}"
+    declared = ",\n    ".join(f"{label} {inner}: {kind}" if label == "_" else f"{label}: {kind}"
                          for label, inner, kind in parameters)
     passed = ", ".join(inner if label == "_" else f"{label}: {inner}" for label, inner, _ in parameters)
     return f"""
 {MARK}
   borrowing func {name}(
     {declared}
-  ) -> {result} {{
+  ){result and " -> " + result} {{
     gc_perturb()
     defer {{ gc_perturb() }}
-    return base.{name}({passed})
+    {result and "return "}base.{name}(
+      {passed})
   }}"""
 
 
 def arithmetic(name, sign):
     return f"""
 {MARK} @discardableResult
-  borrowing func {name}(_ operand: Value, ordering: AtomicUpdateOrdering) -> (oldValue: Value, newValue: Value) {{
+  borrowing func {name}(
+    _ operand: Value, ordering: AtomicUpdateOrdering
+  ) -> (oldValue: Value, newValue: Value) {{
     // relaxed: the first look is verified by the exchange.
     var seen = base.load(ordering: .relaxed)
     while true {{
@@ -72,9 +64,10 @@ def arithmetic(name, sign):
   }}"""
 
 
-print(HEAD)
+folder = pathlib.Path(__file__).parent / "Sources/GrandCentral"
 for width in (8, 16, 32, 64):
     where = f"extension Atomic where Value.AtomicRepresentation == _Atomic{width}BitStorage"
-    print(where + " {" + "\n".join(operation(*call) for call in CALLS) + "\n}\n")
-    print(where + ", Value: FixedWidthInteger {" + "\n".join(arithmetic(*call) for call in ARITHMETIC) + "\n}"
-          + ("\n" if width < 64 else ""))
+    text = HEAD + "\n" + where + " {" + "\n".join(operation(*call) for call in CALLS) + "\n}\n\n"
+    text += "// A loop of exchanges: one step all the same, and a gap before it in which others come first.\n"
+    text += where + ", Value: FixedWidthInteger {" + "\n".join(arithmetic(*call) for call in ARITHMETIC) + "\n}\n"
+    (folder / f"Perturbed{width}.swift").write_text(text)

@@ -82,6 +82,7 @@ final class FuzzQueue: Sendable {
   var state: String {
     let waiting = ledgers.reduce(0) { $0 + $1.numbered.value - $1.finished.value }
     let queue = held.with { $0 }
-    return "\(queue?.description ?? "a queue that was let go"), inside \(inside.value), numbered items to come \(waiting)"
+    return
+      "\(queue?.description ?? "a queue that was let go"), inside \(inside.value), numbered items to come \(waiting)"
   }
 }

@@ -97,7 +97,8 @@ final class Life: Sendable {
   }
 
   var state: String {
-    var text = "threads \(ended.value) of \(threads), items \(settled.value) of \(submitted.value), tokens \(tokens.value)"
+    var text =
+      "threads \(ended.value) of \(threads), items \(settled.value) of \(submitted.value), tokens \(tokens.value)"
     for queue in trees.joined() { text += "\n  \(queue.state)" }
     return text
   }

@@ -69,7 +69,8 @@ struct Submitter {
         life.fail("item \(place) of thread \(submitter) ran after \(finished) others on \(queue.state)")
       }
       if queue.isConcurrent, barriersFinished != barriers {
-        life.fail("item \(place) of thread \(submitter) saw \(barriersFinished), not \(barriers) barriers on \(queue.state)")
+        life.fail(
+          "item \(place) of thread \(submitter) saw \(barriersFinished), not \(barriers) barriers on \(queue.state)")
       }
       body()
       ledger.finished.add()
@@ -148,7 +149,9 @@ struct Submitter {
 
   /// A work item that is cancelled or not: it runs once, or was cancelled.
   private mutating func submitWorkItem(_ queue: FuzzQueue) {
-    let choices: [DispatchWorkItemFlags] = [[], .barrier, .enforceQoS, .inheritQoS, .noQoS, .detached, .assignCurrentContext]
+    let choices: [DispatchWorkItemFlags] = [
+      [], .barrier, .enforceQoS, .inheritQoS, .noQoS, .detached, .assignCurrentContext,
+    ]
     let flags = choices[random.below(choices.count)]
     let (life, runs, token) = (life, Counter(), life.token())
     life.submitted.add()
@@ -189,7 +192,9 @@ struct Submitter {
   private mutating func move(_ queue: FuzzQueue) {
     if !queue.mayMove { return }
     let lower = life.trees[queue.tree].prefix(queue.number).filter { $0.kind != .workloop }
-    if lower.isEmpty || random.oneIn(6) { return queue.queue.setTarget(queue: random.oneIn(2) ? nil : .global(qos: .utility)) }
+    if lower.isEmpty || random.oneIn(6) {
+      return queue.queue.setTarget(queue: random.oneIn(2) ? nil : .global(qos: .utility))
+    }
     queue.queue.setTarget(queue: lower[random.below(lower.count)].queue)
   }
 
@@ -244,7 +249,9 @@ struct Submitter {
     let (life, seed) = (life, random.next())
     if !random.oneIn(4) { return }
     queue.queue.async(
-      execute: numbered(queue, false) { Self.perform(life, seed, iterations: 1 + Int(seed % 12), upTo: 200, nested: true) })
+      execute: numbered(queue, false) {
+        Self.perform(life, seed, iterations: 1 + Int(seed % 12), upTo: 200, nested: true)
+      })
   }
 
   private mutating func perform() {
@@ -273,7 +280,8 @@ struct Submitter {
     }
     let missed = done.count { $0.value != 1 }
     if missed != 0 || inside.value != 0 {
-      life.fail("concurrentPerform returned with \(missed) of \(iterations) indices not done once, \(inside.value) inside")
+      life.fail(
+        "concurrentPerform returned with \(missed) of \(iterations) indices not done once, \(inside.value) inside")
     }
   }
 }
