@@ -46,6 +46,7 @@ let package = Package(
     .target(name: "FaultyCalls", path: "Tests/Programs/FaultyCalls"),
     .executableTarget(
       name: "channel-fuzz", dependencies: contract + ["FaultyCalls"], path: "Tests/Programs/ChannelFuzz"),
+    .executableTarget(name: "queue-fuzz", dependencies: contract, path: "Tests/Programs/QueueFuzz"),
     .executableTarget(name: "run-loop-probe", dependencies: contract, path: "Tests/Programs/RunLoop"),
     .testTarget(name: "PlatformTests", dependencies: contract),
     .testTarget(name: "PrimitivesTests", dependencies: contract),

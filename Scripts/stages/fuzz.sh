@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
-# What: random operations on data and transforms (GC_STRESS_SECONDS each), random lives of channels and of sources (GC_FUZZ_SECONDS), in release
+# What: random operations on data and transforms (GC_STRESS_SECONDS each), random lives of channels, sources and queues (GC_FUZZ_SECONDS), in release; queues also with delays at atomic operations
 # Budget: 300
 
 . Scripts/lib.sh
@@ -20,3 +20,12 @@ done
 fact "sources: GC_FUZZ_SECONDS=${GC_FUZZ_SECONDS:=20}, and what a failure names: GC_FUZZ_SEED, GC_FUZZ_LANE"
 export GC_FUZZ_SECONDS
 run_tests .build-stress 20 -c release -Xswiftc -enable-testing --filter '^StressTests\.SourceFuzz'
+
+# Trees of queues, on the product and on a build that is late, by chance, at atomic operations (Verification/Perturbed).
+# GC_FUZZ_SEED lives one seed again.
+for build in "-Xswiftc -enable-testing --scratch-path .build-stress" \
+  "--package-path Verification/Perturbed --scratch-path .build-perturbed"; do
+  read -ra options <<<"$build"
+  swift run -c release "${options[@]}" -j "$JOBS" queue-fuzz 2>&1 | tee "$OUT/queue-fuzz.log"
+  fact "${options[-1]}: $(tail -n 1 "$OUT/queue-fuzz.log")"
+done
