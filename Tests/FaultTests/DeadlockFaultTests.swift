@@ -194,6 +194,21 @@ struct DeadlockFaultTests {
     expectFault(result, "GC0007", mentions: "\"org.example.limited\"")
   }
 
+  @Test("F1, Q9 GC0007: sync onto a queue that waits for a place of its target, by a thread that holds all places")
+  func syncOntoWaitingForOwnPlaces() async {
+    let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
+      let target = DispatchQueue(label: "org.example.limited", maximumConcurrency: 1)
+      let queue = DispatchQueue(label: "org.example.waiting", target: target)
+      target.async {
+        queue.async {}
+        queue.sync {}
+        exit(1)
+      }
+      exit(Latch().wait() ? 1 : 2)
+    }
+    expectFault(result, "GC0007", mentions: "\"org.example.waiting\"", "items of \"org.example.limited\"", "at once")
+  }
+
   @Test("Q9: a sync onto a queue with a limit goes through while others hold its places, and below the limit")
   func syncOntoOthersPlaces() async {
     await #expect(processExitsWith: .exitCode(0)) {

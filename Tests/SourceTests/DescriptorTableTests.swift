@@ -110,4 +110,77 @@ struct DescriptorTableTests {
     #expect(removed == .removed)
     ends.close()
   }
+
+  /// A poller that is kept awake by a file that is watched no more, and cannot be called off as a duplicate is open.
+  private struct Haunted: ~Copyable {
+    let poller = EpollPoller()
+    let table = DescriptorTable()
+    var keeper: Int32 = -1
+    var interruption: Int32 = -1
+
+    func look() {
+      poller.wait(for: 1_000_000)
+      _ = poller.dispatchEvents(table)
+    }
+
+    /// How long a wait of so many milliseconds lasts.
+    func wait(milliseconds: UInt64) -> UInt64 {
+      let start = Clock.uptime.now()
+      poller.wait(for: milliseconds * 1_000_000)
+      return (Clock.uptime.now() - start) / 1_000_000
+    }
+  }
+
+  private static func makeHaunted() -> Haunted {
+    var made = Haunted()
+    let next = dup(0)
+    made.interruption = dup(0)
+    close(next)
+    close(made.interruption)
+    guard made.poller.makeReady() == nil, made.poller.epoll!.pointee.descriptor.raw == next else { exit(2) }
+    let ends = Ends.pipe()
+    let watch = makeWatch(ends.reading, Heard())
+    guard made.table.add(watch, on: made.poller) == .watched else { exit(3) }
+    made.keeper = dup(ends.reading)
+    close(ends.reading)
+    guard made.table.remove(watch, on: made.poller) == .gone else { exit(4) }
+    ends.write("x")
+    return made
+  }
+
+  @Test("S10: a file that cannot be called off does not keep a poller awake that watches nothing else")
+  func nothingElse() async {
+    await #expect(processExitsWith: .exitCode(0)) {
+      let haunted = DescriptorTableTests.makeHaunted()
+      haunted.look()
+      exit(haunted.wait(milliseconds: 20) >= 20 ? 0 : 1)
+    }
+  }
+
+  @Test("E3: an epoll that could not be replaced is waited in again, once nothing keeps its waiter awake")
+  func nothingOwed() async {
+    await #expect(processExitsWith: .exitCode(0)) {
+      let haunted = DescriptorTableTests.makeHaunted()
+      var limit = rlimit()
+      limit.rlim_max = 4096
+      setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+      haunted.look()
+      close(haunted.keeper)
+      // The last look in between.
+      haunted.look()
+      exit(haunted.wait(milliseconds: 100) >= 100 ? 0 : 1)
+    }
+  }
+
+  @Test("E6: a new epoll that does not take what ends a wait is no reason to spin")
+  func interruptionRefused() async {
+    await #expect(processExitsWith: .exitCode(0)) {
+      let haunted = DescriptorTableTests.makeHaunted()
+      // No epoll takes a plain file; the old one has forgotten the event descriptor.
+      let file = open("/proc/self/exe", O_RDONLY)
+      guard dup2(file, haunted.interruption) >= 0 else { exit(5) }
+      haunted.look()
+      exit(haunted.wait(milliseconds: 8) >= 8 ? 0 : 1)
+    }
+  }
 }

@@ -168,11 +168,12 @@ struct EpollPoller: ~Copyable, @unchecked Sendable {  // the holder's own, but f
     var error: Errno?
     guard let made = Epoll(or: &error) else { return oweEpoll(error) }
     // relaxed: made together with the epoll.
-    if Self.addInterruption(interruption.load(ordering: .relaxed) - 1, to: made) != nil { return }
+    error = Self.addInterruption(interruption.load(ordering: .relaxed) - 1, to: made)
     for (slot, token) in [(wall, Token.wallTimer), (continuous, Token.continuousTimer)] {
-      guard let timer = slot.pointee else { continue }
-      _ = made.add(timer.pointee.timer.descriptor.raw, [.readable, .edgeTriggered], token: token)
+      guard error == nil, let timer = slot.pointee else { continue }
+      error = made.add(timer.pointee.timer.descriptor.raw, [.readable, .edgeTriggered], token: token)
     }
+    if let error { return oweEpoll(error) }
     oweEpoll(descriptors.move(from: epoll, to: made, on: self))
   }
 
@@ -207,6 +208,8 @@ struct EpollPoller: ~Copyable, @unchecked Sendable {  // the holder's own, but f
     guard let epoll else { return }
     let count = epoll.pointee.wait(into: events, timeout: timeout)
     eventCount.pointee = max(0, count)
+    // What kept the holder busy is over: if it comes back it is reported again.
+    if count == 0 { owesEpoll.pointee = false }
     if let error = Errno(result: count) {
       Shortages.waits.refused(error)
       if timeout > 0 { waitOnFallback(min(timeout, Self.breath)) }
@@ -245,7 +248,8 @@ struct EpollPoller: ~Copyable, @unchecked Sendable {  // the holder's own, but f
   func dispatchEvents(_ descriptors: borrowing DescriptorTable) -> Bool {
     Signals.reassert()
     let batch = UnsafeBufferPointer(start: events.baseAddress, count: eventCount.pointee)
-    if !batch.isEmpty, !descriptors.isEmpty, descriptors.report(batch, on: self) { replaceEpoll(descriptors) }
+    // An empty table as well: what cannot be called off is nobody's (DescriptorTable, D4).
+    if !batch.isEmpty, descriptors.report(batch, on: self) { replaceEpoll(descriptors) }
     var ownEvents = 0
     for event in batch {
       switch event.token {

@@ -6,7 +6,7 @@ import Synchronization
 // Misuse of a queue, found before anybody waits for ever.
 extension DispatchQueue {
   /// Traps if the calling thread would wait for itself: if it holds this lane, for which it is about to wait, or a lane
-  /// above it, as an item of which every holder of this one runs.
+  /// above it, as an item of which every holder of this one runs. It holds a concurrent lane if it holds all of its places.
   ///
   /// The chain is looked at as it is now. A change of target that runs at this moment could still take the lane away from
   /// what the thread holds; but had it come a little later, the thread would have waited for ever.
@@ -21,28 +21,37 @@ extension DispatchQueue {
     if !reads, seen.readers > 0, Frame.contains(self) { faultBarrierFromReader() }
     let isOnMain = MainLoop.isHere
     let held: UnsafeMutableRawPointer? = find { lane in
-      // relaxed: a thread sees its own ownership.
-      if lane.state.load(ordering: .relaxed).owner == me || isOnMain && lane.kind == .main {
+      // relaxed: a thread sees its own ownership, and counts among the readers for as long as it is one.
+      let seen = lane.state.load(ordering: .relaxed)
+      if seen.owner == me || isOnMain && lane.kind == .main
+        || (reads || lane !== self) && lane.isFilledByThisThread(seen)
+      {
         return Unmanaged.passUnretained(lane).toOpaque()
       }
       return nil
     }
     // unsafe: what the thread holds stays, and the main queue lives for ever.
     if let held { caller.faultSyncOnto(Unmanaged.fromOpaque(held).takeUnretainedValue()) }
-    if reads, isFull(seen), isFilledByThisThread { faultSyncOntoFilled() }
+  }
+
+  private final func isFilledByThisThread(_ seen: LaneState) -> Bool {
+    kind == .concurrent && isFull(seen) && isFilledByThisThread
   }
 
   @inline(never)
-  private final func faultSyncOntoFilled() -> Never {
+  private final func faultSyncOntoFilled(_ filled: DispatchQueue) -> Never {
     Fault.misuse(
       .syncWouldDeadlock,
-      "DispatchQueue.sync on \"" + name + "\" would deadlock: it runs " + String(readerLimit)
-        + " at once, and the calling thread itself is inside all of them" + chainText()
+      "DispatchQueue.sync on \"" + name + "\" would deadlock: "
+        + (filled === self ? "it" : "its items run as items of \"" + filled.name + "\", which") + " runs "
+        + String(filled.readerLimit) + " at once, and the calling thread itself is inside all of them" + chainText()
         + ". Use async, or call the work directly.")
   }
 
   @inline(never)
   private final func faultSyncOnto(_ held: DispatchQueue) -> Never {
+    // relaxed: a thread sees its own ownership.
+    if held.kind == .concurrent, held.state.load(ordering: .relaxed).owner != Thread.id { faultSyncOntoFilled(held) }
     var text = "DispatchQueue.sync on \"" + name + "\" would deadlock: "
     if held !== self { text += "its items run as items of \"" + held.name + "\", and " }
     // relaxed: a thread sees its own ownership.
