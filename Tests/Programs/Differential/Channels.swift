@@ -220,9 +220,10 @@ let channelScenarios: [(String, () -> Void)] = [
   (
     "channel barrier",
     {
-      let (probe, log) = (Probe(.stream, file(10)), Log())
+      // The barrier comes after the first operation, not after its handler.
+      let (probe, before, log) = (Probe(.stream, file(10)), Log(), Log())
       probe.channel.setLimit(lowWater: .max)
-      let first = probe.read(log, 4)
+      let first = probe.read(before, 4)
       let between = Latch()
       probe.channel.barrier {
         log.add("barrier")
@@ -232,6 +233,7 @@ let channelScenarios: [(String, () -> Void)] = [
       first.wait()
       between.wait()
       second.wait()
+      before.show("first:")
       log.show("calls:")
       probe.close()
     }

@@ -247,9 +247,14 @@ let groupScenarios: [(String, () -> Void)] = [
           log.add("b\(round)")
           group.leave()
         }
-        group.notify(queue: queue) { log.add("n\(round)") }
+        // Whether a waiter or a notification comes first is nobody's promise.
+        let notified = DispatchSemaphore(value: 0)
+        group.notify(queue: queue) {
+          log.add("n\(round)")
+          notified.signal()
+        }
         group.wait()
-        queue.sync {}
+        notified.wait()
       }
       log.show()
     }
@@ -300,9 +305,14 @@ let groupScenarios: [(String, () -> Void)] = [
       let item = DispatchWorkItem { log.add("ran") }
       item.cancel()
       queue.async(group: group, execute: item)
-      group.notify(queue: queue) { log.add("notified") }
+      // Whether a waiter or a notification comes first is nobody's promise.
+      let notified = DispatchSemaphore(value: 0)
+      group.notify(queue: queue) {
+        log.add("notified")
+        notified.signal()
+      }
       group.wait()
-      queue.sync {}
+      notified.wait()
       log.show()
     }
   ),

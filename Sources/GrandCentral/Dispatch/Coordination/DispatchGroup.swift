@@ -129,11 +129,11 @@ public final class DispatchGroup: DispatchObject, @unchecked Sendable {  // an a
     let chosen = waiters.chooseAll()
     var notes = notes.takeAll()
     lock.unlock()
+    // Notifications first, as with libdispatch: who has waited finds them submitted.
+    let notifies = !notes.isEmpty
+    notes.submitAll()
     chosen.wakeAll()
-    if !notes.isEmpty {
-      notes.submitAll()
-      Unmanaged.passUnretained(self).release()
-    }
+    if notifies { Unmanaged.passUnretained(self).release() }
     return releases
   }
 

@@ -149,8 +149,9 @@ public class DispatchWorkItem: @unchecked Sendable {  // an atomic word; the res
     let chosen = waiters.chooseAll()
     var notes = notes.takeAll()
     lock.unlock()
-    chosen.wakeAll()
+    // Notifications first, as with libdispatch: who has waited finds them submitted.
     notes.submitAll()
+    chosen.wakeAll()
   }
 
   deinit {
