@@ -1,6 +1,7 @@
 # Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 """Runs the test programs that SwiftPM builds on one libdispatch or the other, and compares what fails."""
 
+import dataclasses
 import json
 import os
 import pathlib
@@ -10,9 +11,13 @@ import sys
 import tempfile
 import time
 
+import usage
+
 # What a run may take, in seconds; a run that is stopped fails the test that it stands in.
 PATIENCE = 3000
 ALONE = 300
+# How often all tests run again on both, when ours has used too much.
+AGAIN = 2
 # The longest argument that a test program is given.
 ARGUMENT = 100_000
 
@@ -22,6 +27,12 @@ class Library:
 
     def __init__(self, name, folder):
         self.name, self.folder = name, folder
+        # What the processes use that have run on it since it was last taken.
+        self.usage = usage.Usage()
+
+    def take_usage(self):
+        used, self.usage = self.usage, usage.Usage()
+        return used
 
     def environment(self):
         own = {key: value for key, value in os.environ.items() if key not in ("LD_LIBRARY_PATH", "LD_PRELOAD")}
@@ -43,12 +54,9 @@ def command_output(command, library, limit):
     with tempfile.TemporaryFile() as output:
         process = subprocess.Popen(command, env=library.environment(), stdin=subprocess.DEVNULL, stdout=output,
                                    stderr=subprocess.STDOUT, cwd=pathlib.Path(command[0]).parents[3])
-        try:
-            status = process.wait(timeout=limit)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-            status = None
+        watch = usage.Watch(process)
+        status = watch.wait(limit)
+        library.usage.add(watch.usage)
         output.seek(0)
         return output.read().decode(errors="replace"), status
 
@@ -191,20 +199,25 @@ def judge(tests, libraries, listed, name, rounds):
     return False, "; ".join(words)
 
 
-def contest(program, libraries, rounds):
-    """Runs all tests on both libraries, ours first, and judges what fails on ours only."""
-    result = {"tests": 0, "skipped": 0, "both": [], "theirs": [], "ours": [], "unsteady": []}
-    took = [0.0, 0.0]
+def everything(program, library):
+    """Runs all tests on a library: for each kind of tests the verdicts, what they took in seconds, and what they used."""
+    begin = time.monotonic()
+    library.take_usage()
+    verdicts = []
     for tests in (XCTests(program), SwiftTests(program)):
         listed = tests.list()
-        if not listed:
-            continue
-        verdicts = []
-        for index, library in enumerate(libraries):
-            begin = time.monotonic()
-            verdicts.append(tests.run(library, listed, PATIENCE, everything=True))
-            took[index] += time.monotonic() - begin
-        ours, theirs = verdicts
+        verdicts.append(tests.run(library, listed, PATIENCE, everything=True) if listed else {})
+    return verdicts, time.monotonic() - begin, library.take_usage()
+
+
+def contest(program, libraries, rounds):
+    """Runs all tests on both libraries, ours first, and judges what fails on ours only, and what ours uses."""
+    result = {"tests": 0, "skipped": 0, "both": [], "theirs": [], "ours": [], "unsteady": []}
+    runs = [everything(program, library) for library in libraries]
+    result["seconds"] = [round(seconds, 1) for _, seconds, _ in runs]
+    result.update(judge_usage(program, libraries, [used for _, _, used in runs]))
+    for tests, ours, theirs in zip((XCTests(program), SwiftTests(program)), *(verdicts for verdicts, _, _ in runs)):
+        listed = tests.list()
         result["tests"] += len(listed)
         for name in listed:
             on_ours, on_theirs = ours.get(name, "not run"), theirs.get(name, "not run")
@@ -216,18 +229,43 @@ def contest(program, libraries, rounds):
             elif fails(on_ours):
                 is_fault, words = judge(tests, libraries, listed, name, rounds)
                 result["ours" if is_fault else "unsteady"].append(f"{name} ({on_ours}): {words}")
-    result["seconds"] = [round(seconds, 1) for seconds in took]
     return result
 
 
-# A test program that has found a fault: on "our" library a test fails, one ends the process, and one fails by chance.
+def judge_usage(program, libraries, used):
+    """What both use. If ours is over a bar, both run again in turn, and the medians count."""
+    runs = 1
+    if usage.over(*used):
+        more = [used]
+        for _ in range(AGAIN):
+            more.append([everything(program, library)[2] for library in libraries])
+        used = [usage.median(column) for column in zip(*more)]
+        runs += AGAIN
+    return {"usage": [dataclasses.asdict(one) for one in used], "runs": runs, "over": usage.over(*used)}
+
+
+def endure(program, libraries, pattern, rounds):
+    """Runs the tests that a pattern finds, each alone, often on both in turn: name to (on ours, on the toolchain's)."""
+    failed = {}
+    for tests in (XCTests(program), SwiftTests(program)):
+        listed = tests.list()
+        for name in listed:
+            if re.search(pattern, name):
+                counts = repeat(tests, libraries, {name: listed[name]}, name, rounds)
+                failed[name] = [counts[library.name] for library in libraries]
+    return failed
+
+
+# A test program that has found a fault: on "our" library a test fails, one ends the process, one fails by chance, and one
+# takes much memory.
 FAULTY = """#!/bin/sh
 [ "$1" != --testing-library ] || exit 69
-if [ "$1" = --list-tests ]; then printf 'M.C/%s\\n' good bad worse chance after; exit; fi
-for test in $(echo "${1:-M.C/good,M.C/bad,M.C/worse,M.C/chance,M.C/after}" | tr , ' '); do
+if [ "$1" = --list-tests ]; then printf 'M.C/%s\\n' good greedy bad worse chance after; exit; fi
+for test in $(echo "${1:-M.C/good,M.C/greedy,M.C/bad,M.C/worse,M.C/chance,M.C/after}" | tr , ' '); do
   name=C.${test#*/} verdict=passed
   echo "Test Case '$name' started at noon"
   case "${LD_LIBRARY_PATH:+ours}$name" in
+    oursC.greedy) [ -n "$1" ] || kept=$(head -c 50000000 /dev/zero | tr '\\0' x) ;;
     oursC.bad) verdict=failed ;;
     oursC.worse) kill -9 $$ ;;
     oursC.chance) [ -n "$1" ] && [ -e "$0.chance" ] || { : >"$0.chance"; verdict=failed; } ;;
@@ -247,7 +285,13 @@ def check_itself():
         libraries = [Library("our", pathlib.Path(folder)), Library("the toolchain's", None)]
         found = contest(program, libraries, 3)
         swapped = contest(program, libraries[::-1], 3)
+        endured = endure(program, libraries, r"\.(bad|after)$", 2)
     names = [[line.split(" ")[0] for line in found[kind]] for kind in ("ours", "unsteady", "both", "theirs")]
     if names != [["C.bad", "C.worse"], ["C.chance"], [], []] or swapped["ours"] or len(swapped["theirs"]) != 2:
         sys.exit(f"the comparison does not find what there is: {found}, {swapped}")
-    print("=> finds a failure, a crash, and a failure by chance")
+    greedy = [line for line in found["over"] if "MiB" in line]
+    if not greedy or found["runs"] != 1 + AGAIN or swapped["over"]:
+        sys.exit(f"the comparison does not find what is used: {found}, {swapped}")
+    if endured != {"C.bad": [2, 0], "C.after": [0, 0]}:
+        sys.exit(f"what is repeated does not fail as it should: {endured}")
+    print("=> finds a failure, a crash, a failure by chance, and a program that uses too much")

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
-# What: the tests of swift-async-algorithms fail on our libdispatch.so where they fail on the toolchain's, and nowhere else
+# What: the tests of swift-async-algorithms fail on our libdispatch.so only where they fail on the toolchain's, and use no more
 # Budget: 300
 
 . Scripts/lib.sh
