@@ -23,7 +23,7 @@ struct SpinBudget: ~Copyable, Sendable {
   static let answer: UInt64 = 40_000
 
   /// A: `SpinCredit`
-  private let credit = Atomic<UInt64>(SpinCredit().rawValue)
+  private let credit: Atomic<UInt64>
   /// I: the length of a spin.
   private let nanoseconds: UInt64
   /// I: what a spin in vain costs, in wake-ups.
@@ -32,6 +32,7 @@ struct SpinBudget: ~Copyable, Sendable {
   init(nanoseconds: UInt64) {
     self.nanoseconds = nanoseconds
     price = Int32(max(1, nanoseconds / Self.wakeUp))
+    credit = Atomic(SpinCredit(price: price).rawValue)
   }
 
   /// Looks again and again for a while. Nil if it would not pay, or has not.
@@ -72,7 +73,7 @@ struct SpinBudget: ~Copyable, Sendable {
     // relaxed: a running estimate; lost updates do not matter.
     let before = SpinCredit(rawValue: credit.load(ordering: .relaxed))
     var after = before
-    isHit ? after.earn() : after.pay(price)
+    isHit ? after.earn(price) : after.pay(price)
     // relaxed: as above. Two threads that answer each other all the time leave the line alone.
     if after != before { credit.store(after.rawValue, ordering: .relaxed) }
   }
@@ -80,22 +81,24 @@ struct SpinBudget: ~Copyable, Sendable {
 
 /// What a place that spins has learnt, in one word.
 ///
-/// A hit saves one sleep and one wake-up, and earns one. A miss costs the whole spin: as many wake-ups as it is long.
-/// While credit is left every wait spins. Without credit one wait in `interval` tries, so that better times are noticed.
-/// Each trial that fails doubles the interval. So two threads that answer each other within the spin stay awake; a spin
-/// that is too short, or has no processor to itself, costs next to nothing.
+/// A hit saves one sleep and one wake-up, and earns one. A miss costs the whole spin: its price, as many wake-ups as it is
+/// long. While credit is left every wait spins. Without credit one wait in `interval` tries, so that better times are noticed.
+/// Each trial that fails doubles the interval, up to 64 waits for each wake-up of the price: trials cost a sixty-fourth of
+/// what the waits cost, whatever the spin's length. So two threads that answer each other within the spin stay awake; a
+/// spin that is too short, or has no processor to itself, costs next to nothing.
 struct SpinCredit: RawRepresentable, Equatable {
   static let most: Int32 = 64
   static let start: Int32 = 32
-  static let shortest: Int32 = 64
-  static let longest: Int32 = 4096
+
+  static func shortest(_ price: Int32) -> Int32 { 8 * price }
+  static func longest(_ price: Int32) -> Int32 { 64 * price }
 
   /// What is left; below zero, the waits since the last trial.
   private(set) var balance = Self.start
   /// Waits per trial without credit.
-  private(set) var interval = Self.shortest
+  private(set) var interval: Int32
 
-  init() {}
+  init(price: Int32) { interval = Self.shortest(price) }
 
   init(rawValue: UInt64) {
     balance = Int32(truncatingIfNeeded: rawValue)
@@ -115,13 +118,13 @@ struct SpinCredit: RawRepresentable, Equatable {
     return tries
   }
 
-  mutating func earn() {
+  mutating func earn(_ price: Int32) {
     balance = min(Self.most, max(0, balance) + 1)
-    interval = Self.shortest
+    interval = Self.shortest(price)
   }
 
   mutating func pay(_ price: Int32) {
-    if balance <= 0 { interval = min(Self.longest, interval * 2) }
+    if balance <= 0 { interval = min(Self.longest(price), interval * 2) }
     balance = max(0, balance - price)
   }
 }
