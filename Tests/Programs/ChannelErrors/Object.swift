@@ -54,7 +54,11 @@ struct Object: Sendable {
     return ended ? talk.summary(sequence) : "hangs"
   }
 
-  static let here = String(cString: getcwd(nil, 0)!)
+  static let here: String = {
+    let path = getcwd(nil, 0)!
+    defer { free(path) }
+    return String(cString: path)
+  }()
 }
 
 /// What is done with a channel before it is closed.
