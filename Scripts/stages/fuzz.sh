@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 # What: random operations on data and transforms (GC_STRESS_SECONDS each), random lives of channels, sources and queues (GC_FUZZ_SECONDS), in release; queues also with delays at atomic operations
-# Budget: 420
+# Budget: 480
 
 . Scripts/lib.sh
 
