@@ -27,16 +27,6 @@ enum Fork {
     above.store(UInt(bitPattern: unsafeBitCast(guards, to: Int.self)), ordering: .releasing)
   }
 
-  /// A: how many forks this process has behind it, as the child of each.
-  private static let generationWord = Atomic<UInt32>(0)
-
-  /// For locks that nobody holds across a fork: one that was taken in an earlier generation has no holder any more.
-  @inline(__always)
-  static var generation: UInt32 {
-    // relaxed: changes while the process has one thread.
-    generationWord.load(ordering: .relaxed)
-  }
-
   private static func holdAbove(_ hold: Bool) {
     // pairs with: setGuardsAbove – publishes the function
     let word = above.load(ordering: .acquiring)
@@ -92,8 +82,6 @@ enum Fork {
   }
 
   private static func child() {
-    // relaxed: the child has one thread.
-    generationWord.wrappingAdd(1, ordering: .relaxed)
     Region.unlockAfterFork()
     Magazine.resetAfterFork()
     gc_thread_self().pointee.worker = nil

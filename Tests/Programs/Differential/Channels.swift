@@ -32,7 +32,7 @@ private func pipe() -> (read: Int32, write: Int32) {
 }
 
 /// A channel, with what its handlers are told.
-private final class Probe: @unchecked Sendable {
+private final class Probe: @unchecked Sendable {  // set before the channel is used; the latch orders `cleanup`
   let queue = DispatchQueue(label: "io")
   private(set) var channel: DispatchIO! = nil
   let cleaned = Latch()

@@ -4,7 +4,7 @@ import Dispatch
 import Glibc
 
 /// Lines in the order in which they came, from any thread.
-final class Log: @unchecked Sendable {
+final class Log: @unchecked Sendable {  // guarded by the mutex
   private var mutex = pthread_mutex_t()
   private var lines: [String] = []
 
@@ -30,7 +30,7 @@ final class Log: @unchecked Sendable {
 }
 
 /// Opened once.
-final class Latch: @unchecked Sendable {
+final class Latch: @unchecked Sendable {  // a semaphore, which Dispatch does not call Sendable in every mode
   private let semaphore = DispatchSemaphore(value: 0)
 
   func open() { semaphore.signal() }
@@ -41,7 +41,7 @@ final class Latch: @unchecked Sendable {
 }
 
 /// A number under a lock.
-final class Count: @unchecked Sendable {
+final class Count: @unchecked Sendable {  // a log, which has a mutex
   private let log = Log()
 
   func add() { log.add("") }

@@ -4,7 +4,7 @@ import Dispatch
 import Glibc
 
 /// A timer on a serial queue of its own, with its events in `fires`.
-private final class Probe: @unchecked Sendable {
+private final class Probe: @unchecked Sendable {  // set before the timer begins; then its queue's alone
   let queue = DispatchQueue(label: "timer")
   let timer: any DispatchSourceTimer
   let fires = Log()

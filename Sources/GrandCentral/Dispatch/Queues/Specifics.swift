@@ -80,7 +80,7 @@ struct Specifics: ~Copyable, @unchecked Sendable {  // the list is guarded by `b
 
   @inline(__always)
   private func enter() {
-    let mine = Fork.generation &+ 1
+    let mine = Thread.forkGeneration &+ 1
     // pairs with: exit – publishes the list
     let found = busy.exchange(mine, ordering: .acquiring)
     if found == mine { enterSlow(mine) }
