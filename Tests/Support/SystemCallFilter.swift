@@ -56,17 +56,19 @@ public enum SystemCallFilter {
 
   private typealias Prctl = @convention(c) (Int32, UInt, UInt, UInt, UInt) -> Int32
 
-  /// - Parameter smallest: Of `mmap`, only calls for at least as many bytes are refused.
+  /// - Parameter smallest: Of `mmap`, only calls for at least as many bytes are refused, and none for a thread's stack.
   /// - Returns: false when the kernel does not filter.
   public static func refuse(_ calls: [Call], with error: Int32, smallest: UInt32 = 0) -> Bool {
-    let (load, equal, atLeast, answer) = (UInt16(0x20), UInt16(0x15), UInt16(0x35), UInt16(0x06))
+    let (load, answer) = (UInt16(0x20), UInt16(0x06))
+    let (equal, atLeast, anyBit) = (UInt16(0x15), UInt16(0x35), UInt16(0x45))
     let refusal = 0x0005_0000 | UInt32(error)
     var instructions = [Instruction(code: load, value: 0)]
     for call in calls {
       if call == .mmap, smallest > 0 {
-        // The length's two words: small ones pass.
+        // The flags, then the length's two words: stacks of threads and small ones pass.
         instructions += [
-          Instruction(code: equal, whenFalse: 6, value: call.number), Instruction(code: load, value: 28),
+          Instruction(code: equal, whenFalse: 8, value: call.number), Instruction(code: load, value: 40),
+          Instruction(code: anyBit, whenTrue: 5, value: UInt32(MAP_STACK)), Instruction(code: load, value: 28),
           Instruction(code: equal, whenFalse: 2, value: 0), Instruction(code: load, value: 24),
           Instruction(code: atLeast, whenFalse: 1, value: smallest), Instruction(code: answer, value: refusal),
           Instruction(code: load, value: 0),
