@@ -44,6 +44,8 @@ struct ObjectFaultTests {
       source?.activate()
       source?.suspend()
       source = nil
+      // A worker that has begun with an event holds the last reference, and traps.
+      sleep(UInt32(Patience.seconds))
     }
     expectFault(result, "GC0002", mentions: "timer source", "suspended", "Resume")
   }
@@ -58,6 +60,8 @@ struct ObjectFaultTests {
       source?.resume()
       source?.cancel()
       source = nil
+      // As above.
+      sleep(UInt32(Patience.seconds))
     }
     expectFault(result, "GC0002", mentions: "read source", "suspended", "Resume")
   }

@@ -17,6 +17,8 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
     static let none: UInt32 = 0
     static let asleep: UInt32 = 1
     static let awake: UInt32 = 2
+    /// Somebody starts the thread. It may be refused, so nobody relies on it; it looks at everything once it is there.
+    static let starting: UInt32 = 3
   }
 
   private static let tick: UInt64 = 1_000_000
@@ -42,7 +44,8 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
   /// Whether there is a thread.
   var exists: Bool {
     // relaxed: a hint.
-    state.load(ordering: .relaxed) != State.none
+    let state = state.load(ordering: .relaxed)
+    return state == State.asleep || state == State.awake
   }
 
   /// Makes sure that the monitor looks again within a tick.
@@ -54,27 +57,38 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
 
   @inline(never)
   private func wakeSlow() {
-    // pairs with: run – publishes that somebody wants the monitor awake
-    switch state.exchange(State.awake, ordering: .acquiringAndReleasing) {
-    case State.asleep: parker.unpark()
-    case State.none:
-      if !Shortages.threads.mayAsk || !start() {
-        // pairs with: wakeSlow – publishes that there is no thread; a later caller tries again
-        state.store(State.none, ordering: .releasing)
+    while true {
+      // seq-cst: as in `wake`.
+      let seen = state.load(ordering: .sequentiallyConsistent)
+      switch seen {
+      case State.asleep:
+        // pairs with: run – publishes that somebody wants the monitor awake
+        if state.compareExchange(expected: seen, desired: State.awake, ordering: .acquiringAndReleasing).exchanged {
+          return parker.unpark()
+        }
+      case State.none:
+        if !Shortages.threads.mayAsk { return }
+        // pairs with: wakeSlow – takes over from a thread that has ended, or from a start that has failed
+        if state.compareExchange(expected: seen, desired: State.starting, ordering: .acquiringAndReleasing).exchanged {
+          return start()
+        }
+      default: return
       }
-    default: break
     }
   }
 
-  private func start() -> Bool {
-    let error = Thread.spawn(name: "gc-monitor", body: Monitor.main, argument: nil)
-    if let error { Shortages.threads.refused(error) }
-    return error == nil
+  private func start() {
+    guard let error = Thread.spawn(name: "gc-monitor", body: Monitor.main, argument: nil) else { return }
+    Shortages.threads.refused(error)
+    // pairs with: wakeSlow – publishes that there is no thread; a later caller tries again
+    state.store(State.none, ordering: .releasing)
   }
 
   private static let main: Thread.Body = { _ in Engine.shared.pointee.monitor.run(Engine.shared) }
 
   private func run(_ engine: Engine.Pointer) {
+    // seq-cst: awake before the first look, see `wake`.
+    state.store(State.awake, ordering: .sequentiallyConsistent)
     var compensation = Compensation()
     var quiet = 0
     var eager = Self.quickTicks

@@ -95,9 +95,10 @@ struct Retries: ~Copyable, @unchecked Sendable {  // guarded by `lock`
     lock.lock()
     defer { lock.unlock() }
     retry.pointee.isWithdrawn = true
-    guard retry.pointee.place == .listed else { return false }
-    // A forked child's source of its parent: nobody tries it here.
-    if retry.pointee.engine == UnsafeMutableRawPointer(Engine.shared) { remove(retry) }
+    // A forked child's source of its parent, in its list or tried there: nobody tries it here.
+    let isParents = retry.pointee.engine != nil && retry.pointee.engine != UnsafeMutableRawPointer(Engine.shared)
+    guard isParents || retry.pointee.place == .listed else { return false }
+    if !isParents { remove(retry) }
     retry.pointee.place = .outside
     return true
   }
