@@ -124,6 +124,11 @@ final class FuzzSignals: FuzzLoad {
   init(_ random: inout SeededRandom, _ name: String, _ report: FuzzReport, _ queues: FuzzQueues, lane: Int) {
     let number = Self.number(lane)
     signal = number
+    // The driver's thread has the mask of a thread of the test runner's, which may block everything.
+    var own = sigset_t()
+    sigemptyset(&own)
+    sigaddset(&own, number)
+    pthread_sigmask(SIG_UNBLOCK, &own, nil)
     let counts = (0..<1 + random.below(3)).map { _ in Counter() }
     self.counts = counts
     subjects = counts.indices.map { index in

@@ -25,9 +25,7 @@ struct SourceFuzz {
     signal(SIGPIPE, SIG_IGN)
     for lane in 0..<4 { signal(FuzzSignals.number(lane), SIG_IGN) }
     // The engine's own descriptors, and those of the kinds, are made once.
-    for kind in 0..<Self.kinds where kind != Self.signals {
-      round(kind: kind, seed: seed &+ UInt64(kind), lane: 0, report)
-    }
+    for kind in 0..<Self.kinds { round(kind: kind, seed: seed &+ UInt64(kind), lane: 0, report) }
     let before = Self.openDescriptors()
     let deadline = monotonicNanoseconds() + UInt64(seconds * 1e9)
     let (rounds, only) = (Counter(), Self.variable("GC_FUZZ_LANE"))
@@ -54,8 +52,6 @@ struct SourceFuzz {
   }
 
   private static let kinds = 7
-  /// Drawn by `GC_FUZZ_KIND` alone: whether each delivery is counted has failed once on a machine with fifty busy threads.
-  private static let signals = 3
 
   private func makeLoad(
     _ kind: Int, _ random: inout SeededRandom, _ name: String, _ report: FuzzReport, _ queues: FuzzQueues, _ lane: Int
@@ -77,10 +73,9 @@ struct SourceFuzz {
     let queues = FuzzQueues()
     // Children and stolen numbers cost more than the rest.
     let number = random.oneIn(30) ? random.below(2) : 2 + random.below(9)
-    let drawn = number == Self.signals ? Self.kinds : number
     let name = "seed \(seed) lane \(lane)"
     let load = makeLoad(
-      kind ?? Self.variable("GC_FUZZ_KIND").map { Int($0) } ?? drawn, &random, name, report, queues, lane)
+      kind ?? Self.variable("GC_FUZZ_KIND").map { Int($0) } ?? number, &random, name, report, queues, lane)
     let (isPatient, steps) = (!random.oneIn(3), 1 + random.below(60))
     let meddling = random.oneIn(4) ? nil : random.next()
     // A timer's queue is part of what is known about it.
