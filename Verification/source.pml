@@ -12,6 +12,7 @@
 //   V4  at rest, a cancelled source has finished and given up its own reference, once; nobody but its user touches it
 //       afterwards
 //   V5  at rest, all that was written to a source that is not cancelled has been read, and the watch is armed again
+//   V10 at rest, the registration handler has run, whenever it was set
 //   ends  a source that is cancelled, activated and resumed finishes
 //
 // check: safety
@@ -37,10 +38,20 @@
 // expect: fail
 // check: ltl ends -DEND_FORGETS
 // expect: fail
+// check: safety -DLATE_HANDLER
+// check: safety -DLATE_HANDLER -DSTEP_BEFORE_HANDLER
+// expect: fail
 //
 // Abstracted: targets, QoS, the handlers' replacement, data but for whether there are any; a timer's late unregistration.
 
+// A thread more, which sets the registration handler; then less is written.
+#ifdef LATE_HANDLER
+#define LATE 1
+#define WRITES 1
+#else
+#define LATE 0
 #define WRITES 2
+#endif
 
 // The state word.
 bool inactive = true;
@@ -66,6 +77,7 @@ byte jobs;
 // What is checked.
 byte inside;              // handlers that run
 byte cancelRuns, registrationRuns;
+bool hasHandler = !LATE;  // a registration handler is in its place
 byte references;          // the source's own, or one that an activator has taken in advance
 bool over;                // the source's own has been given up
 byte ended;               // threads that are done
@@ -181,6 +193,25 @@ proctype activator() {
   ended++
 }
 
+// Sets the registration handler: before the activation, or at any time later.
+proctype setter() {
+  bool must;
+#ifndef STEP_BEFORE_HANDLER
+  hasHandler = true;
+#endif
+  atomic {
+    if
+    :: registered && !cancelled -> announcing = true; enqueueIfNeeded(must)
+    :: else -> skip
+    fi
+  };
+#ifdef STEP_BEFORE_HANDLER
+  hasHandler = true;
+#endif
+  if :: must -> submit() :: else -> skip fi;
+  ended++
+}
+
 proctype canceller() {
   bool must, other;
   if :: cancel(must, other) :: skip fi;
@@ -285,7 +316,9 @@ end_:
 #else
     :: atomic { HAS_WORK && !cancelled && announcing -> running = true; announcing = false };
 #endif
-      enter(); registrationRuns++; leave();
+      enter();
+      atomic { if :: hasHandler -> hasHandler = false; registrationRuns++ :: else -> skip fi };
+      leave();
       end(must)
     :: atomic {
 #ifdef BLIND_DELIVERY
@@ -327,7 +360,7 @@ end_:
 // At rest.
 proctype checker() {
   timeout ->
-  assert(ended == 4 && !inactive && !registering && suspensions == 0 && jobs == 0 && inside == 0 && !locked);
+  assert(ended == 4 + LATE && !inactive && !registering && suspensions == 0 && jobs == 0 && inside == 0 && !locked);
   if
   :: cancelled ->
     assert(finished && cancelRuns == 1 && !listed && !registered && over && references == 0);
@@ -341,8 +374,9 @@ proctype checker() {
 init {
   atomic {
     run activator(); run canceller(); run suspender(); run writer(); run kernel(); run worker(); run worker();
-    run checker()
+    run checker();
+    if :: LATE -> run setter() :: else -> skip fi
   }
 }
 
-ltl ends { [] ((cancelled && ended == 4) -> <> finished) }
+ltl ends { [] ((cancelled && ended == 4 + LATE) -> <> finished) }

@@ -253,6 +253,35 @@ struct SourceLifeTests {
     source.cancel()
   }
 
+  @Test("S5: a registration handler that is set when the source is registered already runs at once, or after the resume")
+  func lateRegistration() {
+    let queue = DispatchQueue(label: "source")
+    let source = DispatchSource.makeUserDataAddSource(queue: queue)
+    let seen = Recorder<String>()
+    let registered = Latch()
+    source.setRegistrationHandler { registered.open() }
+    source.setEventHandler { seen.note("event") }
+    source.activate()
+    #expect(registered.wait())
+    source.setRegistrationHandler { seen.note("late") }
+    waitFor { seen.values == ["late"] }
+    source.suspend()
+    source.add(data: 1)
+    source.setRegistrationHandler { seen.note("later") }
+    queue.sync {}
+    #expect(seen.values == ["late"])
+    source.resume()
+    waitFor { seen.values.count == 3 }
+    #expect(seen.values == ["late", "later", "event"])
+    let ended = Latch()
+    source.setCancelHandler { ended.open() }
+    source.cancel()
+    source.setRegistrationHandler { seen.note("too late") }
+    #expect(ended.wait())
+    queue.sync {}
+    #expect(seen.values.count == 3)
+  }
+
   @Test("S6: after retargeting, handlers run on the new queue")
   func retarget() {
     let (key, first, second) = (DispatchSpecificKey<Int>(), DispatchQueue(label: "1"), DispatchQueue(label: "2"))

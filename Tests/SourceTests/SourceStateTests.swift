@@ -17,7 +17,8 @@ private enum Answer: Hashable {
 
 /// Who may call what, and when.
 private enum Call: CaseIterable {
-  case activate, delayed, registered, refused, cancel, lose, unregistered, fire, forget, begin, end, suspend, resume
+  case activate, delayed, registered, refused, announceAgain, cancel, lose, unregistered, fire, forget, begin, end
+  case suspend, resume
   /// In a job that is no barrier, of a source whose cancel handler is one.
   case beginBesideOthers
 
@@ -37,6 +38,7 @@ private enum Call: CaseIterable {
       case .enqueue: return .enqueue
       case .unregister: return .unregister
       }
+    case .announceAgain: return .enqueue(if: state.announceAgain())
     case .cancel, .lose:
       switch self == .cancel ? state.cancel() : state.lose() {
       case .nothing: return .nothing
@@ -127,7 +129,7 @@ private struct Specification: Hashable {
 
   func allows(_ call: Call) -> Bool {
     switch call {
-    case .activate, .cancel, .lose, .fire, .forget, .resume: true
+    case .activate, .announceAgain, .cancel, .lose, .fire, .forget, .resume: true
     case .delayed, .registered, .refused: kernel == .asked
     case .unregistered: unregisters
     case .begin, .beginBesideOthers: job == .submitted
@@ -155,6 +157,10 @@ private struct Specification: Hashable {
       return .enqueue(if: offer())
     case .refused:
       (kernel, hasEvent, cancelled, delayed) = (.done, false, true, false)
+      return .enqueue(if: offer())
+    case .announceAgain:
+      guard kernel == .watching, !cancelled else { return .nothing }
+      announces = true
       return .enqueue(if: offer())
     case .cancel, .lose:
       if call == .cancel { lost = false }

@@ -34,6 +34,39 @@ private func pipe() -> (read: Int32, write: Int32) {
 
 let sourceScenarios: [(String, () -> Void)] = [
   (
+    "source registration handlers, early and late",
+    {
+      let queue = DispatchQueue(label: "q")
+      let source = DispatchSource.makeUserDataAddSource(queue: queue)
+      let (log, first, second, last) = (Log(), Latch(), Latch(), Latch())
+      source.setRegistrationHandler { log.add("first") }
+      source.setRegistrationHandler {
+        log.add("second")
+        first.open()
+      }
+      source.setEventHandler {
+        log.add("event")
+        last.open()
+      }
+      source.resume()
+      first.wait()
+      source.setRegistrationHandler {
+        log.add("late")
+        second.open()
+      }
+      second.wait()
+      source.suspend()
+      source.add(data: 1)
+      source.setRegistrationHandler { log.add("while suspended") }
+      source.resume()
+      last.wait()
+      source.cancel()
+      source.setRegistrationHandler { log.add("after the end") }
+      pause(20, on: queue)
+      log.show("handlers:")
+    }
+  ),
+  (
     "source add, merged while suspended",
     {
       let source = DispatchSource.makeUserDataAddSource(queue: DispatchQueue(label: "q"))

@@ -125,11 +125,16 @@ public class DispatchSource: DispatchObject, DispatchSourceProtocol, @unchecked 
   public final func setRegistrationHandler(
     qos: DispatchQoS = .unspecified, flags: DispatchWorkItemFlags = [], handler: DispatchSourceHandler?
   ) {
-    replace(.registration, with: handler.map { SourceHandler($0, qos: qos, flags: flags) })
+    setRegistrationHandler(handler.map { SourceHandler($0, qos: qos, flags: flags) })
   }
 
   public final func setRegistrationHandler(handler: DispatchWorkItem) {
-    replace(.registration, with: SourceHandler(handler))
+    setRegistrationHandler(SourceHandler(handler))
+  }
+
+  private final func setRegistrationHandler(_ handler: SourceHandler?) {
+    replace(.registration, with: handler)
+    if handler != nil, state.update({ $0.announceAgain() }) { submit() }
   }
 
   public final func setCancelHandler(

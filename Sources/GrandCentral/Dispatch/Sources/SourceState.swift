@@ -43,6 +43,8 @@
 //     program was about to, and has nothing to mend.
 // V9  A source whose registration is delayed stays `registering`. Its cancellation withdraws the registration; whoever takes
 //     it off the list of retries, or makes the last attempt, concludes by `didRegister(false)`. See Retries.swift.
+// V10 A registration handler that comes when the source is registered already is due at once. The handler is in its place
+//     before the step, so the announcement that the step leads to finds it, or an earlier one has run it.
 //
 // The transitions are pure; what they return is what the caller owes.
 struct SourceState: StateWord, Equatable {
@@ -122,6 +124,13 @@ struct SourceState: StateWord, Equatable {
       set(Self.cancelled)
     }
     return enqueueIfNeeded() ? .enqueue : .nothing
+  }
+
+  /// The program has set a registration handler (V10). True: the caller submits the job.
+  mutating func announceAgain() -> Bool {
+    guard has(Self.registered), !has(Self.cancelled) else { return false }
+    set(Self.announcing)
+    return enqueueIfNeeded()
   }
 
   /// The kernel has refused for now. False: the source was cancelled meanwhile, and the caller concludes.
