@@ -253,7 +253,7 @@ struct SourceLifeTests {
     source.cancel()
   }
 
-  @Test("S5: a registration handler that is set when the source is registered already runs at once, or after the resume")
+  @Test("S5: a registration handler that is set when the source is registered runs at once, or after the resume")
   func lateRegistration() {
     let queue = DispatchQueue(label: "source")
     let source = DispatchSource.makeUserDataAddSource(queue: queue)

@@ -68,7 +68,7 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
         }
       case State.none:
         if !Shortages.threads.mayAsk { return }
-        // pairs with: wakeSlow – takes over from a thread that has ended, or from a start that has failed
+        // pairs with: wakeSlow – publishes that a start is under way; nobody else begins one
         if state.compareExchange(expected: seen, desired: State.starting, ordering: .acquiringAndReleasing).exchanged {
           return start()
         }
