@@ -2,7 +2,9 @@
 # Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 """Runs the scenarios of one program built for Dispatch and for GrandCentral, and compares what they print.
 
-    differential.py THEIRS OURS DIFFERENCES
+    differential.py THEIRS OURS DIFFERENCES [RANDOM [SEED]]
+
+RANDOM programs that seeds make up are run as well, from SEED on; a difference names its seed.
 
 Each scenario is a process of its own, so that a trap is one line of its output. We may print no line that Dispatch does
 not print, and lack none, except as the file DIFFERENCES lists: `SCENARIO | line | reason`. A line there that applies to
@@ -70,6 +72,9 @@ def main():
              for program in (theirs, ours)]
     if names[0] != names[1] or not names[0]:
         sys.exit("error: the two programs do not have the same scenarios")
+    count = int(sys.argv[4]) if len(sys.argv) > 4 else 0
+    first = int(sys.argv[5]) if len(sys.argv) > 5 else int.from_bytes(os.urandom(5), "big")
+    names[0] += [f"random:{first + number}" for number in range(count)]
 
     bad, same = [], 0
     with concurrent.futures.ThreadPoolExecutor(int(os.environ.get("GC_JOBS", os.cpu_count() or 1))) as pool:
@@ -90,7 +95,7 @@ def main():
             for (name, line), used in entries.items() if not used]
 
     print("\n".join(bad))
-    print(f"=> {len(names[0])} scenarios, {same} the same, {len(entries)} lines listed as different")
+    print(f"=> {len(names[0])} scenarios, {count} of them random from {first}: {same} the same, {len(entries)} lines listed as different")
     sys.exit(1 if bad else 0)
 
 

@@ -19,7 +19,8 @@ swiftc "${common[@]}" "$folder"/theirs/*.swift -o "$folder/differential-theirs"
 swiftc "${common[@]}" -I "$OUT/compat/library" -I Sources/CPlatform/include "$folder"/ours/*.swift \
   -L "$OUT/compat/library" -lGrandCentral -Xlinker -rpath="$PWD/$OUT/compat/library" -o "$folder/differential-ours"
 
-Scripts/differential.py "$folder/differential-theirs" "$folder/differential-ours" "$programs/differences.txt"
+Scripts/differential.py "$folder/differential-theirs" "$folder/differential-ours" "$programs/differences.txt" \
+  "${GC_RANDOM_PROGRAMS:-200}" ${GC_FUZZ_SEED:+"$GC_FUZZ_SEED"}
 
 # The check finds a planted difference: a program that prints something else is told, and so is a line that is not needed.
 cat >"$folder/planted" <<'PLANTED'
