@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
-# What: one program, built for Dispatch and for GrandCentral, prints the same in each scenario, but for listed lines
+# What: one program, built for Dispatch and for GrandCentral, and run on our libdispatch.so, prints the same in each scenario, but for listed lines
 # Budget: 240
 
 . Scripts/lib.sh
@@ -20,6 +20,17 @@ swiftc "${common[@]}" -I "$OUT/compat/library" -I Sources/CPlatform/include "$fo
   -L "$OUT/compat/library" -lGrandCentral -Xlinker -rpath="$PWD/$OUT/compat/library" -o "$folder/differential-ours"
 
 Scripts/differential.py "$folder/differential-theirs" "$folder/differential-ours" "$programs/differences.txt" \
+  "${GC_RANDOM_PROGRAMS:-200}" ${GC_FUZZ_SEED:+"$GC_FUZZ_SEED"}
+
+# The program that was built for Dispatch, on our libdispatch.so.
+prefix=$PWD/$OUT/dropin-prefix
+Scripts/build-dropin "$prefix"
+cat >"$folder/differential-dropin" <<DROPIN
+#!/bin/sh
+LD_PRELOAD=$prefix/lib/libdispatch.so exec "$PWD/$folder/differential-theirs" "\$@"
+DROPIN
+chmod +x "$folder/differential-dropin"
+Scripts/differential.py "$folder/differential-theirs" "$folder/differential-dropin" "$programs/differences-dropin.txt" \
   "${GC_RANDOM_PROGRAMS:-200}" ${GC_FUZZ_SEED:+"$GC_FUZZ_SEED"}
 
 # The check finds a planted difference: a program that prints something else is told, and so is a line that is not needed.

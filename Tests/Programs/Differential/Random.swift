@@ -109,6 +109,7 @@ private final class Program {
   private var items: [(item: DispatchWorkItem, isWaitedFor: Bool, uses: Int, isOver: Bool)] = []
   private var serial = 0
   private let step = Count()
+  private let isTraced = getenv("GC_TRACE") != nil
 
   init(seed: UInt64) {
     var dice = Dice(seed: seed)
@@ -122,6 +123,7 @@ private final class Program {
       // The target of an active queue is active in a sane program.
       var kind = kinds[self.dice.below(kinds.count)]
       if target?.isInactive == true { kind.insert(.initiallyInactive) }
+      trace("q\(index) \(kind.rawValue) targets \(target?.name ?? "-")")
       subjects.append(Subject("q\(index)", kind, target: target))
     }
     for index in 0..<4 {
@@ -171,15 +173,20 @@ private final class Program {
 
   // MARK: Steps
 
+  /// `GC_TRACE=1` tells what is done, on standard error.
+  private func trace(_ what: String) { if isTraced { fputs("\(step.value): \(what)\n", stderr) } }
+
   private func stepOnQueue() {
-    let subject = any()
-    switch dice.below(14) {
+    let (subject, what) = (any(), dice.below(14))
+    trace("queue \(subject.name): \(what)")
+    switch what {
     case 0, 1: subject.queue.async(execute: work(subject, "async"))
     case 2: subject.queue.async(flags: .barrier, execute: work(subject, "barrier"))
     case 3: if subject.runs { subject.queue.sync(execute: work(subject, "sync")) }
     case 4: if subject.runs { subject.queue.sync(flags: .barrier, execute: work(subject, "sync barrier")) }
     case 5:
-      if !subject.isInactive {
+      // Dispatch starts items of a concurrent queue that is suspended, if they were submitted while its target was, first.
+      if !subject.isInactive, subject.runs || !subject.isConcurrent {
         subject.queue.suspend()
         subject.suspensions += 1
       }
@@ -200,6 +207,7 @@ private final class Program {
       // A target comes before those that target it, so that there is no cycle.
       let target = subjects[dice.below(subjects.firstIndex { $0 === subject }! + 1)]
       if target === subject || !subject.isInactive || subject.suspensions > 0 { return }
+      trace("\(subject.name) targets \(target.name)")
       subject.queue.setTarget(queue: target.queue)
       subject.target = target
     default:
@@ -208,8 +216,9 @@ private final class Program {
   }
 
   private func stepOnGroup() {
-    let (number, subject) = (dice.below(groups.count), any())
-    switch dice.below(4) {
+    let (number, subject, what) = (dice.below(groups.count), any(), dice.below(4))
+    trace("group \(number), \(subject.name): \(what)")
+    switch what {
     case 0:
       groups[number].enter()
       entered[number] += 1
@@ -224,9 +233,10 @@ private final class Program {
   }
 
   private func stepOnItem() {
-    let (number, subject) = (dice.below(items.count), any())
+    let (number, subject, what) = (dice.below(items.count), any(), dice.below(7))
+    trace("item \(number), \(subject.name): \(what)")
     let entry = items[number]
-    switch dice.below(7) {
+    switch what {
     case 0, 1:
       // One that is waited for runs once.
       if entry.isWaitedFor, entry.uses > 0 { return }
@@ -257,8 +267,9 @@ private final class Program {
   }
 
   private func stepOnFeed() {
-    let feed = feeds[dice.below(feeds.count)]
-    switch dice.below(12) {
+    let (feed, what) = (feeds[dice.below(feeds.count)], dice.below(12))
+    trace("\(feed.name): \(what)")
+    switch what {
     case 0, 1:
       feed.add(UInt(1 + dice.below(9)))
       if !feed.isCancelled { feed.hasData = true }
