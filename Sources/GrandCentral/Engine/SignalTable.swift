@@ -41,8 +41,6 @@ struct SignalTable: ~Copyable, @unchecked Sendable {  // all of it is guarded by
   private struct State: ~Copyable {
     /// M(life)
     var watches = 0
-    /// M(life), and read while the descriptor is on the poller: its number.
-    var event: Int32 = -1
     /// M(life): whether that is on the poller.
     var isOnPoller = false
     /// M(life): whether `retry` is listed, or on its way.
@@ -54,6 +52,8 @@ struct SignalTable: ~Copyable, @unchecked Sendable {  // all of it is guarded by
   private let life = Lock()
   private let list = Lock()
   private let state: UnsafeMutablePointer<State>
+  /// A, set with `life` held: the event descriptor's number.
+  private let event = Atomic<Int32>(-1)
   /// A: the event descriptor was closed behind our back.
   private let isLost = Atomic<Bool>(true)
   /// M(list): the watches, by signal.
@@ -136,15 +136,17 @@ struct SignalTable: ~Copyable, @unchecked Sendable {  // all of it is guarded by
     // relaxed: set with the descriptor table's lock held, and seen late costs one failure of `watch`.
     if isLost.load(ordering: .relaxed) {
       var error: Errno?
-      guard let event = EventFD(or: &error) else { return error }
-      state.pointee.event = event.release()
+      guard let made = EventFD(or: &error) else { return error }
+      let number = made.release()
+      // relaxed: who reads it holds `life`, or has its report, which comes after the registration below.
+      event.store(number, ordering: .relaxed)
       // unsafe: lives as long as the engine.
       let descriptor = DescriptorWatch.Pointer.allocate(capacity: 1)
       descriptor.initialize(
         to: DescriptorWatch(
-          state.pointee.event, .readable, context: UnsafeMutableRawPointer(first), report: SignalTable.report))
+          number, .readable, context: UnsafeMutableRawPointer(first), report: SignalTable.report))
       state.pointee.descriptor = descriptor
-      Signals.notify(state.pointee.event)
+      Signals.notify(number)
       state.pointee.isOnPoller = false
       // relaxed: `life` is held.
       isLost.store(false, ordering: .relaxed)
@@ -175,7 +177,7 @@ struct SignalTable: ~Copyable, @unchecked Sendable {  // all of it is guarded by
     let error = state.pointee.watches == 0 ? nil : prepare(in: engine)
     // relaxed: see `prepare`.
     let isLost = isLost.load(ordering: .relaxed)
-    collect(isLost ? -1 : state.pointee.event)
+    collect(isLost: isLost)
     if error == nil { state.pointee.isRetrying = false }
     return error == nil ? 0 : Errno.again.code
   }
@@ -206,14 +208,15 @@ struct SignalTable: ~Copyable, @unchecked Sendable {  // all of it is guarded by
       engine.pointee.signals.lose()
       return false
     }
-    engine.pointee.signals.collect(engine.pointee.signals.state.pointee.event)
+    engine.pointee.signals.collect(isLost: false)
     return true
   }
 
-  private func collect(_ event: Int32) {
+  private func collect(isLost: Bool) {
     list.lock()
     defer { list.unlock() }
-    Signals.acknowledge(event)
+    // relaxed: see `prepare`.
+    Signals.acknowledge(isLost ? -1 : event.load(ordering: .relaxed))
     for signal in 1...Signals.last where first[signal] != nil { deliver(Int32(signal)) }
   }
 
