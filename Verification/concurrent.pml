@@ -36,7 +36,6 @@
 // queue's limit (L7); 9 stands for none. The list is that of lane.pml.
 
 #define ITEMS 4
-#define NONE 15
 #ifndef FULL
 #define FULL 9
 #endif
@@ -54,6 +53,7 @@
 byte owner = 0;
 byte readers = 0;
 bool enqueued = false;
+bool sent = false;        // an activation is on its way (L8); there is one band
 bool dirty = false;
 bool barrierPending = false;
 bool roomPending = false;
@@ -63,12 +63,7 @@ bool urgent = false;      // urgency is not 0 (L6)
 #define PENDING (barrierPending || roomPending)
 #define TOUCHED (owner != 0 || enqueued || dirty || PENDING || suspended || urgent)
 
-// The list: entry n was the n-th to exchange the tail.
-byte count = 0;
-byte item[ITEMS + 1];
-bool linked[ITEMS + 1];
-byte tail = NONE;
-byte head = NONE;
+#include "list.inc"
 
 byte kind[ITEMS];
 byte activations = 0;
@@ -102,33 +97,28 @@ inline runItem(it) {
   }
 }
 
-inline push(it, mine, wasEmpty) {
-  atomic { mine = count; count++; item[mine] = it; wasEmpty = (tail == NONE); tail = mine };
-  if :: wasEmpty -> head = mine :: else -> linked[mine - 1] = true fi
-}
-
-// The owner takes entry h, the head, off.
-inline pop(h) {
-  if
-  :: linked[h] -> head = h + 1
-  :: else ->
-    head = NONE;
-    if
-    :: atomic { tail == h -> tail = NONE }
-    :: atomic { tail != h -> skip }; linked[h]; head = h + 1
-    fi
-  fi
+// In a step: the lane is enqueued.
+inline send(mustPush) {
+  enqueued = true;
+  mustPush = !sent;
+  sent = true
 }
 
 inline relay() {
-  atomic { owner = 0; enqueued = true };
-  activations++
+  atomic { owner = 0; send(mustPush) };
+  if :: mustPush -> activations++ :: else -> skip fi;
+  mustPush = false
 }
 
 // Who has found the list not empty raises the urgency if it sees none.
 inline overtake(flag) {
   if
-  :: !urgent -> atomic { flag = !urgent && enqueued; urgent = true };
+  :: !urgent ->
+    atomic {
+      flag = false;
+      if :: !urgent && enqueued -> send(flag) :: else -> skip fi;
+      urgent = true
+    };
     if :: flag -> activations++ :: else -> skip fi
   :: urgent -> skip
   fi
@@ -138,8 +128,8 @@ inline announce(flag) {
   atomic {
     urgent = true;
     dirty = true;
-    flag = (owner == 0 && !enqueued && !suspended && !PENDING);
-    if :: flag -> enqueued = true :: else -> skip fi
+    flag = false;
+    if :: owner == 0 && !enqueued && !suspended && !PENDING -> send(flag) :: else -> skip fi
   };
   if :: flag -> activations++ :: else -> skip fi
 }
@@ -313,7 +303,7 @@ inline syncItem(it) {
 
 proctype client(byte me) {
   byte mine, h, it, last;
-  bool wasEmpty, flag;
+  bool wasEmpty, flag, mustPush;
   it = (me - 1) * 2;
   last = it + 1;
   do
@@ -329,18 +319,23 @@ proctype client(byte me) {
 
 proctype worker(byte me) {
   byte h, it;
-  bool mine;
+  bool mine, mustPush;
 idle:
   atomic { h = 0; it = 0; mine = false };
 end_idle:
   if
   :: atomic { activations > 0 -> activations-- };
     atomic { // arrive
-      enqueued = false;
+      sent = false;
       if
-      :: owner != 0 || suspended -> dirty = true
-      :: owner == 0 && !suspended && barrierPending && readers > 0 -> skip
-      :: else -> dirty = false; barrierPending = false; roomPending = false; owner = me; mine = true
+      :: owner != 0 || !enqueued && !dirty && !PENDING -> skip
+      :: else ->
+        enqueued = false;
+        if
+        :: suspended -> dirty = true
+        :: !suspended && barrierPending && readers > 0 -> skip
+        :: else -> dirty = false; barrierPending = false; roomPending = false; owner = me; mine = true
+        fi
       fi
     };
     if :: mine -> own(true, h) :: else -> skip fi
@@ -363,13 +358,12 @@ proctype suspender() {
   atomic {
     quiet = false;
     suspended = false;
-    mustPush = dirty && owner == 0 && !enqueued && !PENDING;
-    if :: mustPush -> enqueued = true :: else -> skip fi
+    if :: dirty && owner == 0 && !enqueued && !PENDING -> send(mustPush) :: else -> skip fi
   };
   if :: mustPush -> activations++ :: else -> skip fi
 }
 
-// Something more urgent joins while an activation is on its way: a second one is pushed.
+// Something more urgent joins while an activation is on its way: a second one is pushed, in another band.
 proctype overtaker() {
   bool mustPush;
   atomic { mustPush = enqueued };

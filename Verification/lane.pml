@@ -1,14 +1,31 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 //
 // The serial lane: LaneState and Lane+{Enqueue,Drain,Sync,Suspend}. Two threads submit (async, then sync), two workers
-// drain activations, one of which may have been overtaken and come late, and a third thread suspends and resumes.
+// drain activations, one of which may have been overtaken and come late, and a third thread suspends and resumes. With BANDS
+// the second thread's items are more urgent than the first one's, which are both asyncs: a low activation is overtaken and left
+// over, and the next low work adopts it. With FEW the second thread has no sync. With MOVE another thread gives the idle lane a new target; what is on its way through
+// the former one may stay there for ever.
 //
 // Properties: items run one at a time, each once, a thread's items in its order (so a sync runs after the asyncs before it);
-// after suspend at most the item that had been chosen starts; when nothing can move everything has run and the lane is free.
+// after suspend at most the item that had been chosen starts; when nothing can move everything has run and the lane is free;
+// no more than one activation of a band is on its way through a target (L8).
 //
 // check: safety
 // check: safety -DSUSPEND
 // check: safety -DOVERTAKE
+// check: safety -DBANDS
+// check: safety -DBANDS -DFEW -DSUSPEND
+// check: safety -DBANDS -DFEW -DMOVE
+// check: safety -DBANDS -DNO_ADOPTION
+// expect: fail
+// check: safety -DBANDS -DCLEARS_WHEN_CALLED
+// expect: fail
+// check: safety -DBANDS -DCLEARS_LATE
+// expect: fail
+// check: safety -DBANDS -DADOPTS_ANY
+// expect: fail
+// check: safety -DBANDS -DFEW -DMOVE -DNO_FORGETTING
+// expect: fail
 // check: safety -DNO_DIRTY
 // expect: fail
 // check: safety -DNO_TAIL_CHECK
@@ -16,34 +33,40 @@
 // check: safety -DNO_URGENCY
 // expect: fail
 //
-// Abstracted: bands, but for the overtaking activation and whether there is an urgency at all; targets; retains. The list is an array in order of the tail
-// exchange; publication of the head and of the links lags behind, as in MPSCList.
+// Abstracted: bands, but for two of them; retains. The list is an array in order of the tail exchange; publication of the head
+// and of the links lags behind, as in MPSCList.
 
 #define ITEMS 4
-#define NONE 15
 
 // The state word.
 byte owner = 0;
 bool enqueued = false;
 bool dirty = false;
 bool suspended = false;
-bool urgent = false;      // urgency is not 0: somebody has been in the list since the lane was last idle (L6)
+byte urgency = 0;         // 0: nobody has been in the list since the lane was last idle (L6)
+bool sent[3];
 
-// The list: entry n was the n-th to exchange the tail.
-byte count = 0;
-byte item[ITEMS + 1];
-bool linked[ITEMS + 1]; // the link from n to n + 1 is published
-byte tail = NONE;
-byte head = NONE;
+#include "list.inc"
 
-byte activations = 0;
+byte activations[3];      // on their way through the target, by band
+#ifdef MOVE
+byte strays[3];           // through the former target
+bool moved = false;
+bool straysCome = false;
+#endif
 bool running = false;
 bool done[ITEMS];
 byte startedSuspended = 0;
 bool quiet = false;       // suspend has returned, resume has not begun
 bool token[3];
 
-#define IDLE (owner == 0 && !enqueued && !dirty && !suspended && !urgent)
+#define IDLE (owner == 0 && !enqueued && !dirty && !suspended && urgency == 0)
+#define BAND (urgency == 0 -> 1 : urgency)
+#ifdef BANDS
+#define URGENCY(it) (it >= 2 -> 2 : 1)
+#else
+#define URGENCY(it) 1
+#endif
 
 inline start(it) {
   atomic {
@@ -56,47 +79,15 @@ inline start(it) {
   atomic { done[it] = true; running = false }
 }
 
-inline push(it, mine, wasEmpty) {
-  atomic { mine = count; count++; item[mine] = it; wasEmpty = (tail == NONE); tail = mine };
-  if
-  :: wasEmpty -> head = mine
-  :: else -> linked[mine - 1] = true
-  fi
-}
-
-// The owner takes entry h, the head, off.
-inline pop(h) {
-  if
-  :: linked[h] -> head = h + 1
-  :: else ->
-    head = NONE;
-    if
-    :: atomic { tail == h -> tail = NONE }
-    :: atomic { tail != h -> skip }; linked[h]; head = h + 1
-    fi
-  fi
-}
-
 // Items 1 and 3 are waiters of threads 1 and 2.
+#ifdef BANDS
+#define IS_WAITER(it) (it == 3)
+#else
 #define IS_WAITER(it) (it == 1 || it == 3)
+#endif
 #define WAITER(it) (it == 1 -> 1 : 2)
 
-inline announce(mustPush) {
-  atomic {
-    mustPush = false;
-    urgent = true;
-#ifdef NO_DIRTY
-    if :: owner == 0 -> dirty = true :: else -> skip fi;
-#else
-    dirty = true;
-#endif
-    if
-    :: owner == 0 && !enqueued && !suspended -> enqueued = true; mustPush = true
-    :: else -> skip
-    fi
-  };
-  if :: mustPush -> activations++ :: else -> skip fi
-}
+#include "lane-steps.inc"
 
 // Gives the lane up on a thread that runs no items of others.
 inline releaseOwnership(h) {
@@ -109,7 +100,7 @@ inline releaseOwnership(h) {
   :: !suspended && head == NONE ->
     if
     :: atomic { dirty -> dirty = false }
-    :: atomic { !dirty -> owner = 0; urgent = false }; break
+    :: atomic { !dirty -> owner = 0; urgency = 0 }; break
     fi
   :: !suspended && head != NONE ->
     h = head;
@@ -120,21 +111,42 @@ inline releaseOwnership(h) {
       token[WAITER(item[h])] = true;
       break
     :: else ->
-      atomic { owner = 0; enqueued = true };
-      activations++;
+      atomic { owner = 0; send() };
+      answer();
       break
     fi
   od
 }
 
+// Where a pusher keeps what a step has left to it.
+#ifdef MOVE
+#define DEBT byte band; bool mustPush; bool sentBefore
+#else
+#define DEBT byte band; bool mustPush
+#endif
+
 // Thread `me` makes its first item an async, its second a sync.
 proctype client(byte me) {
   byte mine, h, first;
   bool wasEmpty, flag;
+  DEBT;
   first = (me - 1) * 2;
 
   push(first, mine, wasEmpty);
-  if :: wasEmpty -> announce(flag) :: else -> skip fi;
+  announce(wasEmpty, first);
+#ifdef BANDS
+  if
+  :: me == 1 ->
+    push(first + 1, mine, wasEmpty);
+    announce(wasEmpty, first + 1);
+    goto end
+  :: else -> skip
+  fi;
+#ifdef FEW
+  done[first + 1] = true;
+  goto end;
+#endif
+#endif
 
   // sync, fast
   flag = false;
@@ -161,15 +173,21 @@ proctype client(byte me) {
     :: wasEmpty ->
       atomic {
 #ifndef NO_URGENCY
-        urgent = true;
+        if
+        :: urgency < URGENCY(first + 1) ->
+          urgency = URGENCY(first + 1);
+          if :: enqueued -> send() :: else -> skip fi
+        :: else -> skip
+        fi;
 #endif
         if
         :: owner != 0 || enqueued || suspended -> dirty = true
         :: else -> dirty = false; owner = me; flag = true
         fi
       }
-    :: else -> skip
+    :: else -> overtake(first + 1)
     fi;
+    answer();
     if
     :: flag -> assert(head == mine); h = head; pop(h)
     :: else -> atomic { token[me] -> token[me] = false }; assert(owner == me)
@@ -177,25 +195,35 @@ proctype client(byte me) {
   fi;
   start(first + 1);
   if
-  :: atomic { owner == me && !enqueued && !dirty && !suspended && !urgent -> owner = 0 }
-  :: atomic { enqueued || dirty || suspended || urgent -> skip }; releaseOwnership(h)
-  fi
+  :: atomic { owner == me && !enqueued && !dirty && !suspended && urgency == 0 -> owner = 0 }
+  :: atomic { enqueued || dirty || suspended || urgency != 0 -> skip }; releaseOwnership(h)
+  fi;
+end:
+  skip
 }
 
 proctype worker(byte me) {
-  byte h;
+  byte h, arrived;
   bool mine;
+  DEBT;
+idle:
+  atomic { h = 0; band = 0 };
 end_idle:
-  atomic { activations > 0 -> activations-- };
-  atomic {
-    enqueued = false;
-    if
-    :: owner != 0 || suspended -> dirty = true; mine = false
-    :: else -> dirty = false; owner = me; mine = true
-    fi
-  };
   if
-  :: !mine -> goto end_idle
+  :: atomic { activations[1] > 0 -> activations[1]--; arrived = 1 }
+  :: atomic { activations[2] > 0 -> activations[2]--; arrived = 2 }
+#ifdef MOVE
+  :: atomic { straysCome && strays[1] > 0 -> strays[1]--; arrived = 1 };
+    arrive();
+    goto goOn
+  :: atomic { straysCome && strays[2] > 0 -> strays[2]--; arrived = 2 };
+    arrive();
+    goto goOn
+#endif
+  fi;
+  arrive();
+  if
+  :: !mine -> goto idle
   :: mine -> skip
   fi;
   do
@@ -207,7 +235,7 @@ end_idle:
   :: !suspended && head == NONE ->
     if
     :: atomic { dirty -> dirty = false }
-    :: atomic { !dirty -> owner = 0; urgent = false }; break
+    :: atomic { !dirty -> owner = 0; urgency = 0 }; break
     fi
   :: !suspended && head != NONE ->
     h = head;
@@ -220,36 +248,70 @@ end_idle:
     :: else -> start(item[h])
     fi
   od;
-  goto end_idle
+  goto idle;
+#ifdef MOVE
+goOn:
+  // It has come through a target that the lane has left: the lane is sent on.
+  if
+  :: mine -> atomic { owner = 0; send() }; answer()
+  :: !mine -> skip
+  fi;
+  goto idle
+#endif
 }
 
 proctype suspender() {
-  bool mustPush;
+  DEBT;
   suspended = true;
   quiet = true;
   skip;
   atomic {
     quiet = false;
     suspended = false;
-    mustPush = dirty && owner == 0 && !enqueued;
-    if :: mustPush -> enqueued = true :: else -> skip fi
+    if :: dirty && owner == 0 && !enqueued -> send() :: else -> skip fi
   };
-  if :: mustPush -> activations++ :: else -> skip fi
+  answer()
 }
 
-// Something more urgent joins while an activation is on its way: a second one is pushed.
+// A second activation in the same band: the bit of the first one was cleared early.
 proctype overtaker() {
-  bool mustPush;
-  atomic { mustPush = enqueued };
-  if :: mustPush -> activations++ :: else -> skip fi
+  if
+  :: atomic { enqueued -> activations[1]++ }
+  :: skip
+  fi
 }
+
+#ifdef MOVE
+// Nobody runs anything meanwhile.
+proctype mover() {
+  byte h;
+  DEBT;
+  if
+  :: atomic { tail == NONE && IDLE -> owner = 5 };
+    atomic {
+#ifndef NO_FORGETTING
+      sent[1] = false; sent[2] = false;
+#endif
+      moved = true;
+      strays[1] = activations[1]; strays[2] = activations[2];
+      activations[1] = 0; activations[2] = 0
+    };
+    releaseOwnership(h);
+    if :: straysCome = true :: skip fi
+  :: skip
+  fi
+}
+#endif
 
 proctype judge() {
   byte index;
 end_watch:
   timeout;
   for (index : 0 .. ITEMS - 1) { assert(done[index]) };
-  assert(owner == 0 && !enqueued && activations == 0 && tail == NONE)
+  assert(owner == 0 && !enqueued && activations[1] + activations[2] == 0 && tail == NONE);
+#ifndef MOVE
+  assert(!sent[1] && !sent[2])
+#endif
 }
 
 init {
@@ -263,6 +325,9 @@ init {
 #endif
 #ifdef OVERTAKE
     run overtaker();
+#endif
+#ifdef MOVE
+    run mover();
 #endif
     run judge()
   }

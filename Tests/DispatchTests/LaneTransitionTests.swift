@@ -4,75 +4,6 @@ import Testing
 
 @testable import GrandCentral
 
-/// A lane's state with a variable for each field, written down without the word's bits.
-private struct LaneFields: Equatable {
-  var owner: UInt32 = 0
-  var readers = 0
-  var enqueued = false
-  var dirty = false
-  var barrierPending = false
-  var roomPending = false
-  var suspended = false
-  var inactive = false
-  var roles: UInt64 = 0
-  var urgency: UInt8 = 0
-
-  var halted: Bool { suspended || inactive }
-  var owned: Bool { owner != 0 }
-  var readersPending: Bool { barrierPending || roomPending }
-
-  init() {}
-
-  init(_ state: LaneState) {
-    owner = state.owner
-    readers = state.readers
-    enqueued = state.has(LaneState.enqueued)
-    dirty = state.has(LaneState.dirty)
-    barrierPending = state.has(LaneState.barrierPending)
-    roomPending = state.has(LaneState.roomPending)
-    suspended = state.has(LaneState.suspended)
-    inactive = state.has(LaneState.inactive)
-    roles = state.rawValue & LaneState.roles
-    urgency = state.urgency
-  }
-
-  var word: LaneState {
-    var word = UInt64(owner) | UInt64(readers) * LaneState.readerOne | roles | UInt64(urgency) * LaneState.urgencyOne
-    for (flag, bit) in [
-      (enqueued, LaneState.enqueued), (dirty, LaneState.dirty), (barrierPending, LaneState.barrierPending),
-      (suspended, LaneState.suspended), (inactive, LaneState.inactive), (roomPending, LaneState.roomPending),
-    ] where flag { word |= bit }
-    return LaneState(rawValue: word)
-  }
-
-  mutating func raise(_ urgency: UInt8) { self.urgency = max(self.urgency, urgency) }
-
-  /// Every combination of flags, with small and with the largest numbers.
-  static let all: [LaneFields] = {
-    var all: [LaneFields] = []
-    for flags in 0..<64 {
-      for owner: UInt32 in [0, 5, (1 << 22) - 1] {
-        for readers in [0, 1, 2, (1 << 22) - 1] {
-          for roles in [0, LaneState.roles] {
-            for urgency: UInt8 in [0, 1, 6] {
-              var fields = LaneFields()
-              (fields.owner, fields.readers, fields.roles, fields.urgency) = (owner, readers, roles, urgency)
-              fields.enqueued = flags & 1 != 0
-              fields.dirty = flags & 2 != 0
-              fields.barrierPending = flags & 4 != 0
-              fields.suspended = flags & 8 != 0
-              fields.inactive = flags & 16 != 0
-              fields.roomPending = flags & 32 != 0
-              all.append(fields)
-            }
-          }
-        }
-      }
-    }
-    return all
-  }()
-}
-
 /// What each transition answers and changes, compared in every state from which its caller may call it.
 @Suite("A transition of the lane's state word")
 struct LaneTransitionTests {
@@ -103,10 +34,11 @@ struct LaneTransitionTests {
     let masks = [
       LaneState.ownerMask, LaneState.readerMask, LaneState.enqueued, LaneState.dirty, LaneState.barrierPending,
       LaneState.suspended, LaneState.inactive, LaneState.concurrent, LaneState.nested, LaneState.threadBound,
-      LaneState.urgencyMask, LaneState.roomPending,
+      LaneState.urgencyMask, LaneState.roomPending, LaneState.sentMask,
     ]
-    #expect(masks.reduce(0) { $0 + $1.nonzeroBitCount } == 56)
-    #expect(masks.reduce(0, |) == 1 << 56 - 1)
+    #expect(masks.reduce(0) { $0 + $1.nonzeroBitCount } == 62)
+    #expect(masks.reduce(0, |) == 1 << 62 - 1)
+    #expect(LaneState.sentMask.nonzeroBitCount == Band.count)
     #expect(LaneState.readerOne == LaneState.ownerMask + 1)
     #expect(LaneState.urgencyOne.nonzeroBitCount == 1 && LaneState.urgencyMask == 7 * LaneState.urgencyOne)
   }
@@ -133,11 +65,11 @@ struct LaneTransitionTests {
     compare {
       $0.announce(urgency: urgency)
     } with: { lane in
+      let isRaised = lane.urgency < urgency
       lane.raise(urgency)
       lane.dirty = true
-      if lane.owned || lane.enqueued || lane.halted || lane.readersPending { return false }
-      lane.enqueued = true
-      return true
+      if lane.enqueued { return isRaised ? lane.send() : .nothing }
+      return lane.owned || lane.halted || lane.readersPending ? .nothing : lane.send()
     }
   }
 
@@ -146,9 +78,9 @@ struct LaneTransitionTests {
     compare {
       $0.overtake(urgency: 4)
     } with: { lane in
-      if lane.urgency >= 4 { return false }
+      if lane.urgency >= 4 { return .nothing }
       lane.urgency = 4
-      return lane.enqueued
+      return lane.enqueued ? lane.send() : .nothing
     }
   }
 
@@ -157,21 +89,25 @@ struct LaneTransitionTests {
     compare {
       $0.hurry(urgency: 4)
     } with: { lane in
-      guard lane.owned || lane.enqueued || lane.dirty || lane.readersPending, lane.urgency < 4 else { return false }
+      guard lane.owned || lane.enqueued || lane.dirty || lane.readersPending, lane.urgency < 4 else { return .nothing }
       lane.urgency = 4
-      return lane.enqueued
+      return lane.enqueued ? lane.send() : .nothing
     }
   }
 
   // MARK: Draining
 
-  @Test("arrive owns a lane that is free, and else leaves word with who sees to it")
-  func arrive() {
-    compare {
-      $0.arrive(Self.me)
+  @Test(
+    "arrive owns a free lane that has work, leaves word if it is halted, and goes away if it is idle or owned",
+    arguments: [0, 2, 5] as [UInt8])
+  func arrive(rank: UInt8) {
+    compare(where: { !($0.owned && $0.enqueued) }) {
+      $0.arrive(Self.me, in: Band(rank: rank))
     } with: { lane in
+      lane.sent.remove(rank)
+      if lane.owned || !(lane.enqueued || lane.dirty || lane.readersPending) { return false }
       lane.enqueued = false
-      if lane.owned || lane.halted {
+      if lane.halted {
         lane.dirty = true
         return false
       }
@@ -179,6 +115,20 @@ struct LaneTransitionTests {
       lane.dirty = false
       lane.barrierPending = false
       lane.roomPending = false
+      lane.owner = Self.me
+      return true
+    }
+  }
+
+  @Test("arriveOnMain owns the main queue unless it is owned, and forgets all signals")
+  func arriveOnMain() {
+    compare(where: { !($0.owned && $0.enqueued) && !$0.halted && !$0.readersPending && $0.readers == 0 }) {
+      $0.arriveOnMain(Self.me)
+    } with: { lane in
+      if lane.owned { return false }
+      lane.enqueued = false
+      lane.sent = []
+      lane.dirty = false
       lane.owner = Self.me
       return true
     }
@@ -215,11 +165,31 @@ struct LaneTransitionTests {
   func relay() {
     compare(where: { $0.owned && !$0.enqueued }) {
       $0.relay()
-      return true
     } with: { lane in
       lane.owner = 0
-      lane.enqueued = true
+      return lane.send()
+    }
+  }
+
+  @Test("moveAway forgets what is on its way through the former target", arguments: [false, true])
+  func moveAway(nested: Bool) {
+    compare {
+      $0.moveAway(nested: nested)
       return true
+    } with: { lane in
+      lane.sent = []
+      lane.roles = nested ? lane.roles | LaneState.nested : lane.roles & ~LaneState.nested
+      return true
+    }
+  }
+
+  @Test("sendAnew asks for an activation of a lane that is enqueued, whatever was on its way")
+  func sendAnew() {
+    compare {
+      $0.sendAnew()
+    } with: { lane in
+      lane.sent = []
+      return lane.enqueued ? lane.send() : .nothing
     }
   }
 
@@ -269,7 +239,7 @@ struct LaneTransitionTests {
     compare {
       $0.acquire(Self.me)
     } with: { lane in
-      guard lane.word.rawValue == lane.roles else { return false }
+      guard lane.idle else { return false }
       lane.owner = Self.me
       return true
     }
@@ -280,14 +250,15 @@ struct LaneTransitionTests {
     compare {
       $0.join(Self.me, urgency: 4, barrier: barrier)
     } with: { lane in
+      let isRaised = lane.urgency < 4
       lane.raise(4)
       if lane.owned || lane.enqueued || lane.halted || lane.readersPending {
         lane.dirty = true
-        return .waits
+        return .waits(lane.enqueued && isRaised ? lane.send() : .nothing)
       }
       if barrier, lane.readers > 0 {
         lane.barrierPending = true
-        return .waits
+        return .waits(.nothing)
       }
       lane.dirty = false
       lane.owner = Self.me
@@ -302,7 +273,7 @@ struct LaneTransitionTests {
     } with: { lane in
       var alone = lane
       alone.readers = 0
-      guard alone.word.rawValue == lane.roles, lane.readers < LaneTransitionTests.mostReaders else { return false }
+      guard alone.idle, lane.readers < LaneTransitionTests.mostReaders else { return false }
       lane.readers += 1
       return true
     }
@@ -377,9 +348,8 @@ struct LaneTransitionTests {
       activates ? $0.activate() : $0.resume()
     } with: { lane in
       if activates { lane.inactive = false } else { lane.suspended = false }
-      if lane.halted || !lane.dirty || lane.owned || lane.enqueued || lane.readersPending { return false }
-      lane.enqueued = true
-      return true
+      if lane.halted || !lane.dirty || lane.owned || lane.enqueued || lane.readersPending { return .nothing }
+      return lane.send()
     }
   }
 }

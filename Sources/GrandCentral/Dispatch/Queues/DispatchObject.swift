@@ -64,4 +64,6 @@ final class Extras: @unchecked Sendable {  // fields are atomic, or guarded as t
   var context = ObjectContext()
   /// A: the least that a queue's items are worth, a `QoSWord`.
   let floor = Atomic<UInt16>(0)
+  /// A: the process, by its generation, in which a queue's activations on their way were sent; see `adoptActivation`.
+  let sentIn = Atomic<UInt32>(0)
 }

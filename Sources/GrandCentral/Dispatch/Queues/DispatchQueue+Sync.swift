@@ -111,7 +111,7 @@ extension DispatchQueue {
   final func beginIfIdle(_ frame: UnsafeMutablePointer<Frame>, barrier: Bool) -> Bool {
     // relaxed: a busy lane is found busy by `beginSync` too, which then waits for its turn: slower, not wrong.
     let seen = state.load(ordering: .relaxed)
-    if kind != .global, !items.tailIsNil || seen.has(~(LaneState.roles | LaneState.readerMask)) { return false }
+    if kind != .global, !items.tailIsNil || seen.has(~(LaneState.idle | LaneState.readerMask)) { return false }
     // At its limit it is busy too.
     if isFull(seen) { return false }
     return beginSync(frame, barrier: barrier)

@@ -10,15 +10,16 @@ extension DispatchQueue {
     let job = Job(raw: raw)
     let lane = Unmanaged<DispatchQueue>.fromOpaque(job.owner!)
     let target = job.extra
+    let band = job.band
     job.recycle()
-    lane._withUnsafeGuaranteedRef { $0.takeTurn(on: target) }
+    lane._withUnsafeGuaranteedRef { $0.takeTurn(on: target, in: band) }
   }
 
   private enum Outcome {
     /// The lane is given up, or somebody else's.
     case done
-    /// The lane is given up with items left: its activation is the caller's to push.
-    case relay
+    /// The lane is given up with items left: the call is the caller's to answer.
+    case relay(LaneState.Call)
   }
 
   /// Drains the lane, if it is free; consumes the reference that the activation holds.
@@ -26,10 +27,10 @@ extension DispatchQueue {
   /// An activation may have been overtaken by another one, and by a change of target: items of the lane must not run
   /// as items of a target that it has left, so such an activation only goes on to the new target.
   @inline(__always)
-  private final func takeTurn(on target: UnsafeMutableRawPointer?) {
+  private final func takeTurn(on target: UnsafeMutableRawPointer?, in band: Band) {
     let me = Thread.id
     var outcome = Outcome.done
-    let arrived = state.update { $0.arrive(me) }
+    let arrived = state.update { $0.arrive(me, in: band) }
     if arrived, targetPointer != target {
       outcome = giveUp()
     } else if arrived {
@@ -47,8 +48,11 @@ extension DispatchQueue {
     }
     let reference = Unmanaged.passUnretained(self)
     switch outcome {
-    case .done: reference.release()
-    case .relay: submitActivation(reference.toOpaque(), fair: true)
+    case .relay(.push(let band)): submitActivation(reference.toOpaque(), in: band, fair: true)
+    case .relay(.adopt):
+      adoptActivation()
+      reference.release()
+    case .relay(.nothing), .done: reference.release()
     }
   }
 
@@ -72,7 +76,7 @@ extension DispatchQueue {
   }
 
   private final func drainOnMain(upTo last: UnsafeMutableRawPointer?, reached: Bool) -> MainOutcome {
-    guard state.update({ $0.arrive(Thread.id) }) else { return .empty }
+    guard state.update({ $0.arriveOnMain(Thread.id) }) else { return .empty }
     var frame = Frame()
     return _withUnprotectedUnsafeMutablePointer(to: &frame) { frame in
       Frame.push(frame, self, .nothing)
@@ -122,10 +126,7 @@ extension DispatchQueue {
     }
   }
 
-  private final func giveUp() -> Outcome {
-    state.update { $0.relay() }
-    return .relay
-  }
+  private final func giveUp() -> Outcome { .relay(state.update { $0.relay() }) }
 
   private enum Step {
     case ran
@@ -236,12 +237,12 @@ extension DispatchQueue {
   private final func relayToWorker() {
     // Retained first: once the lane is given up, it may drain and die.
     let reference = Unmanaged.passRetained(self)
-    state.update { $0.relay() }
-    if kind == .main {
-      reference.release()
-      MainLoop.signal()
+    let call = state.update { $0.relay() }
+    if case .push(let band) = call, kind != .main {
+      submitActivation(reference.toOpaque(), in: band, fair: false)
     } else {
-      submitActivation(reference.toOpaque(), fair: false)
+      answer(call)
+      reference.release()
     }
   }
 

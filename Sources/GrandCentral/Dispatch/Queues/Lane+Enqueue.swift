@@ -54,7 +54,7 @@ extension DispatchQueue {
   final func push(_ job: Job) {
     let urgency = Urgency.of(job.band)
     if items.push(job.raw) {
-      if state.update({ $0.announce(urgency: urgency) }) { pushActivation() }
+      answer(state.update { $0.announce(urgency: urgency) })
       return
     }
     // relaxed: a hint; `overtake` decides.
@@ -64,31 +64,53 @@ extension DispatchQueue {
   /// The lane is on its way in a less urgent band than its newest item asks for.
   @inline(never)
   final func overtake(_ urgency: UInt8) {
-    if state.update({ $0.overtake(urgency: urgency) }) { pushActivation() }
+    answer(state.update { $0.overtake(urgency: urgency) })
   }
 
   /// W4: somebody more urgent waits for one of the lane's items.
   final func hurry(_ urgency: UInt8) {
-    if kind != .global, state.update({ $0.hurry(urgency: urgency) }) { pushActivation() }
+    if kind != .global { answer(state.update { $0.hurry(urgency: urgency) }) }
   }
 
-  /// L3: sends the lane through its target. The activation keeps the lane alive.
+  /// L3: does what the step that led to `call` has left to its caller, who keeps the lane alive meanwhile.
   @inline(__always)
-  final func pushActivation() {
+  final func answer(_ call: LaneState.Call) {
+    switch call {
+    case .nothing: break
+    case .push(let band): pushActivation(in: band)
+    case .adopt: adoptActivation()
+    }
+  }
+
+  /// Sends the lane through its target. The activation keeps the lane alive.
+  @inline(__always)
+  private final func pushActivation(in band: Band) {
     if kind == .main {
       MainLoop.signal()
     } else {
-      submitActivation(Unmanaged.passRetained(self).toOpaque(), fair: false)
+      submitActivation(Unmanaged.passRetained(self).toOpaque(), in: band, fair: false)
     }
+  }
+
+  /// L8: an activation in the lane's band is on its way, and serves the lane when it arrives.
+  ///
+  /// In a forked child it may be the parent's, and never arrive. The first thread of the child that adopts one forgets
+  /// all that are on their way, and sends the lane anew. Others that adopt one meanwhile leave that to it: if their step
+  /// comes before its own, it finds the lane enqueued; if it comes after, the bits are the child's.
+  @inline(never)
+  final func adoptActivation() {
+    let generation = Thread.forkGeneration
+    if generation == 0 { return }
+    // relaxed: see above; the state word orders the steps.
+    if readyExtras.sentIn.exchange(generation, ordering: .relaxed) == generation { return }
+    if case .push(let band) = state.update({ $0.sendAnew() }) { pushActivation(in: band) }
   }
 
   /// As `pushActivation`, with a reference that the caller hands on.
   ///
   /// - Parameter fair: whether the lane has had its share and queues up behind the others.
   @inline(__always)
-  final func submitActivation(_ retained: UnsafeMutableRawPointer, fair: Bool) {
-    // relaxed: the band is a matter of degree; whoever raises it later pushes another activation.
-    let band = state.load(ordering: .relaxed).band
+  final func submitActivation(_ retained: UnsafeMutableRawPointer, in band: Band, fair: Bool) {
     let job = Job(invoke: DispatchQueue.activation, band: band, owner: retained)
     submitToTarget(job, fair: fair)
   }

@@ -24,10 +24,10 @@ extension DispatchQueue {
     Sanitizer.comesBefore(Unmanaged.passUnretained(self).toOpaque())
     let extras = readyExtras
     extras.lock.lock()
-    var mustPush = false
+    var call = LaneState.Call.nothing
     if extras.suspensions > 0 {
       extras.suspensions -= 1
-      if extras.suspensions == 0 { mustPush = state.update { $0.resume() } }
+      if extras.suspensions == 0 { call = state.update { $0.resume() } }
       extras.lock.unlock()
     } else {
       extras.lock.unlock()
@@ -35,7 +35,7 @@ extension DispatchQueue {
       if !state.load(ordering: .relaxed).has(LaneState.inactive) { faultResumeWithoutSuspend() }
       activateLane()
     }
-    if mustPush { pushActivation() }
+    answer(call)
   }
 
   /// Lets a queue that was created inactive begin its work. Does nothing the second time.
@@ -45,9 +45,9 @@ extension DispatchQueue {
     Sanitizer.comesBefore(Unmanaged.passUnretained(self).toOpaque())
     // Whoever changes the target of an inactive lane relies on its being inactive meanwhile.
     DispatchQueue.holdHierarchy(true)
-    let mustPush = state.update { $0.activate() }
+    let call = state.update { $0.activate() }
     DispatchQueue.holdHierarchy(false)
-    if mustPush { pushActivation() }
+    answer(call)
   }
 
   @inline(never)

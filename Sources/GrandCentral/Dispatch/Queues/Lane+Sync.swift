@@ -75,7 +75,7 @@ extension DispatchQueue {
   private final func tryHoldChain(_ frame: UnsafeMutablePointer<Frame>, _ me: UInt32) -> Bool? {
     // relaxed: the exchanges decide.
     let seen = state.load(ordering: .relaxed)
-    guard seen.has(LaneState.nested), !seen.has(~LaneState.roles), tryOwn(seen, me) else { return nil }
+    guard seen.has(LaneState.nested), !seen.has(~LaneState.idle), tryOwn(seen, me) else { return nil }
     if holdTargets(frame, me) {
       Frame.push(frame, self, .chain)
       return true
@@ -95,7 +95,7 @@ extension DispatchQueue {
   @inline(__always)
   private final func tryDisown(_ me: UInt32) -> Bool {
     // relaxed: the exchange decides.
-    var idle = LaneState(rawValue: state.load(ordering: .relaxed).rawValue & LaneState.roles)
+    var idle = LaneState(rawValue: state.load(ordering: .relaxed).rawValue & LaneState.idle)
     let released = idle
     idle.setOwner(me)
     return state.exchange(idle, for: released)
@@ -155,7 +155,7 @@ extension DispatchQueue {
     // relaxed: the exchange decides; whether a lane is bound to a thread is given for life.
     let seen = state.load(ordering: .relaxed)
     if seen.has(LaneState.threadBound) { return .threadBound }
-    if kind.isSerial, items.tailIsNil, !seen.has(~LaneState.roles), tryOwn(seen, me) {
+    if kind.isSerial, items.tailIsNil, !seen.has(~LaneState.idle), tryOwn(seen, me) {
       return seen.has(LaneState.nested) ? .nested : .last
     }
     acquire(me, reads: kind == .concurrent, for: caller)
@@ -180,8 +180,9 @@ extension DispatchQueue {
     _withUnprotectedUnsafeMutablePointer(to: &waiter) { waiter in
       let urgency = Urgency.of(qos.band)
       if items.push(UnsafeMutableRawPointer(waiter)) {
-        if state.update({ $0.join(me, urgency: urgency, barrier: !reads) }) == .owns {
-          return takeOwnTurn(waiter, reads)
+        switch state.update({ $0.join(me, urgency: urgency, barrier: !reads) }) {
+        case .owns: return takeOwnTurn(waiter, reads)
+        case .waits(let call): answer(call)
         }
       } else {
         // relaxed: a hint; `overtake` decides.
@@ -286,6 +287,7 @@ extension DispatchQueue {
     if state.has(LaneState.barrierPending) { text += ", barrier pending" }
     if state.has(LaneState.suspended) { text += ", suspended" }
     if state.has(LaneState.inactive) { text += ", inactive" }
+    if state.has(LaneState.sentMask) { text += ", sent " + String(state.rawValue >> 56, radix: 2) }
     return text + ", urgency " + String(state.urgency)
   }
 }

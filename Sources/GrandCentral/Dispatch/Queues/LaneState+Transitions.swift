@@ -9,52 +9,93 @@ extension LaneState {
     case again
   }
 
+  /// What the caller owes a lane that it may have made runnable.
+  enum Call: Equatable {
+    case nothing
+    /// The caller pushes an activation in the band.
+    case push(Band)
+    /// An activation in the lane's band is on its way (L8).
+    case adopt
+  }
+
   // MARK: Pushing
 
-  /// A pusher has published an item and found the list empty before.
-  ///
-  /// - Returns: whether the caller must push an activation.
-  mutating func announce(urgency: UInt8) -> Bool {
+  /// L3, L8: the lane is enqueued in its band.
+  @inline(__always)
+  private mutating func send() -> Call {
+    let band = self.band
+    let sent = Self.sent(band)
+    if has(sent) {
+      rawValue |= Self.enqueued
+      return .adopt
+    }
+    rawValue |= Self.enqueued | sent
+    return .push(band)
+  }
+
+  /// A pusher has published an item and found the list empty before. The lane may be enqueued for an item that has run.
+  mutating func announce(urgency: UInt8) -> Call {
+    if has(Self.ownerMask | Self.enqueued | Self.halted | Self.readersPending) {
+      rawValue |= Self.dirty
+      return overtake(urgency: urgency)
+    }
     raise(to: urgency)
     rawValue |= Self.dirty
-    if has(Self.ownerMask | Self.enqueued | Self.halted) { return false }
-    if has(Self.readersPending) { return false }
-    rawValue |= Self.enqueued
-    return true
+    return send()
   }
 
-  /// Something more urgent than the lane's band has joined it.
-  ///
-  /// - Returns: whether an activation of the higher band must overtake the one on its way.
-  mutating func overtake(urgency: UInt8) -> Bool {
-    if urgency <= self.urgency { return false }
+  /// Something more urgent than the lane's band has joined it. If the lane is enqueued, an activation in the higher band
+  /// must overtake the one on its way.
+  mutating func overtake(urgency: UInt8) -> Call {
+    if urgency <= self.urgency { return .nothing }
     raise(to: urgency)
-    return has(Self.enqueued)
+    return has(Self.enqueued) ? send() : .nothing
   }
 
-  /// Somebody more urgent waits for an item that may be on the lane, or may have run by now.
-  ///
-  /// - Returns: as `overtake`.
-  mutating func hurry(urgency: UInt8) -> Bool {
+  /// Somebody more urgent waits for an item that may be on the lane, or may have run by now. Else as `overtake`.
+  mutating func hurry(urgency: UInt8) -> Call {
     // A lane without work has no band: raised by a late caller it would only look busy.
-    if !has(Self.ownerMask | Self.enqueued | Self.dirty | Self.readersPending) { return false }
+    if !has(Self.ownerMask | Self.enqueued | Self.dirty | Self.readersPending) { return .nothing }
     return overtake(urgency: urgency)
   }
 
   // MARK: Draining
 
-  /// An activation has come through the target. One that was overtaken may come to a lane that is idle or owned.
+  /// An activation has come through the target in `band`.
   ///
   /// - Returns: whether the caller owns the lane now.
-  mutating func arrive(_ id: UInt32) -> Bool {
+  @inline(__always)
+  mutating func arrive(_ id: UInt32, in band: Band) -> Bool {
+    let called = rawValue & (Self.ownerMask | Self.enqueued | Self.halted | Self.readersPending) == Self.enqueued
+    clear(Self.sent(band))
+    if !called { return arriveUncalled(id) }
+    clear(Self.enqueued | Self.dirty)
+    rawValue |= UInt64(id)
+    return true
+  }
+
+  /// An activation that was overtaken may come to a lane that is idle or owned; any may come to one that is halted.
+  private mutating func arriveUncalled(_ id: UInt32) -> Bool {
+    // An owner looks again by itself if something came (L9); a lane without work stays as it is.
+    if isOwned || !has(Self.enqueued | Self.dirty | Self.readersPending) { return false }
     clear(Self.enqueued)
-    if isOwned || isHalted {
+    if isHalted {
       rawValue |= Self.dirty
       return false
     }
     if has(Self.barrierPending), readers > 0 { return false }
     clear(Self.dirty | Self.readersPending)
     setOwner(id)
+    return true
+  }
+
+  /// The main thread looks at the main queue. Its activations are signals, and this look answers them all.
+  ///
+  /// - Returns: as `arrive`; no, where the queue is drained further out on the thread's stack.
+  mutating func arriveOnMain(_ id: UInt32) -> Bool {
+    if isOwned { return false }
+    clear(Self.enqueued | Self.sentMask | Self.dirty)
+    rawValue |= UInt64(id)
     return true
   }
 
@@ -76,10 +117,22 @@ extension LaneState {
     return .done
   }
 
-  /// The owner gives the lane up with items left; it pushes an activation.
-  mutating func relay() {
+  /// The owner gives the lane up with items left. Never `.nothing`.
+  mutating func relay() -> Call {
     clear(Self.ownerMask)
-    rawValue |= Self.enqueued
+    return send()
+  }
+
+  /// The lane gets another target: its owner's step, or anybody's while the lane is inactive.
+  mutating func moveAway(nested: Bool) {
+    clear(Self.sentMask | Self.nested)
+    if nested { rawValue |= Self.nested }
+  }
+
+  /// What this process knows of the activations on their way is its parent's, where they are. Else as `overtake`.
+  mutating func sendAnew() -> Call {
+    clear(Self.sentMask)
+    return has(Self.enqueued) ? send() : .nothing
   }
 
   /// The owner has a barrier first in the list.
@@ -114,26 +167,26 @@ extension LaneState {
   /// A caller wants the lane to itself, and has found the list empty.
   @inline(__always)
   mutating func acquire(_ id: UInt32) -> Bool {
-    if has(~Self.roles) { return false }
+    if has(~Self.idle) { return false }
     rawValue |= UInt64(id)
     return true
   }
 
   enum Join: Equatable {
     case owns
-    case waits
+    case waits(Call)
   }
 
   /// A waiting caller has joined the list and found it empty before: if the lane is free it owns it at once.
   mutating func join(_ id: UInt32, urgency: UInt8, barrier: Bool) -> Join {
-    raise(to: urgency)
     if has(Self.ownerMask | Self.enqueued | Self.halted | Self.readersPending) {
       rawValue |= Self.dirty
-      return .waits
+      return .waits(overtake(urgency: urgency))
     }
+    raise(to: urgency)
     if barrier, readers > 0 {
       rawValue |= Self.barrierPending
-      return .waits
+      return .waits(.nothing)
     }
     clear(Self.dirty)
     setOwner(id)
@@ -143,7 +196,7 @@ extension LaneState {
   /// A caller wants to run beside the other readers, and has found the list empty.
   @inline(__always)
   mutating func enterRead() -> Bool {
-    if has(~(Self.roles | Self.readerMask)) || rawValue & Self.readerMask == Self.readerMask { return false }
+    if has(~(Self.idle | Self.readerMask)) || rawValue & Self.readerMask == Self.readerMask { return false }
     rawValue &+= Self.readerOne
     return true
   }
@@ -177,21 +230,18 @@ extension LaneState {
 
   mutating func suspend() { rawValue |= Self.suspended }
 
-  /// - Returns: whether the caller must push an activation.
-  mutating func resume() -> Bool {
+  mutating func resume() -> Call {
     clear(Self.suspended)
     return startIfDirty()
   }
 
-  /// - Returns: whether the caller must push an activation.
-  mutating func activate() -> Bool {
+  mutating func activate() -> Call {
     clear(Self.inactive)
     return startIfDirty()
   }
 
-  private mutating func startIfDirty() -> Bool {
-    if isHalted || !has(Self.dirty) || has(Self.ownerMask | Self.enqueued | Self.readersPending) { return false }
-    rawValue |= Self.enqueued
-    return true
+  private mutating func startIfDirty() -> Call {
+    if isHalted || !has(Self.dirty) || has(Self.ownerMask | Self.enqueued | Self.readersPending) { return .nothing }
+    return send()
   }
 }

@@ -16,13 +16,14 @@
 /// | 51    | threadBound    | role: one thread runs the items, and no caller does: main, a run loop's queue |
 /// | 52–54 | urgency        | the most urgent band asked for since the lane was last idle; 0 = none        |
 /// | 55    | roomPending    | the first item is a reader and waits for room; the next reader to leave sees to it |
+/// | 56–61 | sent           | one bit for each band: an activation in this band is on its way, needed or not |
 ///
 /// Invariants
 /// L1  Only the owner takes items off the list. Readers run what was taken off for them.
 /// L2  If an item is on the list and published, then the lane is owned, or enqueued, or halted (suspended, inactive)
 ///     and dirty, or barrierPending or roomPending with readers > 0, or the thread that published it has yet to
 ///     `announce`.
-/// L3  enqueued is set by exactly the thread that then pushes the activation, which retains the lane.
+/// L3  enqueued is set by exactly the thread that then pushes the activation, which retains the lane; or adopts one, L8.
 /// L4  A lane with an owner and readers > 0 runs no barrier: the owner only moves items.
 /// L5  While barrierPending or roomPending, nobody new becomes a reader.
 /// L6  urgency is not 0 from the first `announce` or `join` until `finish`: a lane that anybody has been in the list of
@@ -31,6 +32,23 @@
 /// L7  There are never more readers than the lane's limit: `admit` and the callers of `enterRead` compare with it in the
 ///     step that counts the reader. An owner that finds the limit reached gives the lane up with roomPending; every
 ///     reader that leaves then takes the lane over, so a place is filled as soon as it is free, not when all are.
+/// L8  If sent has a band's bit, then an activation in that band is on its way through the lane's present target, or the
+///     thread that has set the bit has yet to push it. If the lane is enqueued, sent has the bit of the lane's band.
+/// L9  A lane that has an owner is not enqueued.
+///
+/// Activations that are overtaken. Work of a higher band raises an enqueued lane and sends a second activation, in that
+/// band. The second one arrives, and the first is left over: it stays in the run queue of its band, for as long as that
+/// band starves. Were the next round to send another activation in the low band, they would pile up there, and each keeps
+/// the lane alive. So `send` looks at the band's bit. If it is set the lane *adopts* the activation that is left over: it
+/// stands further ahead than a new one would. An activation that arrives clears its band's bit in the step in which it
+/// looks at the lane: who adopts it before that step has his work seen, who comes after it sends a new one. It serves the
+/// lane if the lane has work, whether it was overtaken or not; else it goes away. So no more than one activation in each
+/// band is left over.
+///
+/// A new target clears sent: what is on its way through the former target may come late, or never if that queue is
+/// suspended. A bit that is clear while an activation is on its way costs one activation more; a bit that is set while
+/// none is would lose the lane. So bits may be cleared at any time, and a late arrival through the former target may
+/// clear the bit of another activation. A target change leaves behind at most what was on its way.
 ///
 /// Why dirty cannot be lost: a pusher that found the list empty publishes its item and then sets dirty, or finds the
 /// lane free and sets enqueued. An owner gives the lane up by a transition (`finish`, `rest`) that fails while dirty is
@@ -42,6 +60,7 @@
 /// Roles                     steps
 ///   pusher                  push; list was empty → `announce` → maybe push an activation
 ///   activation (a worker)   `arrive` → drain: pop, run … → `finish` | `rest` | `relay` | hand over to a waiter
+///   owner, other target     `moveAway` → publish the target
 ///   barrier syncer          `acquire`, or join the list; list was empty → `join` → holds it at once, or waits to be handed it
 ///   reader                  `enterRead`, or join the list; … `leaveRead` → the last one may take over as owner;
 ///                           so may anyone that leaves a lane at its limit
@@ -50,7 +69,9 @@
 /// Orderings: a transition that gives the lane up releases; one that takes it acquires; they pair with each other, so
 /// item n happens before item n+1. The list itself publishes items from pusher to owner.
 ///
-/// Rejected: a separate lock for the width of concurrent lanes; two words cannot be changed together.
+/// Rejected: a separate lock for the width of concurrent lanes; two words cannot be changed together. Taking an activation
+/// that is overtaken out of its run queue: those are FIFO queues without locks. A count of activations: a new one must be
+/// sent into a band in which none is, however many others are on their way.
 struct LaneState: StateWord, Equatable {
   var rawValue: UInt64
 
@@ -84,6 +105,12 @@ struct LaneState: StateWord, Equatable {
   /// Readers that leave see to the first item.
   static let readersPending = barrierPending | roomPending
   static let roles = concurrent | nested | threadBound
+  static let sentMask: UInt64 = 63 << 56
+  /// What a lane may have that nobody works on or waits for.
+  static let idle = roles | sentMask
+
+  @inline(__always)
+  static func sent(_ band: Band) -> UInt64 { UInt64(band.bit) &<< 56 }
 
   @inline(__always) func has(_ bit: UInt64) -> Bool { rawValue & bit != 0 }
   @inline(__always) var owner: UInt32 { UInt32(truncatingIfNeeded: rawValue & Self.ownerMask) }

@@ -120,7 +120,7 @@ final class PooledQueue: DispatchSerialQueue, @unchecked Sendable {  // atomics;
 
   private var isPristine: Bool {
     let state = state.load()
-    return figures.depth == 0 && items.tailIsNil && extrasReference == nil && !state.has(~LaneState.roles)
+    return figures.depth == 0 && items.tailIsNil && extrasReference == nil && !state.has(~LaneState.idle)
       && targetPointer == Unmanaged.passUnretained(GlobalQueues.root(for: ownQoS)).toOpaque()
   }
 }

@@ -91,10 +91,7 @@ extension DispatchQueue {
     let former = targetWord
     let isLasting = keepFirst(former, before: new)
     let isNested = new.kind != .global
-    state.update { state in
-      state.clear(LaneState.nested)
-      if isNested { state.rawValue |= LaneState.nested }
-    }
+    state.update { $0.moveAway(nested: isNested) }
     // relaxed: a hint for where to queue.
     baseQoS.store(Self.base(ownQoS, floor, new).rawValue, ordering: .relaxed)
     // pairs with: targetWord – publishes the new target
