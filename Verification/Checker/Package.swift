@@ -7,10 +7,13 @@ import PackageDescription
 // model. Nothing here reaches users. README.md says how to write a scenario and how to read a failure.
 //
 //   CheckerSeam     what the core offers to the machine (a header)
+//   CheckerHooks    what the checked atomics call (a header)
 //   CheckerCore     fibres, memory model, explorers, reports; knows nothing of the library
 //   CheckedAtomics  stands in for the module Synchronization: each operation is a point of the explorer
 //   CPlatform       the made-up machine: the library's own headers, another implementation
-//   GrandCentral    the library's sources, unchanged (a link)
+//   GrandCentral    the library's sources, unchanged (a link); the thread sanitizer's instrumentation tells the core of plain accesses
+//   CheckerKit      how a scenario is written
+//   litmus          tests of the memory model
 //   checker         the scenarios, and the command
 let unchecked = "-enforce-exclusivity=unchecked"  // Swift keeps the accesses under way per thread; fibres share one.
 
@@ -18,11 +21,12 @@ let package = Package(
   name: "checker",
   targets: [
     .target(name: "CheckerSeam"),
+    .target(name: "CheckerHooks"),
     .target(
-      name: "CheckerCore", dependencies: ["CheckerSeam"],
+      name: "CheckerCore", dependencies: ["CheckerSeam", "CheckerHooks"],
       cxxSettings: [.unsafeFlags(["-O2", "-fno-exceptions", "-fno-rtti", "-fno-omit-frame-pointer"])]),
     .target(
-      name: "CheckedAtomics", dependencies: ["CheckerCore"],
+      name: "CheckedAtomics", dependencies: ["CheckerHooks"],
       swiftSettings: [.enableExperimentalFeature("RawLayout"), .enableExperimentalFeature("BuiltinModule"),
         .unsafeFlags([unchecked])]),
     .target(name: "CPlatform", dependencies: ["CheckerSeam"]),
@@ -30,10 +34,14 @@ let package = Package(
       name: "GrandCentral", dependencies: ["CPlatform", "CheckedAtomics"],
       exclude: ["Primitives/README.md", "Engine/Sleep/README.md"],
       swiftSettings: [
-        .unsafeFlags(["-module-alias", "Synchronization=CheckedAtomics", "-enable-testing", unchecked])
+        .unsafeFlags(["-module-alias", "Synchronization=CheckedAtomics", "-enable-testing", unchecked, "-sanitize=thread"])
       ]),
+    .target(name: "CheckerKit", dependencies: ["CheckerCore"], swiftSettings: [.unsafeFlags([unchecked])]),
     .executableTarget(
-      name: "checker", dependencies: ["GrandCentral", "CheckedAtomics", "CheckerCore", "CPlatform"],
+      name: "litmus", dependencies: ["CheckerKit", "CheckedAtomics", "CheckerCore"],
+      swiftSettings: [.swiftLanguageMode(.v5), .unsafeFlags(["-module-alias", "Synchronization=CheckedAtomics", unchecked])]),
+    .executableTarget(
+      name: "checker", dependencies: ["CheckerKit", "GrandCentral", "CheckedAtomics", "CheckerCore", "CPlatform"],
       swiftSettings: [
         .unsafeFlags(["-module-alias", "Synchronization=CheckedAtomics", unchecked])
       ]),

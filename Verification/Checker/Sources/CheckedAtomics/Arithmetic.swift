@@ -1,6 +1,6 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
-import CheckerCore
+import CheckerHooks
 
 extension Atomic where Value: FixedWidthInteger {
   @inlinable @inline(__always)

@@ -1,7 +1,7 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
 import Builtin
-import CheckerCore
+import CheckerHooks
 
 /// Stands in for `Synchronization.Atomic`: the same names, each operation a point of the explorer.
 ///

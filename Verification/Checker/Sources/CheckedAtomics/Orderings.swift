@@ -1,6 +1,6 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
-import CheckerCore
+import CheckerHooks
 
 @frozen public struct AtomicLoadOrdering: Equatable, Sendable {
   @usableFromInline var code: Int

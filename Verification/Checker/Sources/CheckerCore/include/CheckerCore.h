@@ -1,7 +1,7 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
 /// @file
-/// The checker's core: what the checked atomics call, and what runs a scenario. CheckerSeam.h is what the machine calls.
+/// The checker's core: what runs a scenario. CheckerHooks.h is what the checked atomics call, CheckerSeam.h what the machine calls.
 #ifndef CHECKER_CORE_H
 #define CHECKER_CORE_H
 
@@ -9,28 +9,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "CheckerHooks.h"
 #include "CheckerSeam.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-// MARK: Atomic operations. `width` in bytes: 1, 2, 4 or 8; values in the low bytes. Outside of a run they act at once.
-
-enum { CK_RELAXED = 0, CK_ACQUIRE = 1, CK_RELEASE = 2, CK_ACQ_REL = 3, CK_SEQ_CST = 4 };
-enum { CK_EXCHANGE, CK_ADD, CK_SUB, CK_AND, CK_OR, CK_XOR, CK_MIN, CK_MAX, CK_UMIN, CK_UMAX };
-
-/// No atomic operation: the thread that calls it must come before all others that use the location.
-void ck_atomic_init(void *location, int width, uint64_t value);
-void ck_atomic_gone(void *location, int width);
-uint64_t ck_atomic_load(const void *location, int width, int order);
-void ck_atomic_store(void *location, int width, uint64_t value, int order);
-/// Returns the value before.
-uint64_t ck_atomic_update(void *location, int width, int operation, uint64_t operand, int order);
-/// Replaces `*expected` by what was found.
-bool ck_atomic_compare_exchange(void *location, int width, uint64_t *expected, uint64_t desired, int success, int failure,
-                                bool weak);
-void ck_atomic_fence(int order);
 
 // MARK: Running
 
