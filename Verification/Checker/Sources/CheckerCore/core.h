@@ -238,6 +238,8 @@ Location *findLocation(uintptr_t address, int width);
 /// Something that is no memory, by a number: a futex's queue, a descriptor.
 Accesses &accessesOf(uintptr_t key);
 Accesses &fenceAccesses();
+/// What the lock of a thing of the kernel carries.
+View &kernelView(uintptr_t key);
 Location &locate(const void *memory, int width);
 void forget(Location &location, int writer, uint32_t event, const void *site);
 void forEachLocation(uintptr_t address, size_t size, void (*body)(Location &, void *), void *context);

@@ -28,6 +28,8 @@
 
 #include "core.h"
 
+#include <unordered_map>
+
 namespace ck {
 
 namespace {
@@ -44,6 +46,7 @@ std::vector<Slot> slots(1 << 12);
 uint32_t generation = 1;
 uint32_t slotsUsed;
 Accesses fences;
+std::unordered_map<uintptr_t, View> kernelViews;
 
 Slot &slotOf(uintptr_t granule) {
   size_t mask = slots.size() - 1;
@@ -91,6 +94,7 @@ void resetMemory() {
   used = 0;
   slotsUsed = 0;
   fences.clear();
+  kernelViews.clear();
   R->scView.clear();
   R->scCount = 0;
   R->nextMessage = 0;
@@ -111,6 +115,8 @@ Accesses &accessesOf(uintptr_t key) {
   Location *found = findLocation(key | kNoMemory, 8);
   return (found ? *found : make(key | kNoMemory, 8)).accesses;
 }
+
+View &kernelView(uintptr_t key) { return kernelViews[key]; }
 
 Accesses &fenceAccesses() { return fences; }
 

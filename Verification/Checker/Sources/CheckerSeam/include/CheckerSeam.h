@@ -43,6 +43,12 @@ int ck_blocked(uintptr_t key);
 // The value that a futex call compares: the newest store of that location, with what it happens after.
 uint32_t ck_newest32(const void *word);
 
+// A lock of the kernel's, taken and left: the calling fibre's view joins that of `object` (a descriptor, by any number), which
+// becomes the fibre's.
+void ck_kernel_sync(const void *object);
+// A store of the kernel's into an atomic word, by no fibre. Who reads it takes over nothing.
+void ck_kernel_store32(void *word, uint32_t value);
+
 // Virtual uptime in nanoseconds. It moves by a little at each reading, and jumps to the next deadline when no fibre can run.
 // When no fibre can run and there is no deadline, the run ends: well if the scenario's main thread has ended and every other
 // fibre waits where the scenario's engine may rest (ck_set_resting), as a deadlock otherwise.
