@@ -218,7 +218,6 @@ int gc_epoll_wait(int epfd, gc_epoll_event *events, int capacity, uint64_t timeo
   if (file->kind != &epoll_kind || capacity <= 0) return -EINVAL;
   if (capacity > most) capacity = most;
   epoll *epoll = file->state;
-  machine_self()->is_interrupted = false;
   uint64_t deadline = timeout_ns == 0 ? 0 : machine_after(timeout_ns);
   bool early = (settings.allowed & CK_MACHINE_WAKES) != 0;
   for (;;) {
@@ -227,7 +226,6 @@ int gc_epoll_wait(int epfd, gc_epoll_event *events, int capacity, uint64_t timeo
     if (count > 0 || timeout_ns == 0) return count;
     int result = machine_block(epoll, deadline, early, "epoll");
     bool interrupted = machine_self()->is_interrupted || result == CK_SPURIOUS;
-    machine_self()->is_interrupted = false;
     // After a signal, and when the time is over, it looks once more.
     if (interrupted || result == CK_TIMED_OUT) {
       machine_sync(file);

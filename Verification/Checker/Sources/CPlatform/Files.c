@@ -118,7 +118,12 @@ static ssize_t regular_write(machine_file *file, const void *buffer, size_t coun
 
 const machine_kind machine_regular = {
     .name = "file", .ready = always_ready, .read = regular_read, .write = regular_write, .is_file = true};
-const machine_kind machine_path = {.name = "path", .ready = always_ready, .is_file = true};
+static ssize_t path_read(machine_file *file, void *buffer, size_t count) {
+  (void)file, (void)buffer, (void)count;
+  return -EBADF;
+}
+
+const machine_kind machine_path = {.name = "path", .ready = always_ready, .read = path_read, .is_file = true};
 
 /// The state letter of a thread, as in "/proc/self/task/7/stat".
 static inode *make_stat(const char *path) {

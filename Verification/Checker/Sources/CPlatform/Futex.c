@@ -30,10 +30,7 @@ static uint64_t nanoseconds(const struct timespec *time) {
 
 /// How a wait has ended, for the caller.
 static int outcome(int result) {
-  machine_thread *thread = machine_self();
-  bool interrupted = thread->is_interrupted;
-  thread->is_interrupted = false;
-  if (interrupted) return -EINTR;
+  if (machine_self()->is_interrupted) return -EINTR;
   return result == CK_TIMED_OUT ? -ETIMEDOUT : 0;
 }
 

@@ -103,6 +103,8 @@ int gc_inotify_add(int inotify, int fd, bool parent, uint32_t events) {
   machine_file *file = machine_file_of(fd);
   if (notifier == NULL) return machine_file_of(inotify) == NULL ? -EBADF : -EINVAL;
   struct machine_inode *inode = file == NULL ? NULL : machine_inode_of(file);
+  // The way to a folder's parent leads through the folder: a file has none.
+  if (inode != NULL && parent && !inode->is_folder) return -ENOTDIR;
   if (inode != NULL && parent) inode = inode->is_linked ? machine_folder_of(inode->path) : NULL;
   if (inode == NULL) return -ENOENT;
   for (inode_watch *watch = notifier->watches; watch != NULL; watch = watch->next) {

@@ -44,8 +44,6 @@ bool machine_refuses(uint32_t kind, const char *what) {
 
 // MARK: What the core may have besides the seam
 
-extern void ck_barrier_all(void) __attribute__((weak));
-extern void ck_pause(void) __attribute__((weak));
 extern void ck_kernel_sync(const void *object) __attribute__((weak));
 
 void machine_point(const char *what, const void *address) {
@@ -57,9 +55,7 @@ void machine_sync(const void *object) {
 }
 
 void gc_pause(void) {
-  if (ck_self() == 0) return;
-  if (ck_pause != NULL) return ck_pause();
-  ck_point("pause", NULL);
+  if (ck_self() != 0) ck_pause();
 }
 
 // MARK: The kernel's barrier
@@ -78,7 +74,7 @@ int gc_membarrier_register(void) {
 int gc_membarrier(void) {
   machine_point("membarrier", NULL);
   if (!has_barrier) return -EPERM;
-  if (ck_barrier_all != NULL && ck_self() != 0) ck_barrier_all();
+  if (ck_self() != 0) ck_barrier_all();
   return 0;
 }
 

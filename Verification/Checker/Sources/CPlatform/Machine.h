@@ -21,7 +21,7 @@
 
 #include "CPlatform.h"
 #include "ck_machine.h"
-#include "ck_seam.h"
+#include "CheckerSeam.h"
 
 // MARK: Settings
 

@@ -233,6 +233,7 @@ int ck_machine_end_writing(int fd) {
   socket->writes_no_more = true;
   socket->peer->reads_no_more = true;
   machine_notify(socket->peer->file, 0);
+  machine_notify(file, 0);
   return 0;
 }
 

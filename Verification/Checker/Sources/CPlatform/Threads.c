@@ -56,6 +56,7 @@ int machine_block(const void *key, uint64_t deadline, bool spurious, const char 
   machine_thread *thread = machine_self();
   thread->processor_time += machine_uptime() - thread->running_since;
   thread->is_blocked = true;
+  thread->is_interrupted = false;
   thread->key = key;
   int result = ck_block((uintptr_t)key, deadline, spurious, what);
   thread->is_blocked = false;

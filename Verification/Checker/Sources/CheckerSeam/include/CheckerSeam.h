@@ -17,10 +17,15 @@ typedef uint32_t ck_thread;  // 1 is the scenario's main thread; numbers are not
 
 // A point: the explorer may switch to another fibre here. `what` names it in the table ("clock", "futex-wake"); a literal.
 void ck_point(const char *what, const void *address);
+// A spin: the fibre gives way. It runs on when another one has made a step, or when none can.
+void ck_pause(void);
+// The kernel's barrier on all threads: all views become one, and the order of SeqCst fences passes through it.
+void ck_barrier_all(void);
 // One of `count` alternatives, explored as any other choice. 0 is the usual one: what a sane kernel does on a good day.
 // The explorer bounds how many unusual answers a run may have.
 uint32_t ck_choose(uint32_t count, const char *what);
 
+// 0 outside of a run: constructors, the set-up of the explorer. Nothing is explored there.
 ck_thread ck_self(void);
 // Starts a fibre. The core fails it never; the machine decides by ck_choose whether the kernel refuses.
 ck_thread ck_spawn(void (*body)(void *), void *argument);
