@@ -82,6 +82,14 @@ machine_thread *machine_thread_of(uint32_t number);
 
 void *machine_new(size_t size);
 
+// MARK: Memory of the run's
+
+/// Never refused; NULL only when the arena is full.
+void *machine_allocate(size_t size, size_t alignment);
+void machine_free(void *memory);
+bool machine_owns(const void *memory);
+size_t machine_size_of(const void *memory);
+
 // MARK: Clocks
 
 extern uint64_t machine_wall_offset, machine_boot_offset;

@@ -10,6 +10,7 @@
 /// Mappings lie behind each other at the other end, at multiples of their size.
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 
 #include "CPlatformData.h"
@@ -72,8 +73,7 @@ void *machine_new(size_t size) {
   return memory;
 }
 
-static void *allocate(size_t size, size_t alignment) {
-  if (machine_refuses(CK_MACHINE_MEMORY, "no memory")) return NULL;
+void *machine_allocate(size_t size, size_t alignment) {
   if (alignment < 16) alignment = 16;
   char *memory = (char *)take(&blocks, size == 0 ? 1 : size, alignment, sizeof(header));
   if (memory == NULL) return NULL;
@@ -85,13 +85,22 @@ static void *allocate(size_t size, size_t alignment) {
   return memory;
 }
 
+bool machine_owns(const void *memory) { return (uintptr_t)memory >= blocks.start && (uintptr_t)memory < blocks.end; }
+size_t machine_size_of(const void *memory) { return ((header *)((char *)memory - sizeof(header)))->size; }
+
+static void *allocate(size_t size, size_t alignment) {
+  // Before a run: that of no run.
+  if (ck_self() == 0) return aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
+  return machine_refuses(CK_MACHINE_MEMORY, "no memory") ? NULL : machine_allocate(size, alignment);
+}
+
 void *gc_malloc(size_t size) { return allocate(size, 16); }
 void *gc_aligned_alloc(size_t alignment, size_t size) { return allocate(size, alignment); }
+void gc_free(void *memory) { free(memory); }
 
-void gc_free(void *memory) {
-  if (memory == NULL) return;
-  if ((uintptr_t)memory < blocks.start + sizeof(header) || (uintptr_t)memory >= blocks.next)
-    ck_fail("a block is freed that the machine has not made");
+void machine_free(void *memory) {
+  // What an earlier run has left to somebody who outlives it.
+  if ((uintptr_t)memory >= blocks.next) ck_fail("a block is freed that the machine has not made");
   header *head = (header *)((char *)memory - sizeof(header));
   if (head->state == gone) ck_fail("a block is freed twice");
   if (head->state != made) ck_fail("a block is freed that the machine has not made");
@@ -104,6 +113,10 @@ void gc_free(void *memory) {
 
 void *gc_map(size_t size) {
   machine_point("map", NULL);
+  if (ck_self() == 0) {
+    void *memory = aligned_alloc(size, size);
+    return memory == NULL ? NULL : memset(memory, 0, size);
+  }
   if (machine_refuses(CK_MACHINE_MEMORY, "no mapping")) return NULL;
   void *memory = (void *)take(&mappings, size, size, 0);
   if (memory != NULL) ck_memory_made(memory, size);
@@ -112,6 +125,7 @@ void *gc_map(size_t size) {
 
 void gc_unmap(void *memory, size_t size) {
   machine_point("unmap", memory);
+  if ((uintptr_t)memory < mappings.start || (uintptr_t)memory >= mappings.end) return free(memory);
   if ((uintptr_t)memory < mappings.start || (uintptr_t)memory + size > mappings.next)
     ck_fail("a mapping is given back that the machine has not made");
   ck_memory_gone(memory, size);

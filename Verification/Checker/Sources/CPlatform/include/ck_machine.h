@@ -111,6 +111,8 @@ const char *ck_machine_output(void);
 int ck_machine_threads(void);
 /// Bytes that are allocated and not freed, and how many blocks.
 size_t ck_machine_allocated(size_t *blocks);
+/// Bytes of the library's static variables, which each run finds as the program began.
+size_t ck_machine_statics(void);
 /// Whether the thread of this number waits in the kernel.
 bool ck_machine_is_blocked(uint32_t thread);
 
