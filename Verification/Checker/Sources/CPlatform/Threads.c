@@ -92,6 +92,13 @@ void ck_machine_compute(uint64_t nanoseconds) {
   thread->processor_time = used;
 }
 
+void ck_machine_wait(const void *key) { machine_block(key, UINT64_MAX, false, "wait"); }
+
+void ck_machine_wake(const void *key) {
+  machine_point("wake", key);
+  machine_wake_all(key);
+}
+
 uint64_t ck_machine_now(void) { return machine_uptime(); }
 int ck_machine_threads(void) { return live_threads; }
 
@@ -132,6 +139,8 @@ static void run_thread(void *raw) {
   start_record *start = raw;
   memset(&gc_thread_record, 0, sizeof gc_thread_record);
   register_thread(start, ck_self());
+  // A run may end while pool threads wait: a scenario waits for what it wants done.
+  ck_set_resting(true);
   machine_thread *thread = machine_self();
   start->body(start->argument);
   // A hook may arm itself again, as a key's destructor may.

@@ -103,6 +103,12 @@ void ck_machine_offer_connectors(void);
 void ck_machine_process_forks(int32_t pid);
 void ck_machine_process_executes(int32_t pid);
 
+// MARK: Waits of the program's own, which the library does not see
+
+/// Waits in the kernel until somebody wakes the key.
+void ck_machine_wait(const void *key);
+void ck_machine_wake(const void *key);
+
 // MARK: Looking
 
 /// What was written to standard error, up to 4 KiB.
