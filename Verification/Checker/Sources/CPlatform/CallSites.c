@@ -1,1 +1,0 @@
-../../../../Sources/CPlatform/CallSites.c

@@ -1,1 +1,0 @@
-../../../../Sources/CPlatform/IO.c

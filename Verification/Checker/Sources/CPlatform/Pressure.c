@@ -1,1 +1,0 @@
-../../../../Sources/CPlatform/Pressure.c
