@@ -208,6 +208,8 @@ inline bool isRunning() { return R != nullptr && R->current != nullptr && R->cur
 
 // fibre.cpp
 void resume(Fibre &to);
+/// Whether every thread has the memory for itself (ck_thread_local).
+bool isThreadLocal(uintptr_t address);
 [[noreturn]] void leaveRun();
 Fibre &startFibre(void (*body)(void *), void *argument);
 void resetFibres();
@@ -243,6 +245,11 @@ View &kernelView(uintptr_t key);
 Location &locate(const void *memory, int width);
 void forget(Location &location, int writer, uint32_t event, const void *site);
 void forEachLocation(uintptr_t address, size_t size, void (*body)(Location &, void *), void *context);
+
+// mutants.cpp
+extern bool watchesSites;
+/// The ordering that the operation at `site` has: its own, or a weaker one while it is a mutant. `which`: 1 is an exchange's on failure.
+int orderAt(const void *site, Kind kind, int which, int order);
 
 // plain.cpp
 void resetPlain();

@@ -225,6 +225,7 @@ uint64_t ck_atomic_load(const void *memory, int width, int order) {
     memcpy(&value, memory, static_cast<size_t>(width));
     return value;
   }
+  if (watchesSites) order = orderAt(CK_SITE, Kind::load, 0, order);
   Location &location = enter({Kind::load, static_cast<uint8_t>(order), 0, static_cast<uint8_t>(width), memory, CK_SITE, nullptr},
                              false);
   bool sc = order == CK_SEQ_CST;
@@ -244,6 +245,7 @@ void ck_atomic_store(void *memory, int width, uint64_t value, int order) {
     memcpy(memory, &value, static_cast<size_t>(width));
     return;
   }
+  if (watchesSites) order = orderAt(CK_SITE, Kind::store, 0, order);
   Location &location = enter({Kind::store, static_cast<uint8_t>(order), 0, static_cast<uint8_t>(width), memory, CK_SITE, nullptr},
                              true);
   int floor = floorOf(location, self().view, order == CK_SEQ_CST);
@@ -267,6 +269,7 @@ uint64_t ck_atomic_update(void *memory, int width, int operation, uint64_t opera
     memcpy(memory, &value, static_cast<size_t>(width));
     return old;
   }
+  if (watchesSites) order = orderAt(CK_SITE, Kind::update, 0, order);
   Location &location =
       enter({Kind::update, static_cast<uint8_t>(order), static_cast<uint8_t>(operation), static_cast<uint8_t>(width), memory,
              CK_SITE, nullptr},
@@ -296,6 +299,10 @@ bool ck_atomic_compare_exchange(void *memory, int width, uint64_t *expected, uin
     if (found != wanted) return false;
     memcpy(memory, &desired, static_cast<size_t>(width));
     return true;
+  }
+  if (watchesSites) {
+    success = orderAt(CK_SITE, Kind::compareExchange, 0, success);
+    failure = orderAt(CK_SITE, Kind::compareExchange, 1, failure);
   }
   Location &location = enter({Kind::compareExchange, static_cast<uint8_t>(success), static_cast<uint8_t>(failure),
                               static_cast<uint8_t>(width), memory, CK_SITE, nullptr},
@@ -343,6 +350,7 @@ static void fence(Fibre &fibre, int order) {
 
 void ck_atomic_fence(int order) {
   if (!isRunning()) return;
+  if (watchesSites) order = orderAt(CK_SITE, Kind::fence, 0, order);
   Fibre &fibre = self();
   point({Kind::fence, static_cast<uint8_t>(order), 0, 0, nullptr, CK_SITE, nullptr});
   fibre.view.hb.at[fibre.id]++;

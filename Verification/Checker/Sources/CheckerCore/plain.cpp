@@ -92,7 +92,7 @@ void meetLocation(Location &location, void *context) {
 
 void access(uintptr_t address, size_t size, const void *site, bool writes) {
   Fibre &fibre = self();
-  if (size == 0 || fibre.ignores != 0 || R->options.sc) return;
+  if (size == 0 || fibre.ignores != 0 || R->options.sc || isThreadLocal(address)) return;
   uint32_t event = fibre.view.hb.at[fibre.id] + 1;
   Access context = {event, site, writes};
   forEachLocation(address, size, meetLocation, &context);

@@ -18,7 +18,7 @@ func coordination() -> [Scenario] {
         run.check(data.value == 1, "the signal has not published")
       }
     },
-    protocolScenario("two waiters, two signals", of: "DispatchSemaphore", unusual: 0) { run in
+    protocolScenario("two waiters, two signals", of: "DispatchSemaphore", unusual: 0, isSmall: false) { run in
       let semaphore = DispatchSemaphore(value: 0)
       run.thread { semaphore.wait() }
       run.thread { semaphore.wait() }

@@ -65,18 +65,22 @@ func parkers() -> [Scenario] {
       run.thread { duty.value.perform() }
       run.finally { run.check(performed == 1, "the duty was done \(performed) times") }
     },
-    protocolScenario("a duty sees what the sleeper has written", of: "WakeDuty") { run in
-      let duty = Box(WakeDuty())
+    protocolScenario("the waker does a duty before the token: each sees what the other has written", of: "WakeDuty") { run in
+      let duty = Box(WakeDuty()), parker = Box(Parker())
       counted = Plain()
       let data = counted!
       let done: WakeDuty.Function = { counted!.value += 1 }
       run.thread {
         data.value = 1
         duty.value.arm(done)
+        run.check(parker.value.park(), "the token was lost")
         if duty.value.disarm() { done() }
         run.check(data.value == 2, "what the duty has counted is not seen")
       }
-      run.thread { duty.value.perform() }
+      run.thread {
+        duty.value.perform()
+        parker.value.unpark()
+      }
     },
   ]
 }

@@ -9,6 +9,7 @@ import Scenarios
 // checker --list
 // checker NAME… [--exhaustive | --pct | --random | --replay TOKEN] [--seconds S] [--runs N] [--seed N] [--preemptions N]
 //         [--unusual N] [--depth N] [--steps N] [--sc] [--expect-failure]
+// checker --mutants FILE… [--seconds S]
 //
 // NAME is a part of a scenario's name, or the name of its source file; `all` stands for each. Without a strategy: exhaustive
 // where the scenario's search ends, else PCT.
@@ -18,6 +19,7 @@ func usage(_ line: String) -> Never {
   print(
     """
     usage: checker --list
+           checker --mutants FILE… [--seconds S]
            checker NAME… [--exhaustive | --pct | --random | --replay TOKEN] [--seconds S] [--runs N] [--seed N]
                    [--preemptions N] [--unusual N] [--depth N] [--steps N] [--sc] [--expect-failure]
     """)
@@ -37,6 +39,7 @@ var steps: UInt64?
 var sc = false
 var expectsFailure = false
 var lists = false
+var seeksMutants = false
 
 var rest = CommandLine.arguments.dropFirst()
 func next<Value: LosslessStringConvertible>(_ option: String) -> Value {
@@ -46,6 +49,7 @@ func next<Value: LosslessStringConvertible>(_ option: String) -> Value {
 while let argument = rest.popFirst() {
   switch argument {
   case "--list": lists = true
+  case "--mutants": seeksMutants = true
   case "--exhaustive": strategy = Int32(CK_EXHAUSTIVE)
   case "--pct": strategy = Int32(CK_PCT)
   case "--random": strategy = Int32(CK_RANDOM)
@@ -80,8 +84,7 @@ if chosen.isEmpty { usage("no scenario has that name; see --list") }
 
 ck_thread_local(gc_thread_self(), MemoryLayout<gc_thread>.size)
 
-var failures = 0
-for scenario in chosen {
+func options(of scenario: Scenario) -> ck_options {
   var options = ck_default_options()
   options.strategy = strategy ?? Int32(scenario.isSmall ? CK_EXHAUSTIVE : CK_PCT)
   options.sc = sc
@@ -92,7 +95,17 @@ for scenario in chosen {
   options.unusual = unusual ?? Int32(scenario.unusual)
   options.preemptions = preemptions ?? scenario.preemptions.map { Int32($0) } ?? -1
   options.seconds = seconds ?? (options.strategy == Int32(CK_EXHAUSTIVE) ? 60 : 2)
-  // A seed of its own for each of them.
+  return options
+}
+
+if seeksMutants {
+  for file in names { _ = runMutants(of: file, all, seconds: seconds ?? 5, options(of:)) }
+  exit(0)
+}
+
+var failures = 0
+for scenario in chosen {
+  var options = options(of: scenario)
   let way = ["exhaustive", "PCT", "random", "replay"][Int(options.strategy)]
   let result = token.map { $0.withCString { options.token = $0; return scenario.explore(options) } }
     ?? scenario.explore(options)

@@ -66,6 +66,23 @@ void ck_join(ck_thread thread);
 /// Memory that each thread has for itself: saved and restored at each switch. Zero when a thread begins.
 void ck_thread_local(void *memory, size_t size);
 
+// MARK: Mutants
+
+/// An atomic operation with an ordering that is not relaxed, as compiled: `which` is 1 for an exchange's ordering on failure.
+typedef struct ck_site {
+  const void *address;
+  int kind, which, order;
+  /// "File.swift:12"; valid until the next call.
+  const char *place;
+} ck_site;
+
+/// Between on and off, the places of all operations are noted.
+void ck_record_sites(bool on);
+size_t ck_site_count(void);
+ck_site ck_site_at(size_t index);
+/// From now on the operations at these places have the given ordering. None: all are as they are written.
+void ck_weaken(const void *const *sites, size_t count, int which, int order);
+
 /// Writes the calling thread's event into the table: a scenario's own steps.
 void ck_note(const char *text);
 
