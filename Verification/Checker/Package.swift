@@ -14,7 +14,8 @@ import PackageDescription
 //   GrandCentral    the library's sources, unchanged (a link); the thread sanitizer's instrumentation tells the core of plain accesses
 //   CheckerKit      how a scenario is written
 //   litmus          tests of the memory model
-//   checker         the scenarios, and the command
+//   Scenarios       what is checked
+//   checker         the command
 let unchecked = "-enforce-exclusivity=unchecked"  // Swift keeps the accesses under way per thread; fibres share one.
 
 let package = Package(
@@ -40,11 +41,13 @@ let package = Package(
     .executableTarget(
       name: "litmus", dependencies: ["CheckerKit", "CheckedAtomics", "CheckerCore"],
       swiftSettings: [.swiftLanguageMode(.v5), .unsafeFlags(["-module-alias", "Synchronization=CheckedAtomics", unchecked])]),
+    .target(
+      name: "Scenarios",
+      dependencies: ["CheckerKit", "GrandCentral", "CheckedAtomics", "CheckerCore", "CheckerSeam", "CPlatform"],
+      swiftSettings: [.unsafeFlags(["-module-alias", "Synchronization=CheckedAtomics", unchecked])]),
     .executableTarget(
-      name: "checker", dependencies: ["CheckerKit", "GrandCentral", "CheckedAtomics", "CheckerCore", "CPlatform"],
-      swiftSettings: [
-        .unsafeFlags(["-module-alias", "Synchronization=CheckedAtomics", unchecked])
-      ]),
+      name: "checker", dependencies: ["Scenarios", "CheckerKit", "CheckerCore", "GrandCentral", "CPlatform"],
+      swiftSettings: [.unsafeFlags([unchecked])]),
   ],
   swiftLanguageModes: [.v6],
   cxxLanguageStandard: .cxx17

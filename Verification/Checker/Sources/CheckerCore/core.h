@@ -211,6 +211,8 @@ void resume(Fibre &to);
 [[noreturn]] void leaveRun();
 Fibre &startFibre(void (*body)(void *), void *argument);
 void resetFibres();
+/// Whether each thread has its own there.
+bool isLocal(uintptr_t address);
 
 // schedule.cpp
 void point(const Operation &operation);

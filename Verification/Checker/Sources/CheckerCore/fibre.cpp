@@ -85,6 +85,12 @@ void loadLocals(const Fibre &fibre) {
 }
 }  // namespace
 
+bool isLocal(uintptr_t address) {
+  for (int i = 0; i < localCount; i++)
+    if (address - reinterpret_cast<uintptr_t>(locals[i].memory) < locals[i].size) return true;
+  return false;
+}
+
 void resume(Fibre &to) {
   Fibre *from = R->current;
   if (from == &to) return;

@@ -130,8 +130,12 @@ void resetPlain() {
   freed.clear();
 }
 
-void plainRead(uintptr_t address, size_t size, const void *site) { access(address, size, site, false); }
-void plainWrite(uintptr_t address, size_t size, const void *site) { access(address, size, site, true); }
+void plainRead(uintptr_t address, size_t size, const void *site) {
+  if (!isLocal(address)) access(address, size, site, false);
+}
+void plainWrite(uintptr_t address, size_t size, const void *site) {
+  if (!isLocal(address)) access(address, size, site, true);
+}
 
 void forgetPlain(uintptr_t address, size_t size) {
   if (size == 0 || shadows.empty()) return;
@@ -194,9 +198,10 @@ void ck_plain_write(void *address, size_t size) {
   if (isRunning()) plainWrite(reinterpret_cast<uintptr_t>(address), size, __builtin_return_address(0));
 }
 
-// The C library's allocator serves Swift's objects: a block that comes back is no news of its former owner.
+// Without the machine, whose arena never gives an address twice, the C library's allocator serves Swift's objects: a block that
+// comes back is no news of its former owner.
 extern "C" void __libc_free(void *memory);
-extern "C" void free(void *memory) {
+extern "C" __attribute__((weak)) void free(void *memory) {
   if (memory != nullptr && isRunning()) forgetAll(reinterpret_cast<uintptr_t>(memory), malloc_usable_size(memory));
   __libc_free(memory);
 }

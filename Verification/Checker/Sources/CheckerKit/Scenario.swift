@@ -22,10 +22,12 @@ public final class Scenario {
   public let unusual: Int
   /// Whether the search gets to its end in seconds.
   public let isSmall: Bool
+  /// A longer run is a finding.
+  public let steps: UInt64
   let body: (ScenarioRun) -> Void
 
   public init(
-    _ name: String, of file: String, preemptions: Int? = nil, unusual: Int = 1, isSmall: Bool = true,
+    _ name: String, of file: String, preemptions: Int? = nil, unusual: Int = 1, isSmall: Bool = true, steps: UInt64 = 20_000,
     _ body: @escaping (ScenarioRun) -> Void
   ) {
     self.name = name
@@ -33,6 +35,7 @@ public final class Scenario {
     self.preemptions = preemptions
     self.unusual = unusual
     self.isSmall = isSmall
+    self.steps = steps
     self.body = body
   }
 
