@@ -47,7 +47,7 @@ let package = Package(
       swiftSettings: [.unsafeFlags(["-module-alias", "Synchronization=CheckedAtomics", unchecked])]),
     .executableTarget(
       name: "checker", dependencies: ["Scenarios", "CheckerKit", "CheckerCore", "GrandCentral", "CPlatform"],
-      swiftSettings: [.unsafeFlags([unchecked])]),
+      swiftSettings: [.swiftLanguageMode(.v5), .unsafeFlags([unchecked])]),
   ],
   swiftLanguageModes: [.v6],
   cxxLanguageStandard: .cxx17

@@ -1,6 +1,6 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
-public import CheckerCore
+import CheckerCore
 
 /// A small program whose every schedule is to end well.
 ///

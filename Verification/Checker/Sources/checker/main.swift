@@ -39,7 +39,7 @@ var expectsFailure = false
 var lists = false
 
 var rest = CommandLine.arguments.dropFirst()
-@MainActor func next<Value: LosslessStringConvertible>(_ option: String) -> Value {
+func next<Value: LosslessStringConvertible>(_ option: String) -> Value {
   guard let text = rest.popFirst(), let value = Value(text) else { usage("\(option) wants a value") }
   return value
 }

@@ -66,7 +66,13 @@ func verify(_ litmus: Litmus) {
   }
 }
 
-let only = CommandLine.arguments.dropFirst().first
+// litmus [NAME] | litmus --programs COUNT [SEED]
+let arguments = Array(CommandLine.arguments.dropFirst())
+if arguments.first == "--programs" {
+  let seed = arguments.count > 2 ? UInt64(arguments[2]) ?? 1 : UInt64(Date().timeIntervalSince1970)
+  exit(fuzz(arguments.count > 1 ? Int(arguments[1]) ?? 100 : 100, seed: seed) == 0 ? 0 : 1)
+}
+let only = arguments.first
 for litmus in tests where only == nil || litmus.name.contains(only!) { verify(litmus) }
 if only == nil { verifySpeed() }
 print(failures == 0 ? "all litmus tests passed" : "\(failures) FAILED")
