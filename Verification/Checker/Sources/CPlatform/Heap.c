@@ -18,7 +18,11 @@
 extern void __libc_free(void *memory);
 
 void free(void *memory) {
-  if (!machine_owns(memory)) return __libc_free(memory);
+  if (!machine_owns(memory)) {
+    // It may come back as something else: what the core knows of it is over.
+    if (memory != NULL && ck_self() != 0) ck_memory_made(memory, malloc_usable_size(memory));
+    return __libc_free(memory);
+  }
   machine_free(memory);
 }
 

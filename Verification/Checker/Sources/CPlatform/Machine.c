@@ -42,16 +42,14 @@ bool machine_refuses(uint32_t kind, const char *what) {
   return (settings.allowed & kind) != 0 && ck_self() != 0 && ck_choose(2, what) != 0;
 }
 
-// MARK: What the core may have besides the seam
-
-extern void ck_kernel_sync(const void *object) __attribute__((weak));
+// MARK: Points
 
 void machine_point(const char *what, const void *address) {
   if (ck_self() != 0) ck_point(what, address);
 }
 
 void machine_sync(const void *object) {
-  if (ck_kernel_sync != NULL && ck_self() != 0) ck_kernel_sync(object);
+  if (ck_self() != 0) ck_kernel_sync(object);
 }
 
 void gc_pause(void) {

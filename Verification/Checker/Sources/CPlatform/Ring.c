@@ -2,7 +2,7 @@
 
 /// @file
 /// A ring of requests. The words that the library reads as atomics are the library's: this side reads them by
-/// `ck_newest32`, and publishes a completion by `ck_kernel_store32`, where the core has it.
+/// `ck_newest32`, and publishes a completion by `ck_kernel_store32`.
 ///
 /// A request is carried out when it completes: in the order in which they were handed over, some microseconds later, or
 /// when a scenario says so.
@@ -39,8 +39,6 @@ typedef struct ring_state {
   struct ring_state *next;
 } ring_state;
 
-extern void ck_kernel_store32(void *word, uint32_t value) __attribute__((weak));
-
 static ring_state *rings;
 static bool offers, by_itself;
 static void reset_rings(void) {
@@ -63,7 +61,7 @@ static const machine_kind ring_kind = {.name = "ring", .ready = ring_ready, .is_
 
 int gc_ring_open(uint32_t entries, gc_ring *ring) {
   machine_point("ring-open", NULL);
-  if (!offers || ck_kernel_store32 == NULL) return -ENOSYS;
+  if (!offers) return -ENOSYS;
   if (entries == 0 || entries > most_entries) return -EINVAL;
   uint32_t room = 1;
   while (room < entries) room *= 2;

@@ -109,7 +109,8 @@ size_t ck_machine_statics(void) { return kept_size; }
 
 // MARK: Initialisers
 
-enum { is_running = 1, is_done = -1 };
+// Not the runtime's -1, which compiled code looks for by itself: then nobody would see that an initialiser comes before.
+enum { is_running = 1, is_done = 2 };
 
 void swift_once(intptr_t *token, void (*initialise)(void *), void *context) {
   if (*token == is_done) {

@@ -6,7 +6,7 @@ import CheckerKit
 public func allScenarios() -> [Scenario] {
   parkers() + locks() + lists() + queues() + rings() + coordination() + laneStates() + memory() + timers()
     + EngineScenarios.all.map { each in
-      Scenario(each.name, of: "Engine", unusual: 3, isSmall: false, steps: 200_000) { run in
+      Scenario(each.name, of: "Engine", unusual: each.unusual, isSmall: false, steps: 200_000) { run in
         run.finally(each.body)
       }
     }

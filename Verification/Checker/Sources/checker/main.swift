@@ -26,6 +26,7 @@ func usage(_ line: String) -> Never {
   exit(2)
 }
 
+setvbuf(stdout, nil, _IOLBF, 0)
 var names: [String] = []
 var strategy: Int32?
 var token: String?
