@@ -28,19 +28,25 @@ let package = Package(
       cxxSettings: [.unsafeFlags(["-O2", "-fno-exceptions", "-fno-rtti", "-fno-omit-frame-pointer"])]),
     .target(
       name: "CheckedAtomics", dependencies: ["CheckerHooks"],
-      swiftSettings: [.enableExperimentalFeature("RawLayout"), .enableExperimentalFeature("BuiltinModule"),
-        .unsafeFlags([unchecked])]),
+      swiftSettings: [
+        .enableExperimentalFeature("RawLayout"), .enableExperimentalFeature("BuiltinModule"),
+        .unsafeFlags([unchecked]),
+      ]),
     .target(name: "CPlatform", dependencies: ["CheckerSeam"]),
     .target(
       name: "GrandCentral", dependencies: ["CPlatform", "CheckedAtomics"],
       exclude: ["Primitives/README.md", "Engine/Sleep/README.md"],
       swiftSettings: [
-        .unsafeFlags(["-module-alias", "Synchronization=CheckedAtomics", "-enable-testing", unchecked, "-sanitize=thread"])
+        .unsafeFlags([
+          "-module-alias", "Synchronization=CheckedAtomics", "-enable-testing", unchecked, "-sanitize=thread",
+        ])
       ]),
     .target(name: "CheckerKit", dependencies: ["CheckerCore"], swiftSettings: [.unsafeFlags([unchecked])]),
     .executableTarget(
       name: "litmus", dependencies: ["CheckerKit", "CheckedAtomics", "CheckerCore"],
-      swiftSettings: [.swiftLanguageMode(.v5), .unsafeFlags(["-module-alias", "Synchronization=CheckedAtomics", unchecked])]),
+      swiftSettings: [
+        .swiftLanguageMode(.v5), .unsafeFlags(["-module-alias", "Synchronization=CheckedAtomics", unchecked]),
+      ]),
     .target(
       name: "Scenarios",
       dependencies: ["CheckerKit", "GrandCentral", "CheckedAtomics", "CheckerCore", "CheckerSeam", "CPlatform"],

@@ -69,7 +69,8 @@ extension Atomic where Value == Bool {
   }
 
   @inlinable @inline(__always) @discardableResult
-  public borrowing func logicalAnd(_ operand: Bool, ordering: AtomicUpdateOrdering) -> (oldValue: Bool, newValue: Bool) {
+  public borrowing func logicalAnd(_ operand: Bool, ordering: AtomicUpdateOrdering) -> (oldValue: Bool, newValue: Bool)
+  {
     pair(CK_AND, operand, ordering) { $0 && $1 }
   }
 
@@ -79,7 +80,8 @@ extension Atomic where Value == Bool {
   }
 
   @inlinable @inline(__always) @discardableResult
-  public borrowing func logicalXor(_ operand: Bool, ordering: AtomicUpdateOrdering) -> (oldValue: Bool, newValue: Bool) {
+  public borrowing func logicalXor(_ operand: Bool, ordering: AtomicUpdateOrdering) -> (oldValue: Bool, newValue: Bool)
+  {
     pair(CK_XOR, operand, ordering) { $0 != $1 }
   }
 }

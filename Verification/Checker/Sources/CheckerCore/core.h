@@ -246,6 +246,10 @@ Location &locate(const void *memory, int width);
 void forget(Location &location, int writer, uint32_t event, const void *site);
 void forEachLocation(uintptr_t address, size_t size, void (*body)(Location &, void *), void *context);
 
+// operations.cpp
+/// The thread has read the store, or made it.
+void know(Location &location, Message &message);
+
 // mutants.cpp
 extern bool watchesSites;
 /// The ordering that the operation at `site` has: its own, or a weaker one while it is a mutant. `which`: 1 is an exchange's on failure.

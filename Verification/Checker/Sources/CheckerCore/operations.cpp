@@ -7,6 +7,14 @@
 
 namespace ck {
 
+void know(Location &location, Message &message) {
+  Fibre &fibre = self();
+  if (message.known[fibre.id] == 0) message.known[fibre.id] = fibre.view.seen.at[fibre.id];
+  uint8_t &repeats = location.repeats[fibre.id];
+  repeats = location.lastRead[fibre.id] == message.id ? static_cast<uint8_t>(repeats + (repeats < 200)) : 0;
+  location.lastRead[fibre.id] = message.id;
+}
+
 namespace {
 bool acquires(int order) { return order == CK_ACQUIRE || order >= CK_ACQ_REL; }
 bool releases(int order) { return order >= CK_RELEASE; }
@@ -61,14 +69,6 @@ Location &enter(const Operation &operation, bool writes) {
     R->event = &R->events.back();
   }
   return location;
-}
-
-void know(Location &location, Message &message) {
-  Fibre &fibre = self();
-  if (message.known[fibre.id] == 0) message.known[fibre.id] = fibre.view.seen.at[fibre.id];
-  uint8_t &repeats = location.repeats[fibre.id];
-  repeats = location.lastRead[fibre.id] == message.id ? static_cast<uint8_t>(repeats + (repeats < 200)) : 0;
-  location.lastRead[fibre.id] = message.id;
 }
 
 void takeOver(const Message &message, int order) {
@@ -366,39 +366,4 @@ void ck_barrier_all(void) {
   writeAccess(fenceAccesses());
   for (int round = 0; round < 2; round++)
     for (int i = 1; i <= R->threads; i++) fence(R->fibres[i], CK_SEQ_CST);
-}
-
-uint32_t ck_newest32(const void *word) {
-  uint32_t value;
-  memcpy(&value, word, sizeof value);
-  if (!isRunning()) return value;
-  Location *location = findLocation(reinterpret_cast<uintptr_t>(word), 4);
-  if (!location || location->messages.empty()) return value;
-  readAccess(location->accesses);
-  know(*location, location->messages.back());
-  return value;
-}
-
-void ck_kernel_sync(const void *object) {
-  if (!isRunning()) return;
-  Fibre &fibre = self();
-  uintptr_t key = reinterpret_cast<uintptr_t>(object);
-  writeAccess(accessesOf(key));
-  fibre.view.hb.at[fibre.id]++;
-  fibre.view.seen.at[fibre.id]++;
-  View &view = kernelView(key);
-  fibre.view.join(view);
-  view = fibre.view;
-}
-
-void ck_kernel_store32(void *word, uint32_t value) {
-  if (isRunning()) {
-    Location &location = locate(word, 4);
-    Message message;
-    memset(static_cast<void *>(&message), 0, sizeof message);
-    message.value = value;
-    message.id = ++R->nextMessage;
-    location.messages.push_back(message);
-  }
-  memcpy(word, &value, sizeof value);
 }

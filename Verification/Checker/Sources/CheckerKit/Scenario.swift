@@ -27,7 +27,8 @@ public final class Scenario {
   let body: (ScenarioRun) -> Void
 
   public init(
-    _ name: String, of file: String, preemptions: Int? = nil, unusual: Int = 1, isSmall: Bool = true, steps: UInt64 = 20_000,
+    _ name: String, of file: String, preemptions: Int? = nil, unusual: Int = 1, isSmall: Bool = true,
+    steps: UInt64 = 20_000,
     _ body: @escaping (ScenarioRun) -> Void
   ) {
     self.name = name

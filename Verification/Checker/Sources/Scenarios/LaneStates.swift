@@ -3,6 +3,7 @@
 import CPlatform
 import CheckerCore
 import CheckerKit
+
 @testable import GrandCentral
 
 // The roles of LaneState, on the real word and the real list, with a lane made of nothing else: an activation that somebody
@@ -95,12 +96,24 @@ func laneStates() -> [Scenario] {
   let reader: (SmallLane) -> Void = { lane in lane.read { _ in } }
   return [
     lane("pusher and pusher", items: [1, 2], [pusher(1), pusher(2)]),
-    lane("a pusher of two and a pusher", items: [1, 2, 3], isSmall: false, [{ $0.push(1); $0.push(2) }, pusher(3)]),
+    lane(
+      "a pusher of two and a pusher", items: [1, 2, 3], isSmall: false,
+      [
+        {
+          $0.push(1); $0.push(2)
+        }, pusher(3),
+      ]),
     lane("pusher and syncer", items: [1], [pusher(1), syncer]),
     lane("pusher and suspender", items: [1], [pusher(1), suspender]),
     lane("syncer and syncer", items: [], [syncer, syncer]),
     lane("syncer and suspender", items: [], [syncer, suspender]),
-    lane("suspender and suspender", items: [], [{ $0.suspend(); $0.resume() }, syncer]),
+    lane(
+      "suspender and suspender", items: [],
+      [
+        {
+          $0.suspend(); $0.resume()
+        }, syncer,
+      ]),
     lane("pusher and reader", concurrent: true, items: [1], [pusher(1), reader]),
     lane("syncer and reader", concurrent: true, items: [], [syncer, reader]),
     lane("reader and reader", concurrent: true, items: [], [reader, reader]),

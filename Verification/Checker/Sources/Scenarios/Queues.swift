@@ -3,6 +3,7 @@
 import CPlatform
 import CheckerCore
 import CheckerKit
+
 @testable import GrandCentral
 
 /// Takes everything out, as the one consumer.
@@ -111,7 +112,8 @@ func queues() -> [Scenario] {
   return [
     twoEnqueuers(0), twoEnqueuers(61), twoEnqueuers(62), oneOfEach(0), oneOfEach(61), oneOfEach(62), twoDequeuers(0),
     twoDequeuers(61), twoDequeuers(62),
-    protocolScenario("moveTail: an enqueuer looks for sleepers, a consumer sleeps and looks again", of: "FIFOQueue") { run in
+    protocolScenario("moveTail: an enqueuer looks for sleepers, a consumer sleeps and looks again", of: "FIFOQueue") {
+      run in
       let queue = queue(at: 0), flag = Box(AtomicFlag())
       var sleeps = false, wakes = false
       run.thread {

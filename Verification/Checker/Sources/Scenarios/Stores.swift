@@ -3,6 +3,7 @@
 import CPlatform
 import CheckerCore
 import CheckerKit
+
 @testable import GrandCentral
 
 func memory() -> [Scenario] {

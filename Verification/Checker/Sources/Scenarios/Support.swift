@@ -3,6 +3,7 @@
 import CPlatform
 import CheckerCore
 import CheckerKit
+
 @testable import GrandCentral
 
 /// A scenario of a protocol alone, on one processor: nobody spins, so that the search ends. What the library finds out once is

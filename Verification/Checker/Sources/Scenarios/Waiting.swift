@@ -4,6 +4,7 @@ import CPlatform
 import CheckerCore
 import CheckerKit
 import Synchronization
+
 @testable import GrandCentral
 
 nonisolated(unsafe) private var performed = 0
@@ -65,7 +66,8 @@ func parkers() -> [Scenario] {
       run.thread { duty.value.perform() }
       run.finally { run.check(performed == 1, "the duty was done \(performed) times") }
     },
-    protocolScenario("the waker does a duty before the token: each sees what the other has written", of: "WakeDuty") { run in
+    protocolScenario("the waker does a duty before the token: each sees what the other has written", of: "WakeDuty") {
+      run in
       let duty = Box(WakeDuty()), parker = Box(Parker())
       counted = Plain()
       let data = counted!
@@ -136,7 +138,8 @@ func locks() -> [Scenario] {
       }
       run.thread { lock.value.withLock { data.value += 1 } }
     },
-    protocolScenario("a waiter is chosen, or gives up: its token comes exactly if it was chosen", of: "WaiterList") { run in
+    protocolScenario("a waiter is chosen, or gives up: its token comes exactly if it was chosen", of: "WaiterList") {
+      run in
       let lock = Box(Lock()), list = Box(WaiterList()), data = Plain()
       var woken = false, chosen = false
       run.thread {

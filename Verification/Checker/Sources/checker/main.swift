@@ -8,7 +8,7 @@ import Scenarios
 
 // checker --list
 // checker NAME… [--exhaustive | --pct | --random | --replay TOKEN] [--seconds S] [--runs N] [--seed N] [--preemptions N]
-//         [--unusual N] [--depth N] [--steps N] [--sc] [--expect-failure]
+//         [--unusual N] [--depth N] [--steps N] [--sc] [--expect-failure] [--small | --large]
 // checker --mutants FILE… [--seconds S]
 //
 // NAME is a part of a scenario's name, or the name of its source file; `all` stands for each. Without a strategy: exhaustive
@@ -21,7 +21,7 @@ func usage(_ line: String) -> Never {
     usage: checker --list
            checker --mutants FILE… [--seconds S]
            checker NAME… [--exhaustive | --pct | --random | --replay TOKEN] [--seconds S] [--runs N] [--seed N]
-                   [--preemptions N] [--unusual N] [--depth N] [--steps N] [--sc] [--expect-failure]
+                   [--preemptions N] [--unusual N] [--depth N] [--steps N] [--sc] [--expect-failure] [--small | --large]
     """)
   exit(2)
 }
@@ -41,6 +41,7 @@ var sc = false
 var expectsFailure = false
 var lists = false
 var seeksMutants = false
+var onlySmall: Bool?
 
 var rest = CommandLine.arguments.dropFirst()
 func next<Value: LosslessStringConvertible>(_ option: String) -> Value {
@@ -51,6 +52,8 @@ while let argument = rest.popFirst() {
   switch argument {
   case "--list": lists = true
   case "--mutants": seeksMutants = true
+  case "--small": onlySmall = true
+  case "--large": onlySmall = false
   case "--exhaustive": strategy = Int32(CK_EXHAUSTIVE)
   case "--pct": strategy = Int32(CK_PCT)
   case "--random": strategy = Int32(CK_RANDOM)
@@ -80,6 +83,7 @@ if lists {
 if names.isEmpty { usage("no scenario is named") }
 let chosen = all.filter { scenario in
   names.contains { $0 == "all" || scenario.name.contains($0) || scenario.file == $0 }
+    && (onlySmall == nil || onlySmall == scenario.isSmall)
 }
 if chosen.isEmpty { usage("no scenario has that name; see --list") }
 
@@ -108,7 +112,12 @@ var failures = 0
 for scenario in chosen {
   var options = options(of: scenario)
   let way = ["exhaustive", "PCT", "random", "replay"][Int(options.strategy)]
-  let result = token.map { $0.withCString { options.token = $0; return scenario.explore(options) } }
+  let result =
+    token.map {
+      $0.withCString {
+        options.token = $0; return scenario.explore(options)
+      }
+    }
     ?? scenario.explore(options)
   let pace = Int(Double(result.points) / max(result.seconds, 1e-6) / 1_000)
   let ending =

@@ -44,19 +44,28 @@ struct Program {
       switch step {
       case .load(let word, let order):
         let value =
-          order < 2 ? words[word].load(.relaxed) : order < 4 ? words[word].load(.acquiring)
-          : words[word].load(.sequentiallyConsistent)
+          order < 2
+          ? words[word].load(.relaxed)
+          : order < 4
+            ? words[word].load(.acquiring)
+            : words[word].load(.sequentiallyConsistent)
         read += " \(value)"
       case .store(let word, let value, let order):
-        if order < 2 { words[word].store(value, .relaxed) }
-        else if order < 4 { words[word].store(value, .releasing) }
-        else { words[word].store(value, .sequentiallyConsistent) }
+        if order < 2 {
+          words[word].store(value, .relaxed)
+        } else if order < 4 {
+          words[word].store(value, .releasing)
+        } else {
+          words[word].store(value, .sequentiallyConsistent)
+        }
       case .add(let word, let order):
         let atomic = words[word]
         let old =
-          order == 0 ? atomic.atomic.wrappingAdd(100, ordering: .relaxed).oldValue
-          : order < 4 ? atomic.atomic.wrappingAdd(100, ordering: .acquiringAndReleasing).oldValue
-          : atomic.atomic.wrappingAdd(100, ordering: .sequentiallyConsistent).oldValue
+          order == 0
+          ? atomic.atomic.wrappingAdd(100, ordering: .relaxed).oldValue
+          : order < 4
+            ? atomic.atomic.wrappingAdd(100, ordering: .acquiringAndReleasing).oldValue
+            : atomic.atomic.wrappingAdd(100, ordering: .sequentiallyConsistent).oldValue
         read += " +\(old)"
       case .exchange(let word, let expected, let value, let order):
         let (done, found) =
@@ -66,8 +75,11 @@ struct Program {
           : words[word].atomic.compareExchange(expected: expected, desired: value, ordering: .sequentiallyConsistent)
         read += done ? " x" : " \(found)"
       case .fence(let order):
-        if order < 2 { atomicMemoryFence(ordering: .acquiringAndReleasing) }
-        else { atomicMemoryFence(ordering: .sequentiallyConsistent) }
+        if order < 2 {
+          atomicMemoryFence(ordering: .acquiringAndReleasing)
+        } else {
+          atomicMemoryFence(ordering: .sequentiallyConsistent)
+        }
       }
     }
     return read

@@ -6,7 +6,8 @@ import Synchronization
 typealias Load = AtomicLoadOrdering
 typealias Store = AtomicStoreOrdering
 
-private func storeBuffering(_ name: String, _ store: Store, _ load: Load, fence: Bool, _ allowed: Set<String>) -> Litmus {
+private func storeBuffering(_ name: String, _ store: Store, _ load: Load, fence: Bool, _ allowed: Set<String>) -> Litmus
+{
   Litmus(name: "store buffering, " + name, allowed: allowed, withSC: ["01", "10", "11"]) { run, outcome in
     let x = Word(), y = Word()
     var a = 0, b = 0
@@ -24,7 +25,8 @@ private func storeBuffering(_ name: String, _ store: Store, _ load: Load, fence:
   }
 }
 
-private func messagePassing(_ name: String, _ store: Store, _ load: Load, fence: Bool, _ allowed: Set<String>) -> Litmus {
+private func messagePassing(_ name: String, _ store: Store, _ load: Load, fence: Bool, _ allowed: Set<String>) -> Litmus
+{
   Litmus(name: "message passing, " + name, allowed: allowed, withSC: ["00", "01", "11"]) { run, outcome in
     let x = Word(), y = Word()
     var a = 0, b = 0
@@ -46,7 +48,9 @@ private func iriw(_ name: String, _ store: Store, _ load: Load, _ forbids: Bool)
   var all: Set<String> = []
   for i in 0..<16 { all.insert((0..<4).map { i >> $0 & 1 == 1 ? "1" : "0" }.joined()) }
   let sc = all.subtracting(["1010"])
-  return Litmus(name: "independent reads of independent writes, " + name, allowed: forbids ? sc : all, withSC: sc, isShort: forbids) {
+  return Litmus(
+    name: "independent reads of independent writes, " + name, allowed: forbids ? sc : all, withSC: sc, isShort: forbids
+  ) {
     run, outcome in
     let x = Word(), y = Word()
     var a = 0, b = 0, c = 0, d = 0
@@ -119,7 +123,8 @@ let tests: [Litmus] = [
     outcome { "\(a)\(b)" }
   },
 
-  Litmus(name: "coherence: two readers see one order", allowed: coherent, withSC: coherent, isShort: false) { run, outcome in
+  Litmus(name: "coherence: two readers see one order", allowed: coherent, withSC: coherent, isShort: false) {
+    run, outcome in
     let x = Word()
     var a = 0, b = 0, c = 0, d = 0
     run.thread { x.store(1, .relaxed) }
@@ -222,9 +227,15 @@ private let coherent: Set<String> = {
   // Each reader's pair goes forward in one of the two orders, the same for both.
   var all: Set<String> = []
   for order in [[0, 1, 2], [0, 2, 1]] {
-    for a in 0..<3 { for b in a..<3 { for c in 0..<3 { for d in c..<3 {
-      all.insert("\(order[a])\(order[b])\(order[c])\(order[d])")
-    } } } }
+    for a in 0..<3 {
+      for b in a..<3 {
+        for c in 0..<3 {
+          for d in c..<3 {
+            all.insert("\(order[a])\(order[b])\(order[c])\(order[d])")
+          }
+        }
+      }
+    }
   }
   return all
 }()
