@@ -112,6 +112,17 @@ func queues() -> [Scenario] {
   return [
     twoEnqueuers(0), twoEnqueuers(61), twoEnqueuers(62), oneOfEach(0), oneOfEach(61), oneOfEach(62), twoDequeuers(0),
     twoDequeuers(61), twoDequeuers(62),
+    // One dequeuer's knownTail lets the other one pass without a look at the tail.
+    protocolScenario("F1: an enqueuer of two, two dequeuers", of: "FIFOQueue", isSmall: false) { run in
+      let queue = queue(at: 0)
+      var found: [Int] = []
+      run.thread { for number in 1...2 { queue.value.enqueue(Node(number).raw) } }
+      for _ in 0..<2 { run.thread { if let number = take(queue) { found.append(number) } } }
+      run.finally {
+        while let number = take(queue) { found.append(number) }
+        run.check(found.sorted() == [1, 2], "the queue held \(found)")
+      }
+    },
     protocolScenario("moveTail: an enqueuer looks for sleepers, a consumer sleeps and looks again", of: "FIFOQueue") {
       run in
       let queue = queue(at: 0), flag = Box(AtomicFlag())
