@@ -1,0 +1,68 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+/// @file
+/// The objects of a run, and what it allocates by unsafe pointers, lie in the machine's arena as well: at the same addresses
+/// each time, gone when the run is over however it ends, and found when they are used after their end.
+///
+/// The functions of the runtime's that compiled code calls are defined here, before the runtime's own: in a run they take
+/// from the arena. What the runtime allocates for itself (metadata, caches) stays in the C library's memory, and so does what
+/// is allocated between runs. So whoever frees looks where the block lies; `free` is the place where all of that comes by.
+
+#define _GNU_SOURCE 1
+#include <dlfcn.h>
+#include <malloc.h>
+#include <stdlib.h>
+
+#include "Machine.h"
+
+extern void __libc_free(void *memory);
+
+void free(void *memory) {
+  if (!machine_owns(memory)) {
+    // It may come back as something else: what the core knows of it is over.
+    if (memory != NULL && ck_self() != 0) ck_memory_made(memory, malloc_usable_size(memory));
+    return __libc_free(memory);
+  }
+  machine_free(memory);
+}
+
+size_t malloc_usable_size(void *memory) {
+  static size_t (*real)(void *);
+  if (machine_owns(memory)) return machine_size_of(memory);
+  if (real == NULL) real = (size_t(*)(void *))dlsym(RTLD_NEXT, "malloc_usable_size");
+  return real(memory);
+}
+
+/// The mask is the alignment less one; all ones stands for the usual one.
+static size_t alignment_of(size_t mask) { return mask == ~(size_t)0 || mask < 15 ? 16 : mask + 1; }
+
+static void *take(size_t size, size_t mask) {
+  if (ck_self() == 0) {
+    void *memory = NULL;
+    if (posix_memalign(&memory, alignment_of(mask), size == 0 ? 1 : size) != 0) abort();
+    return memory;
+  }
+  void *memory = machine_allocate(size, alignment_of(mask));
+  if (memory == NULL) ck_fail("the run has used up the machine's memory");
+  return memory;
+}
+
+void *swift_slowAlloc(size_t size, size_t mask) { return take(size, mask); }
+
+void swift_slowDealloc(void *memory, size_t size, size_t mask) {
+  (void)size;
+  (void)mask;
+  free(memory);
+}
+
+// An object begins with its type and its counts; this is what the runtime writes there for a new one: held once.
+typedef struct {
+  const void *type;
+  uint64_t counts;
+} object;
+
+void *swift_allocObject(const void *type, size_t size, size_t mask) {
+  object *made = take(size, mask);
+  *made = (object){type, 3};
+  return made;
+}

@@ -1,0 +1,43 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+/// @file
+/// What the kernel does to a program's memory.
+
+#include "core.h"
+
+using namespace ck;
+
+uint32_t ck_newest32(const void *word) {
+  uint32_t value;
+  memcpy(&value, word, sizeof value);
+  if (!isRunning()) return value;
+  Location *location = findLocation(reinterpret_cast<uintptr_t>(word), 4);
+  if (!location || location->messages.empty()) return value;
+  readAccess(location->accesses);
+  know(*location, location->messages.back());
+  return value;
+}
+
+void ck_kernel_sync(const void *object) {
+  if (!isRunning()) return;
+  Fibre &fibre = self();
+  uintptr_t key = reinterpret_cast<uintptr_t>(object);
+  writeAccess(accessesOf(key));
+  fibre.view.hb.at[fibre.id]++;
+  fibre.view.seen.at[fibre.id]++;
+  View &view = kernelView(key);
+  fibre.view.join(view);
+  view = fibre.view;
+}
+
+void ck_kernel_store32(void *word, uint32_t value) {
+  if (isRunning()) {
+    Location &location = locate(word, 4);
+    Message message;
+    memset(static_cast<void *>(&message), 0, sizeof message);
+    message.value = value;
+    message.id = ++R->nextMessage;
+    location.messages.push_back(message);
+  }
+  memcpy(word, &value, sizeof value);
+}

@@ -1,0 +1,3 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+#include "CheckerSeam.h"
