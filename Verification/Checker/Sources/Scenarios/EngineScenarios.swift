@@ -2,6 +2,7 @@
 
 import CPlatform
 import CheckerCore
+
 @testable import GrandCentral
 
 /// The whole engine on the made-up machine: pool, sleep, poller, monitor.
@@ -55,9 +56,15 @@ public enum EngineScenarios {
   static func asyncSync() {
     let queue = DispatchQueue(label: "serial")
     let count = Counter()
-    queue.async { require(count.value == 0, "the first item is not first"); count.value = 1 }
-    queue.async { require(count.value == 1, "the second item is not second"); count.value = 2 }
-    queue.sync { require(count.value == 2, "sync has passed an item"); count.value = 3 }
+    queue.async {
+      require(count.value == 0, "the first item is not first"); count.value = 1
+    }
+    queue.async {
+      require(count.value == 1, "the second item is not second"); count.value = 2
+    }
+    queue.sync {
+      require(count.value == 2, "sync has passed an item"); count.value = 3
+    }
     require(count.value == 3, "sync has returned early")
   }
 
