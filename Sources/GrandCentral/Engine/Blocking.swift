@@ -25,7 +25,7 @@ enum Blocking {
     }
     // What the slot holds may be the very thing that ends this wait.
     worker.pointee.giveUpSlot(in: engine.pointee)
-    engine.pointee.pool.update { $0.block() }
+    engine.pointee.pool.updateInOrder { $0.block() }
     // seq-cst: counted as blocked before the look at pending work; a submitter publishes before it looks at the count.
     if engine.pointee.pending.load(ordering: .sequentiallyConsistent) != 0 { engine.pointee.wakeIfNeeded() }
     return Wait(worker: worker)
@@ -35,7 +35,7 @@ enum Blocking {
   @inline(never)
   static func begin(_ duty: borrowing WakeDuty) -> Wait {
     let wait = begin()
-    if wait.worker != nil { duty.arm { Engine.shared.pointee.pool.update { $0.unblock() } } }
+    if wait.worker != nil { duty.arm { Engine.shared.pointee.pool.updateInOrder { $0.unblock() } } }
     return wait
   }
 
@@ -45,13 +45,13 @@ enum Blocking {
     func end() {
       guard let worker else { return }
       back(worker)
-      Engine.shared.pointee.pool.update { $0.unblock() }
+      Engine.shared.pointee.pool.updateInOrder { $0.unblock() }
     }
 
     func end(_ duty: borrowing WakeDuty) {
       guard let worker else { return }
       back(worker)
-      if duty.disarm() { Engine.shared.pointee.pool.update { $0.unblock() } }
+      if duty.disarm() { Engine.shared.pointee.pool.updateInOrder { $0.unblock() } }
     }
 
     private func back(_ worker: Worker.Pointer) {

@@ -224,7 +224,7 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
   private func markStalled(_ worker: Worker.Pointer, _ pulse: UInt64, _ engine: Engine.Pointer) -> Bool {
     // seq-cst: marked and counted before the pulse is read again; a worker that has finished its job moves the pulse
     // and looks at its status before it sleeps.
-    engine.pointee.pool.update { $0.block() }
+    engine.pointee.pool.updateInOrder { $0.block() }
     worker.pointee.status.store(Worker.Status.stalled, ordering: .sequentiallyConsistent)
     if worker.pointee.progress.load(ordering: .sequentiallyConsistent) == pulse { return true }
     worker.pointee.recover(engine.pointee)

@@ -13,7 +13,7 @@ extension Engine {
   @inline(never)
   func spawnWorker() {
     guard let error = startWorker() else { return }
-    pool.update { $0.spawnFailed() }
+    pool.updateInOrder { $0.spawnFailed() }
     // It needs less memory than a worker, and then asks again for as long as work is pending.
     monitor.wake(self)
     let pause = Shortages.threads.refused(error)
@@ -59,11 +59,11 @@ extension Engine {
       idle.lock.lock()
       // relaxed: a setting.
       let target = target.load(ordering: .relaxed)
-      let wake = pool.update { $0.claimWake(target: target, budget: Settings.threadBudget) }
+      let wake = pool.updateInOrder { $0.claimWake(target: target, budget: Settings.threadBudget) }
       if wake != .spawn { return carryOut(wake) }
       idle.lock.unlock()
       guard let error = startWorker() else { return }
-      pool.update { $0.spawnFailed() }
+      pool.updateInOrder { $0.spawnFailed() }
       monitor.wake(self)
       pause = Shortages.threads.refused(error)
     }

@@ -75,7 +75,7 @@ extension Worker {
   func recover(_ engine: borrowing Engine) {
     // relaxed: who changes it from stalled also corrects the count; nothing else hangs on it.
     if status.exchange(Status.running, ordering: .relaxed) == Status.stalled {
-      engine.pool.update { $0.unblock() }
+      engine.pool.updateInOrder { $0.unblock() }
     }
   }
 }

@@ -70,6 +70,25 @@ struct AtomicState<State: StateWord>: ~Copyable, Sendable {
     }
   }
 
+  /// As `update`, and a step of the single order of all sequentially consistent operations: for protocols in which each side
+  /// writes its own word and then looks at the other's. It costs the processors that we build for nothing more.
+  @inline(__always)
+  @discardableResult
+  borrowing func updateInOrder<R>(_ transition: (inout State) -> R) -> R {
+    // relaxed: the first look is verified by the exchange.
+    var seen = word.load(ordering: .relaxed)
+    while true {
+      var next = State(rawValue: seen)
+      let result = transition(&next)
+      // relaxed: a failed exchange is followed by another one.
+      // seq-cst: what the caller looks at next comes after it, see the caller's protocol.
+      let (exchanged, found) = word.weakCompareExchange(
+        expected: seen, desired: next.rawValue, successOrdering: .sequentiallyConsistent, failureOrdering: .relaxed)
+      if exchanged { return result }
+      seen = found
+    }
+  }
+
   /// As `update`, for a transition that declines by returning nil: then nothing is written.
   ///
   /// Declining acquires what the update that led to the declined state published.

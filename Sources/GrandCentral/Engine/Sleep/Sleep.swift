@@ -43,14 +43,14 @@ extension Engine {
 
   private func claimAndWake(target: Int, budget: Int) {
     idle.lock.lock()
-    let wake = pool.update { $0.claimWake(target: target, budget: budget) }
+    let wake = pool.updateInOrder { $0.claimWake(target: target, budget: budget) }
     carryOut(wake)
   }
 
   /// The monitor's way of adding a worker: also while others search.
   func reinforce(target: Int, budget: Int) -> PoolState.Wake {
     idle.lock.lock()
-    let wake = pool.update { $0.claimReinforcement(target: target, budget: budget) }
+    let wake = pool.updateInOrder { $0.claimReinforcement(target: target, budget: budget) }
     carryOut(wake)
     return wake
   }
@@ -79,12 +79,12 @@ extension Engine {
   // MARK: Searching
 
   func startSearching() {
-    pool.update { $0.startSearching() }
+    pool.updateInOrder { $0.startSearching() }
   }
 
   /// F1, F2
   func stopSearching() {
-    let last = pool.update { $0.stopSearching() }
+    let last = pool.updateInOrder { $0.stopSearching() }
     // seq-cst: F2 must not pass F1: a submitter that saw us searching leaves its job to us.
     if last, hasVisibleWork || slotsNeedWatcher || poller.isMissed(timers) && !monitor.isAwake { wakeIfNeeded() }
   }
@@ -112,7 +112,7 @@ extension Engine {
     // A stall noted as the last job ended: the lock above has made the pulse visible, so it is noted by now or undone.
     // relaxed: a hint, see `recover`.
     if worker.pointee.status.load(ordering: .relaxed) != Worker.Status.running { worker.pointee.recover(self) }
-    pool.update { $0.fallAsleep() }
+    pool.updateInOrder { $0.fallAsleep() }
     idle.lock.unlock()
   }
 
@@ -123,7 +123,7 @@ extension Engine {
     idle.lock.lock()
     if idle.contains(worker) {
       idle.remove(worker)
-      pool.update { $0.wakeUp() }
+      pool.updateInOrder { $0.wakeUp() }
       idle.lock.unlock()
     } else {
       idle.lock.unlock()
@@ -137,14 +137,14 @@ extension Engine {
   func tryRetire(_ worker: Worker.Pointer) -> Bool {
     idle.lock.lock()
     defer { idle.lock.unlock() }
-    guard idle.contains(worker), pool.update({ $0.retire() }) else { return false }
+    guard idle.contains(worker), pool.updateInOrder({ $0.retire() }) else { return false }
     idle.remove(worker)
     return true
   }
 
   /// A worker that has retired is gone: where the budget was used up, another one may be started for what is pending.
   func workerHasEnded() {
-    pool.update { $0.end() }
+    pool.updateInOrder { $0.end() }
     // seq-cst: a submitter publishes first and finds the budget used up afterwards: one of the two sees the other.
     if pending.load(ordering: .sequentiallyConsistent) != 0 { wakeIfNeeded() }
   }

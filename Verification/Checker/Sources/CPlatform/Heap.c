@@ -66,3 +66,15 @@ void *swift_allocObject(const void *type, size_t size, size_t mask) {
   *made = (object){type, 3};
   return made;
 }
+
+/// References are counted by the runtime, with an acquire and a release that the core does not see.
+void swift_release(object *held) {
+  static void (*real)(object *);
+  if (real == NULL) real = (void (*)(object *))dlsym(RTLD_NEXT, "swift_release");
+  if (held != NULL && ck_self() != 0 && machine_owns(held)) {
+    ck_reference_dropped(held);
+    // The bits from 33 on count the references but one; the top one says that they are counted elsewhere.
+    if (held->counts >> 33 == 0 || held->counts >> 63 != 0) ck_object_ends(held);
+  }
+  real(held);
+}

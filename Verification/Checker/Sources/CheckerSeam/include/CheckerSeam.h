@@ -65,6 +65,10 @@ void ck_set_resting(bool resting);
 void ck_memory_made(void *memory, size_t size);
 void ck_memory_gone(void *memory, size_t size);
 
+// The runtime's reference counts, which nobody else sees: what came before a reference was given up comes before the object's end.
+void ck_reference_dropped(const void *object);
+void ck_object_ends(const void *object);
+
 // Plain accesses of lock-free nodes; checked for races by vector clocks. (The library's sanitizer hooks call these.)
 void ck_plain_read(const void *address, size_t size);
 void ck_plain_write(void *address, size_t size);
