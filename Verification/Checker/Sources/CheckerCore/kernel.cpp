@@ -30,6 +30,18 @@ void ck_kernel_sync(const void *object) {
   view = fibre.view;
 }
 
+void ck_reference_dropped(const void *object) {
+  if (!isRunning()) return;
+  Fibre &fibre = self();
+  kernelView(reinterpret_cast<uintptr_t>(object)).join(fibre.view);
+  fibre.view.hb.at[fibre.id]++;
+  fibre.view.seen.at[fibre.id]++;
+}
+
+void ck_object_ends(const void *object) {
+  if (isRunning()) self().view.join(kernelView(reinterpret_cast<uintptr_t>(object)));
+}
+
 void ck_kernel_store32(void *word, uint32_t value) {
   if (isRunning()) {
     Location &location = locate(word, 4);

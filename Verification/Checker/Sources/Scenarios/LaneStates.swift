@@ -23,12 +23,14 @@ private final class SmallLane {
   }
 
   func push(_ number: Int) {
-    if list.push(Node(number).raw), state.update({ $0.announce(urgency: 2) }) { activation() }
+    if list.push(Node(number).raw) { answer(state.update { $0.announce(urgency: 2) }) }
   }
 
-  func activation() {
+  /// One that is adopted is carried out by the thread that has set its bit.
+  func answer(_ call: LaneState.Call) {
+    guard case .push(let band) = call else { return }
     let id = gc_thread_id()
-    if state.update({ $0.arrive(id) }) { drain() }
+    if state.update({ $0.arrive(id, in: band) }) { drain() }
   }
 
   func drain() {
@@ -58,7 +60,7 @@ private final class SmallLane {
   }
 
   private func held(by id: UInt32) -> LaneState { LaneState(rawValue: idle.rawValue | UInt64(id)) }
-  private var idle: LaneState { LaneState(rawValue: state.load(ordering: .relaxed).rawValue & LaneState.roles) }
+  private var idle: LaneState { LaneState(rawValue: state.load(ordering: .relaxed).rawValue & LaneState.idle) }
 
   func read(_ look: (Int) -> Void) {
     let id = gc_thread_id()
@@ -68,7 +70,7 @@ private final class SmallLane {
   }
 
   func suspend() { state.update { $0.suspend() } }
-  func resume() { if state.update({ $0.resume() }) { activation() } }
+  func resume() { answer(state.update { $0.resume() }) }
 
   func verify(_ items: [Int]) {
     run.check(ran.sorted() == items, "items \(ran) have run of \(items)")
