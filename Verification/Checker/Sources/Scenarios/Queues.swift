@@ -57,7 +57,7 @@ func lists() -> [Scenario] {
 }
 
 /// A queue whose indices stand at `place` of their segment, and the numbers that have been put in behind that.
-private func queue(at place: Int, filled: Int = 0) -> Box<FIFOQueue> {
+func queue(at place: Int, filled: Int = 0) -> Box<FIFOQueue> {
   let queue = Box(FIFOQueue())
   for _ in 0..<place {
     queue.value.enqueue(UnsafeMutableRawPointer(bitPattern: 16)!)
@@ -67,7 +67,7 @@ private func queue(at place: Int, filled: Int = 0) -> Box<FIFOQueue> {
   return queue
 }
 
-private func take(_ queue: Box<FIFOQueue>) -> Int? {
+func take(_ queue: Box<FIFOQueue>) -> Int? {
   guard let raw = queue.value.dequeue() else { return nil }
   let node = Node(raw: raw)
   defer { node.free() }

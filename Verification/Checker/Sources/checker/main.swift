@@ -10,9 +10,10 @@ import Scenarios
 // checker NAME… [--exhaustive | --pct | --random | --replay TOKEN] [--seconds S] [--runs N] [--seed N] [--preemptions N]
 //         [--unusual N] [--depth N] [--steps N] [--sc] [--expect-failure] [--small | --large]
 // checker --mutants FILE… [--seconds S]
+// checker NAME… --sites, checker NAME… --weaken …: Weakened.swift
 //
-// NAME is a part of a scenario's name, or the name of its source file; `all` stands for each. Without a strategy: exhaustive
-// where the scenario's search ends, else PCT.
+// NAME is a part of a scenario's name, =NAME its whole name, or NAME the name of its source file; `all` stands for each.
+// Without a strategy: exhaustive where the scenario's search ends, else PCT.
 
 func usage(_ line: String) -> Never {
   print(line)
@@ -41,6 +42,8 @@ var sc = false
 var expectsFailure = false
 var lists = false
 var seeksMutants = false
+var listsSites = false
+var weakened: String?
 var onlySmall: Bool?
 
 var rest = CommandLine.arguments.dropFirst()
@@ -52,6 +55,8 @@ while let argument = rest.popFirst() {
   switch argument {
   case "--list": lists = true
   case "--mutants": seeksMutants = true
+  case "--sites": listsSites = true
+  case "--weaken": weakened = next(argument)
   case "--small": onlySmall = true
   case "--large": onlySmall = false
   case "--exhaustive": strategy = Int32(CK_EXHAUSTIVE)
@@ -82,7 +87,7 @@ if lists {
 }
 if names.isEmpty { usage("no scenario is named") }
 let chosen = all.filter { scenario in
-  names.contains { $0 == "all" || scenario.name.contains($0) || scenario.file == $0 }
+  names.contains { $0 == "all" || $0 == "=" + scenario.name || scenario.name.contains($0) || scenario.file == $0 }
     && (onlySmall == nil || onlySmall == scenario.isSmall)
 }
 if chosen.isEmpty { usage("no scenario has that name; see --list") }
@@ -103,6 +108,14 @@ func options(of scenario: Scenario) -> ck_options {
   return options
 }
 
+if listsSites {
+  listSites(chosen, seconds: seconds ?? 1, options(of:))
+  exit(0)
+}
+if let weakened {
+  runWeakened(weakened, chosen, seconds: seconds ?? 5, options(of:))
+  exit(0)
+}
 if seeksMutants {
   for file in names { _ = runMutants(of: file, all, seconds: seconds ?? 5, options(of:)) }
   exit(0)

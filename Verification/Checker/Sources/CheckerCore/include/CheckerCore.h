@@ -80,6 +80,10 @@ typedef struct ck_site {
 void ck_record_sites(bool on);
 size_t ck_site_count(void);
 ck_site ck_site_at(size_t index);
+/// The same without its place, which takes long.
+ck_site ck_site_of(size_t index);
+/// Where the executable was loaded: a site less this is what the line table knows.
+const void *ck_image(void);
 /// From now on the operations at these places have the given ordering. None: all are as they are written.
 void ck_weaken(const void *const *sites, size_t count, int which, int order);
 
