@@ -49,9 +49,10 @@ final class DescriptorSource: WatchedDescriptorSource, DispatchSourceRead, Dispa
     switch direction {
     case .read:
       let bytes = Descriptor.bytesToRead(descriptor)
-      // None: the end, a connection to accept, a kind that does not tell; or somebody has read them already.
-      if bytes == 0, !isReady { return nil }
-      return atLeastOne(bytes)
+      if bytes != 0 { return atLeastOne(bytes) }
+      // None: the end, a connection to accept, a kind that does not tell; or somebody has read them already. Some may have
+      // come since the first look.
+      return isReady ? atLeastOne(Descriptor.bytesToRead(descriptor)) : nil
     case .write:
       return isReady ? atLeastOne(Descriptor.roomToWrite(descriptor)) : nil
     }
