@@ -9,7 +9,7 @@ import CheckerHooks
 /// code that looks without an atomic operation.
 @frozen
 @_rawLayout(like: Value)
-public struct Atomic<Value: AtomicRepresentable>: ~Copyable, @unchecked Sendable {
+public struct Atomic<Value: AtomicRepresentable>: ~Copyable, @unchecked Sendable {  // atomic
   @inlinable @inline(__always)
   public init(_ value: consuming Value) {
     ck_atomic_init(address, Self.width, Value.checkedWord(value))

@@ -163,17 +163,22 @@ public enum EngineScenarios {
     return (ends.0, ends.1)
   }
 
+  /// A source that reads a byte at each event, and opens the latch for it.
+  private static func startReading(_ descriptor: Int32, _ latch: Latch) -> any DispatchSourceRead {
+    let source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: .global())
+    source.setEventHandler {
+      var byte: UInt8 = 0
+      if gc_read(descriptor, &byte, 1) == 1 { latch.open() }
+    }
+    source.activate()
+    return source
+  }
+
   /// Each write is told of until it has been read.
   static func pipeSource() {
     let pipe = makePipe()
     let latch = Latch(3)
-    let source = DispatchSource.makeReadSource(fileDescriptor: pipe.reading, queue: .global())
-    source.setEventHandler {
-      var bytes: (UInt64) = 0
-      let count = gc_read(pipe.reading, &bytes, 1)
-      if count == 1 { latch.open() }
-    }
-    source.activate()
+    let source = startReading(pipe.reading, latch)
     let other = ProgramThread {
       for _ in 0..<3 {
         _ = gc_write(pipe.writing, "x", 1)
@@ -190,13 +195,7 @@ public enum EngineScenarios {
     let pipe = makePipe()
     let latch = Latch()
     ck_machine_limit_descriptors(pipe.writing + 1)
-    let source = DispatchSource.makeReadSource(fileDescriptor: pipe.reading, queue: .global())
-    source.setEventHandler {
-      var bytes: (UInt64) = 0
-      let count = gc_read(pipe.reading, &bytes, 1)
-      if count == 1 { latch.open() }
-    }
-    source.activate()
+    let source = startReading(pipe.reading, latch)
     _ = gc_write(pipe.writing, "x", 1)
     // A timer must fire meanwhile.
     let fired = Latch()
