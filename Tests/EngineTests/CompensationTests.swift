@@ -16,7 +16,8 @@ struct CompensationTests {
     mutating func tick(stalled: Int = 0, ended: Int = 0) -> Int? {
       blocked += stalled
       active -= stalled
-      let pool = PoolState(rawValue: UInt64(blocked + active) << 48 | UInt64(blocked) << 32)
+      let pool = PoolState(
+        rawValue: UInt64(blocked + active) * PoolState.liveOne + UInt64(blocked) * PoolState.blockedOne)
       let wanted = compensation.wanted(pool, target: 2, stalled: stalled, ended: ended, elapsed: 1_000_000)
       active = max(active, wanted ?? 0)
       return wanted

@@ -21,12 +21,12 @@ struct PendingBandsTests {
     let (empty, full) = (Band.userInteractive, Band.background)
     let job = Job(invoke: { _ in }, flags: [], qos: 0, band: full, owner: nil)
     engine.pointee.runQueues[Int(full.rank)].enqueue(job.raw)
-    engine.pointee.pending.store(empty.bit | full.bit, ordering: .sequentiallyConsistent)
-    #expect(engine.pointee.settle(empty.bit | full.bit) == full.bit)
-    #expect(engine.pointee.pending.load(ordering: .sequentiallyConsistent) == full.bit)
+    engine.pointee.pending.store(empty.both | full.ordered, ordering: .sequentiallyConsistent)
+    #expect(engine.pointee.settle(empty.both | full.ordered) == full.ordered)
+    #expect(engine.pointee.pending.load(ordering: .sequentiallyConsistent) == full.ordered)
 
     #expect(engine.pointee.runQueues[Int(full.rank)].dequeue() == job.raw)
-    #expect(engine.pointee.settle(full.bit) == 0)
+    #expect(engine.pointee.settle(full.ordered) == 0)
     #expect(engine.pointee.pending.load(ordering: .sequentiallyConsistent) == 0)
     job.recycle()
   }

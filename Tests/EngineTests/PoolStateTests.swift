@@ -7,7 +7,9 @@ import Testing
 @Suite("The pool word")
 struct PoolStateTests {
   private func word(live: Int, blocked: Int, sleeping: Int, searching: Int) -> PoolState {
-    PoolState(rawValue: UInt64(live) << 48 | UInt64(blocked) << 32 | UInt64(sleeping) << 16 | UInt64(searching))
+    PoolState(
+      rawValue: UInt64(live) * PoolState.liveOne + UInt64(blocked) * PoolState.blockedOne
+        + UInt64(sleeping) * PoolState.sleepingOne + UInt64(searching))
   }
 
   @Test("E1: one wake-up is claimed, and only when nobody searches and a processor is free", arguments: 0..<3)
@@ -64,6 +66,10 @@ struct PoolStateTests {
     state.fallAsleep()
     #expect(state.sleeping == 3 && state.searching == 0)
     state.wakeUp()
+    #expect(state == start)
+    state.drift()
+    #expect(state.adrift == 1 && state.active == start.active - 1 && state.live == 5)
+    state.undrift()
     #expect(state == start)
     state.startSearching()
     let stopSearchingAnswer1 = state.stopSearching()

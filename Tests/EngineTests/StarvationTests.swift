@@ -7,7 +7,7 @@ import Testing
 
 @Suite("The starvation bound")
 struct StarvationTests {
-  private let both = Band.normal.bit | Band.background.bit
+  private let both = Band.normal.ordered | Band.background.both
 
   @Test("Q6: work that is passed over for the bound's time gets one turn")
   func bound() {

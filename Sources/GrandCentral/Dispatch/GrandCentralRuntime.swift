@@ -25,8 +25,7 @@ public enum GrandCentralRuntime {
     get { Topology.overrideCount }
     set {
       Topology.setOverride(newValue)
-      // relaxed: a setting.
-      Engine.existing?.pointee.target.store(Topology.activeProcessors(), ordering: .relaxed)
+      Engine.existing?.pointee.setTarget(Topology.activeProcessors())
     }
   }
 

@@ -21,9 +21,25 @@ struct Band: Equatable, Comparable, Sendable {
   @inline(__always)
   var bit: UInt32 { 1 &<< UInt32(rank) }
 
+  // A mask of pending work has two bits for each band, so that the most urgent band is still the lowest bit.
+
+  /// Work that starts in the order in which it was submitted: the band's run queue.
+  @inline(__always)
+  var ordered: UInt32 { 1 &<< (2 &* UInt32(rank)) }
+  /// Work without an order: the queues of the places.
+  @inline(__always)
+  var loose: UInt32 { 2 &<< (2 &* UInt32(rank)) }
+  @inline(__always)
+  var both: UInt32 { 3 &<< (2 &* UInt32(rank)) }
   /// The bits of all bands more urgent than this one.
   @inline(__always)
-  var moreUrgent: UInt32 { bit &- 1 }
+  var moreUrgent: UInt32 { ordered &- 1 }
+  /// The bits of all bands for work without an order.
+  static let allLoose: UInt32 = 0xAAAA_AAAA
+
+  /// The most urgent band of a mask of pending work, which is not empty.
+  @inline(__always)
+  init(firstIn pending: UInt32) { rank = UInt8(truncatingIfNeeded: pending.trailingZeroBitCount &>> 1) }
 
   /// `a < b`: `a` is picked before `b`.
   @inline(__always)

@@ -11,11 +11,12 @@ struct Engine: ~Copyable, @unchecked Sendable {  // every field is immutable, at
   /// A: who lives, blocks, sleeps, searches. The one word of the sleep protocol.
   let pool = AtomicState<PoolState>(PoolState())
   private let behindPool = CacheLine.Gap()
-  /// A: bands that may have work in a run queue or ring; set by the submitter, cleared by a searcher about to sleep.
+  /// A: bands that may have work in a run queue, or in a queue of a place (`Band.ordered`, `Band.loose`); set by the
+  /// submitter, cleared by a searcher about to sleep.
   let pending = Atomic<UInt32>(0)
-  /// A: bands that were ever submitted to; spares single-band programs the look at other workers' slots.
+  /// A: bands that were ever submitted to; spares single-band programs the look at other places' slots.
   let bandsInUse = Atomic<UInt32>(0)
-  /// A: workers wanted at once: the active processors.
+  /// A: workers wanted at once, and places in use: the active processors.
   let target = Atomic<Int>(1)
   /// A: workers allowed beyond `target`, while the monitor finds that added workers block too.
   let allowance = Atomic<Int>(0)
@@ -23,6 +24,7 @@ struct Engine: ~Copyable, @unchecked Sendable {  // every field is immutable, at
   let runQueues: UnsafeMutablePointer<FIFOQueue>
   /// I: every worker record that ever was; records are reused, never freed.
   let workers: WorkerTable
+  let places = Places()
   let idle = IdleList()
   let timers = Timers()
   let poller = Poller()
@@ -46,8 +48,7 @@ struct Engine: ~Copyable, @unchecked Sendable {  // every field is immutable, at
     runQueues = .allocate(capacity: Band.count)
     for rank in 0..<Band.count { (runQueues + rank).initialize(to: FIFOQueue()) }
     workers = WorkerTable()
-    // relaxed: nobody else sees the engine yet.
-    target.store(Topology.quickProcessors(), ordering: .relaxed)
+    setTarget(Topology.quickProcessors())
   }
 
   private nonisolated(unsafe) static let instance = Atomic<UnsafeMutableRawPointer?>(nil)
@@ -104,33 +105,41 @@ struct Engine: ~Copyable, @unchecked Sendable {  // every field is immutable, at
   func submit(_ job: Job) {
     let band = job.band
     runQueues[Int(band.rank)].enqueue(job.raw)
-    announce(band)
+    announce(band, band.ordered)
   }
 
-  /// Makes `job` runnable, with no order among other such jobs: on a worker it goes to the worker's own slot.
+  /// Makes `job` runnable, with no order among other such jobs: a worker puts it into its place's slot.
   @inline(__always)
   func submitUnordered(_ job: Job) {
-    if let worker = Worker.current {
-      worker.pointee.keep(job, in: self)
+    if let worker = Worker.current, let place = worker.pointee.place {
+      place.pointee.keep(job, by: worker, in: self)
     } else {
-      submit(job)
+      submitAway(job)
     }
   }
 
-  /// Tells the sleepers of work in `band` that has just been published.
+  /// As `submitUnordered`, by a thread that holds no place, or that will not come back to its place soon.
+  @inline(never)
+  func submitAway(_ job: Job) {
+    // relaxed: a setting. Threads spread over the places, each always to the same one.
+    let index = UInt32(truncatingIfNeeded: Thread.id) % UInt32(truncatingIfNeeded: target.load(ordering: .relaxed))
+    places[Int(index)].pointee.enqueue(job, in: self)
+  }
+
+  /// Tells the sleepers of work in `band` that has just been published where `bit` says.
   @inline(__always)
-  func announce(_ band: Band) {
+  func announce(_ band: Band, _ bit: UInt32) {
     // seq-cst: with anything weaker this load may pass the publication above it, while a searcher clears the bit,
-    // finds the run queue empty and sleeps: both miss.
-    if pending.load(ordering: .sequentiallyConsistent) & band.bit == 0 { markPending(band) }
+    // finds the queue empty and sleeps: both miss.
+    if pending.load(ordering: .sequentiallyConsistent) & bit == 0 { markPending(bit) }
     wakeIfNeeded(for: band)
   }
 
   @inline(never)
-  private func markPending(_ band: Band) {
+  private func markPending(_ bit: UInt32) {
     // seq-cst: ordered before the look at the sleepers that follows, see `announce`.
-    pending.bitwiseOr(band.bit, ordering: .sequentiallyConsistent)
+    pending.bitwiseOr(bit, ordering: .sequentiallyConsistent)
     // relaxed: a hint for choosing among bands; a late view costs one choice.
-    if bandsInUse.load(ordering: .relaxed) & band.bit == 0 { bandsInUse.bitwiseOr(band.bit, ordering: .relaxed) }
+    if bandsInUse.load(ordering: .relaxed) & bit == 0 { bandsInUse.bitwiseOr(bit, ordering: .relaxed) }
   }
 }

@@ -89,7 +89,7 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
   private func run(_ engine: Engine.Pointer) {
     // seq-cst: awake before the first look, see `wake`.
     state.store(State.awake, ordering: .sequentiallyConsistent)
-    var compensation = Compensation()
+    var (compensation, slices) = (Compensation(), Slices())
     var quiet = 0
     var eager = Self.quickTicks
     var calm = 0
@@ -100,7 +100,7 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
       eager -= 1
       let now = Clock.uptime.now()
       calm = engine.pointee.isCalm ? calm + 1 : 0
-      quiet = look(engine, elapsed: now - last, &compensation) ? 0 : quiet + 1
+      quiet = look(engine, now, elapsed: now - last, &compensation, &slices) ? 0 : quiet + 1
       last = now
       if quiet < Self.patience { continue }
       // seq-cst: asleep before the last look, see `wake`.
@@ -125,7 +125,9 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
   }
 
   /// One tick. Returns whether there was anything to watch.
-  private func look(_ engine: Engine.Pointer, elapsed: UInt64, _ compensation: inout Compensation) -> Bool {
+  private func look(
+    _ engine: Engine.Pointer, _ now: UInt64, elapsed: UInt64, _ compensation: inout Compensation, _ slices: inout Slices
+  ) -> Bool {
     let busy = engine.pointee.poller.isBusy
     engine.pointee.pollIfVacant()
     engine.pointee.watchSlotsFromMonitor()
@@ -149,9 +151,14 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
     if engine.pointee.pool.load(ordering: .relaxed).live < Settings.threadBudget {
       engine.pointee.exhaustionReported.store(false, ordering: .relaxed)
     }
-    let seen = findStalled(engine, elapsed: elapsed)
+    let seen = findStalled(engine, now, elapsed: elapsed)
     // relaxed: a setting; the claims look at the word again.
     let target = engine.pointee.target.load(ordering: .relaxed)
+    let most = slices.mayDisplace(
+      adrift: engine.pointee.pool.load(ordering: .relaxed).adrift, places: target, hasStarted: seen.hasStarted,
+      queuesWait: engine.pointee.pending.load(ordering: .relaxed) & Band.allLoose != 0, elapsed: elapsed)
+    if most > 0 { engine.pointee.takePlacesFromLongJobs(most, now: now) }
+    for index in 0..<engine.pointee.places.count { engine.pointee.places[index].pointee.hurry() }
     let pool = engine.pointee.pool.load(ordering: .relaxed)
     let wanted = compensation.wanted(
       pool, target: target, stalled: seen.stalled, ended: seen.ended, elapsed: elapsed)
@@ -173,19 +180,25 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
 
   /// Counts the workers that have been off their processor since the last tick as blocked; counts the jobs that have ended and are
   /// no more urgent than all that is pending.
-  private func findStalled(_ engine: Engine.Pointer, elapsed: UInt64) -> (stalled: Int, ended: Int) {
-    var found = 0
-    var ended = 0
+  private func findStalled(
+    _ engine: Engine.Pointer, _ now: UInt64, elapsed: UInt64
+  ) -> (stalled: Int, ended: Int, hasStarted: Bool) {
+    var (found, ended, hasStarted) = (0, 0, false)
     // relaxed: a hint.
     let bands = engine.pointee.pending.load(ordering: .relaxed)
-    let leastUrgent = UInt8(truncatingIfNeeded: max(0, UInt32.bitWidth - 1 - bands.leadingZeroBitCount))
+    let leastUrgent = UInt8(truncatingIfNeeded: max(0, UInt32.bitWidth - 1 - bands.leadingZeroBitCount) / 2)
     for index in 0..<engine.pointee.workers.count {
       let worker = engine.pointee.workers[index]
-      // relaxed: observations; `markStalled` makes sure of them.
+      // relaxed: observations; `setAside` makes sure of them.
       let thread = worker.pointee.thread.load(ordering: .relaxed)
       let pulse = worker.pointee.progress.load(ordering: .relaxed)
       // relaxed: the monitor's own note.
       let seen = worker.pointee.seenProgress.exchange(pulse, ordering: .relaxed)
+      if pulse != seen {
+        hasStarted = true
+        // relaxed: the monitor's own note.
+        worker.pointee.seenSince.store(now, ordering: .relaxed)
+      }
       // It is odd in a job: half of it counts the ends.
       // relaxed: an observation.
       let rank = worker.pointee.runningRank.load(ordering: .relaxed)
@@ -201,9 +214,13 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
       if seen != pulse || used != before { worker.pointee.stillness.store(0, ordering: .relaxed) }
       if seen != pulse { continue }
       // Hardly any CPU time: it waits for something, or for a processor. The second is nothing to replace it for.
-      if used &- before < elapsed / 4, isOff(worker, thread, elapsed), markStalled(worker, pulse, engine) { found += 1 }
+      if used &- before < elapsed / 4, isOff(worker, thread, elapsed),
+        engine.pointee.setAside(worker, pulse, as: Worker.Status.stalled)
+      {
+        found += 1
+      }
     }
-    return (found, ended)
+    return (found, ended, hasStarted)
   }
 
   /// Without a word from the system a worker is taken for blocked if it has not run at all for this long.
@@ -219,16 +236,6 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
     let still = worker.pointee.stillness.load(ordering: .relaxed) + min(elapsed, Self.tick)
     worker.pointee.stillness.store(still, ordering: .relaxed)
     return still >= Self.longStillness
-  }
-
-  private func markStalled(_ worker: Worker.Pointer, _ pulse: UInt64, _ engine: Engine.Pointer) -> Bool {
-    // seq-cst: marked and counted before the pulse is read again; a worker that has finished its job moves the pulse
-    // and looks at its status before it sleeps.
-    engine.pointee.pool.updateInOrder { $0.block() }
-    worker.pointee.status.store(Worker.Status.stalled, ordering: .sequentiallyConsistent)
-    if worker.pointee.progress.load(ordering: .sequentiallyConsistent) == pulse { return true }
-    worker.pointee.recover(engine.pointee)
-    return false
   }
 }
 
@@ -264,7 +271,6 @@ extension Engine {
   }
 
   private func countProcessors() {
-    // relaxed: a setting.
-    Fork.undisturbed { target.store(Topology.activeProcessors(), ordering: .relaxed) }
+    Fork.undisturbed { setTarget(Topology.activeProcessors()) }
   }
 }

@@ -11,39 +11,32 @@ import Synchronization
 // looked at once more; a submitter publishes first and looks at the bit afterwards. So either the submitter finds the bit
 // clear, and sets it, or the second look finds the job, and announces it in the submitter's place.
 extension Engine {
-  /// Clears the bits of those `bands` in which nothing waits. Any thread.
+  /// Clears the `bits` of pending work where nothing waits. Any thread.
   ///
-  /// - Returns: the bands in which something waits.
+  /// - Returns: the bits where something waits.
   @inline(never)
-  func settle(_ bands: UInt32) -> UInt32 {
+  func settle(_ bits: UInt32) -> UInt32 {
     var found: UInt32 = 0
-    var rest = bands
+    var rest = bits
     while rest != 0 {
-      let band = Band(rank: UInt8(truncatingIfNeeded: rest.trailingZeroBitCount))
-      rest &= rest &- 1
-      if holdsWork(band) {
-        found |= band.bit
+      let band = Band(firstIn: rest)
+      let bit = rest & (0 &- rest)
+      rest ^= bit
+      if holdsWork(band, bit) {
+        found |= bit
         continue
       }
       // seq-cst: cleared before the second look, see above.
-      pending.bitwiseAnd(~band.bit, ordering: .sequentiallyConsistent)
-      // seq-cst: the rings' tails are plain loads, which may not pass the clearing; pairs with the fence in `Worker.spill`.
-      atomicMemoryFence(ordering: .sequentiallyConsistent)
-      guard holdsWork(band) else { continue }
-      found |= band.bit
-      announce(band)
+      pending.bitwiseAnd(~bit, ordering: .sequentiallyConsistent)
+      guard holdsWork(band, bit) else { continue }
+      found |= bit
+      announce(band, bit)
     }
     return found
   }
 
-  /// Whether the band's run queue or a ring of the band holds a job.
-  private func holdsWork(_ band: Band) -> Bool {
-    if !runQueues[Int(band.rank)].isEmpty { return true }
-    for index in 0..<workers.count {
-      let worker = workers[index]
-      // relaxed: ordered by the fence in `settle`, and a hint before it.
-      if worker.pointee.ring.count > 0, worker.pointee.ringRank.load(ordering: .relaxed) == band.rank { return true }
-    }
-    return false
+  /// Whether there is a job where the bit of `band` says.
+  func holdsWork(_ band: Band, _ bit: UInt32) -> Bool {
+    bit == band.ordered ? !runQueues[Int(band.rank)].isEmpty : places.holdWork(band)
   }
 }

@@ -21,24 +21,27 @@ struct Starvation: ~Copyable, @unchecked Sendable {  // every field is atomic
   /// - Returns: the band whose turn it is instead, if one has waited too long.
   func bandThatHasWaited(_ pending: UInt32, bound: UInt64, now: UInt64 = Clock.uptime.now()) -> Band? {
     // The most urgent band is being served; the others wait.
-    var passedOver = pending & (pending &- 1)
-    note(servedRank: pending.trailingZeroBitCount)
+    let served = Band(firstIn: pending)
+    var passedOver = pending & ~served.both
+    note(served)
     while passedOver != 0 {
-      let rank = passedOver.trailingZeroBitCount
-      passedOver &= passedOver - 1
+      let band = Band(firstIn: passedOver)
+      let rank = Int(band.rank)
+      passedOver &= ~band.both
       // relaxed: stamps for pacing; a lost one prolongs the wait by one bound.
       let start = since[rank].load(ordering: .relaxed)
       if start == 0 {
         since[rank].store(now, ordering: .relaxed)
       } else if now > start, now - start >= bound, since[rank].exchange(0, ordering: .relaxed) != 0 {
-        return Band(rank: UInt8(rank))
+        return band
       }
     }
     return nil
   }
 
-  private func note(servedRank rank: Int) {
+  private func note(_ served: Band) {
     // relaxed: see above.
-    if rank < Band.count, since[rank].load(ordering: .relaxed) != 0 { since[rank].store(0, ordering: .relaxed) }
+    let start = since + Int(served.rank)
+    if start.pointee.load(ordering: .relaxed) != 0 { start.pointee.store(0, ordering: .relaxed) }
   }
 }

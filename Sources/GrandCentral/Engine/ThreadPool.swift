@@ -24,7 +24,7 @@ extension Engine {
     let worker = workers.take()
     // relaxed: a name.
     let pending = pending.load(ordering: .relaxed)
-    let band = pending == 0 ? Band.normal : Band(rank: UInt8(pending.trailingZeroBitCount))
+    let band = pending == 0 ? Band.normal : Band(firstIn: pending)
     let name = "gc-" + band.name + "-" + String(worker.pointee.index)
     let error = Thread.spawn(name: name, body: Worker.main, argument: UnsafeMutableRawPointer(worker))
     if error != nil {

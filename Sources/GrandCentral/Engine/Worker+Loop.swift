@@ -21,7 +21,7 @@ extension Worker {
     var next = engine.pointee.searchOrSleep(me)
     while let job = next {
       start(job)
-      next = engine.pointee.isCrowded ? engine.pointee.findUrgentWork(me) : findWork(in: engine.pointee)
+      next = place?.pointee.findWork(in: engine.pointee) ?? engine.pointee.findAnew(me)
       if next == nil {
         engine.pointee.startSearching()
         engine.pointee.refreshTargetOnce()
@@ -69,31 +69,31 @@ extension Worker {
     progress.store(pulse &+ 2, ordering: .relaxed)
     if status.load(ordering: .relaxed) != Status.running { recover(Engine.shared.pointee) }
   }
-
-  /// The monitor had given this worker up; it is back.
-  @inline(never)
-  func recover(_ engine: borrowing Engine) {
-    // relaxed: who changes it from stalled also corrects the count; nothing else hangs on it.
-    if status.exchange(Status.running, ordering: .relaxed) == Status.stalled {
-      engine.pool.updateInOrder { $0.unblock() }
-    }
-  }
 }
 
 extension Engine {
+  /// The place was lost during the last job, or has nothing to run.
+  @inline(never)
+  func findAnew(_ worker: Worker.Pointer) -> Job? {
+    if worker.pointee.place != nil { return nil }
+    if takePlace(worker) { return worker.pointee.place?.pointee.findWork(in: self) }
+    return isCrowded ? nil : findWorkThoroughly(nil)
+  }
+
   /// Counted as searching: comes back with a job, no longer counted; or with nil, retired.
   @inline(never)
   func searchOrSleep(_ worker: Worker.Pointer) -> Job? {
     while true {
-      // A worker that comes back from a wait may find its place taken: it leaves the processors to the others.
-      let surplus = isCrowded
-      if let job = surplus ? findUrgentWork(worker) : search(worker) {
+      // A worker that comes back from a wait may find all places held: it leaves the processors to the others.
+      let surplus = worker.pointee.place == nil && !takePlace(worker) && isCrowded
+      if !surplus, let job = search(worker) {
         giveUpWatch(worker)
         stopSearching()
         return job
       }
       // It does not look at slots either, and would nap as their watcher for ever (S6 of SlotWatch).
       if surplus { giveUpWatch(worker) }
+      worker.pointee.leavePlace()
       joinIdle(worker)
       // seq-cst: W3 after W2, see Sleep.swift.
       let missed =
@@ -108,12 +108,20 @@ extension Engine {
     }
   }
 
+  /// Whether more workers are active than there are places, and than the monitor has added.
+  private var isCrowded: Bool {
+    // relaxed: a hint; a wrong guess costs one search or one sleep.
+    pool.load(ordering: .relaxed).active > target.load(ordering: .relaxed) + allowance.load(ordering: .relaxed)
+  }
+
   private func search(_ worker: Worker.Pointer) -> Job? {
-    if let job = worker.pointee.findWork(in: self) { return job }
-    if let job = searchSpin.run({ worker.pointee.findWork(in: self) }) { return job }
+    let place = worker.pointee.place
+    if let place {
+      if let job = place.pointee.findWork(in: self) { return job }
+      if let job = searchSpin.run({ place.pointee.findWork(in: self) }) { return job }
+    }
     // A watcher that naps is nobody who waits for events.
     pollIfVacant(asksKernel: isWatcher(worker))
-    if let job = worker.pointee.findWorkThoroughly(in: self) { return job }
-    return stealAgedSlot(worker)
+    return findWorkThoroughly(worker.pointee.place) ?? stealAgedSlot(worker)
   }
 }

@@ -4,12 +4,13 @@
 ///
 /// | bits  | field     | counts                                                             |
 /// |-------|-----------|--------------------------------------------------------------------|
-/// | 0–15  | searching | workers looking for a job, those on their way out of sleep included |
-/// | 16–31 | sleeping  | workers in the idle list                                            |
-/// | 32–47 | blocked   | workers inside a job that waits, seen or guessed; those that end     |
-/// | 48–63 | live      | all workers, those being started included                           |
+/// | 0–12  | searching | workers looking for a job, those on their way out of sleep included |
+/// | 13–25 | sleeping  | workers in the idle list                                            |
+/// | 26–38 | blocked   | workers inside a job that waits, seen or guessed; those that end     |
+/// | 39–50 | adrift    | workers that have lost their place to others, and go on with a job   |
+/// | 51–63 | live      | all workers, those being started included                           |
 ///
-/// P1  searching + sleeping + blocked ≤ live
+/// P1  searching + sleeping + blocked + adrift ≤ live ≤ 4096
 /// P2  sleeping is the length of the idle list; both change under the list's lock
 /// P3  whoever raises `searching` for another thread also starts or unparks it
 struct PoolState: StateWord, Equatable {
@@ -18,17 +19,21 @@ struct PoolState: StateWord, Equatable {
   init(rawValue: UInt64) { self.rawValue = rawValue }
   init() { rawValue = 0 }
 
-  private static let searchingOne: UInt64 = 1
-  private static let sleepingOne: UInt64 = 1 << 16
-  private static let blockedOne: UInt64 = 1 << 32
-  private static let liveOne: UInt64 = 1 << 48
+  static let searchingOne: UInt64 = 1
+  static let sleepingOne: UInt64 = 1 << 13
+  static let blockedOne: UInt64 = 1 << 26
+  static let adriftOne: UInt64 = 1 << 39
+  static let liveOne: UInt64 = 1 << 51
 
-  @inline(__always) var searching: Int { Int(rawValue & 0xFFFF) }
-  @inline(__always) var sleeping: Int { Int((rawValue &>> 16) & 0xFFFF) }
-  @inline(__always) var blocked: Int { Int((rawValue &>> 32) & 0xFFFF) }
-  @inline(__always) var live: Int { Int(rawValue &>> 48) }
-  /// Workers that use, or are about to use, a processor.
-  @inline(__always) var active: Int { live - blocked - sleeping }
+  @inline(__always) var searching: Int { Int(rawValue & 0x1FFF) }
+  @inline(__always) var sleeping: Int { Int((rawValue &>> 13) & 0x1FFF) }
+  @inline(__always) var blocked: Int { Int((rawValue &>> 26) & 0x1FFF) }
+  @inline(__always) var adrift: Int { Int((rawValue &>> 39) & 0xFFF) }
+  @inline(__always) var live: Int { Int(rawValue &>> 51) }
+  /// Workers that use, or are about to use, a place.
+  @inline(__always) var active: Int { live - blocked - adrift - sleeping }
+  /// Workers that run jobs, or could: all but those that wait.
+  @inline(__always) var able: Int { live - blocked - adrift }
 
   /// What a submitter owes after it has published a job.
   enum Wake: Equatable {
@@ -98,11 +103,13 @@ struct PoolState: StateWord, Equatable {
 
   mutating func block() { rawValue &+= Self.blockedOne }
   mutating func unblock() { rawValue &-= Self.blockedOne }
+  mutating func drift() { rawValue &+= Self.adriftOne }
+  mutating func undrift() { rawValue &-= Self.adriftOne }
 
   /// A sleeper that has taken itself off the list is about to end, unless it is the last of those that could run anything.
   /// It runs no jobs any more. Its thread counts until `end`: what it still does may take long.
   mutating func retire() -> Bool {
-    if live - blocked <= 1 { return false }
+    if able <= 1 { return false }
     rawValue = rawValue &- Self.sleepingOne &+ Self.blockedOne
     return true
   }

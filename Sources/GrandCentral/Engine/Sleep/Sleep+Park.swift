@@ -51,8 +51,7 @@ extension Engine {
 
   private var isLastWorker: Bool {
     // relaxed: workers are only added by submitters, who wake the sleeper that they find.
-    let state = pool.load(ordering: .relaxed)
-    return state.live - state.blocked <= 1
+    return pool.load(ordering: .relaxed).able <= 1
   }
 
   private func nap(_ worker: Worker.Pointer) {

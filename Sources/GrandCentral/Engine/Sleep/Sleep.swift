@@ -34,14 +34,12 @@ extension Engine {
     case .watch:
       monitor.wake(self)
       // relaxed: bits are only ever added; a program of one band never goes further.
-      if bandsInUse.load(ordering: .relaxed) & ~(band.bit | band.moreUrgent) != 0 {
-        addUrgentWorker(for: band, among: seen.holdsBack(target: target) ? (target + 1) / 2 : target)
-      }
+      if bandsInUse.load(ordering: .relaxed) & ~(band.both | band.moreUrgent) != 0 { makeWay(for: band) }
     case .unpark, .spawn, .exhausted: claimAndWake(target: target, budget: budget)
     }
   }
 
-  private func claimAndWake(target: Int, budget: Int) {
+  func claimAndWake(target: Int, budget: Int) {
     idle.lock.lock()
     let wake = pool.updateInOrder { $0.claimWake(target: target, budget: budget) }
     carryOut(wake)
@@ -89,17 +87,15 @@ extension Engine {
     if last, hasVisibleWork || slotsNeedWatcher || poller.isMissed(timers) && !monitor.isAwake { wakeIfNeeded() }
   }
 
-  /// Whether a run queue or a ring holds a job: the pending bits alone may be out of date.
+  /// Whether a queue holds a job: the pending bits alone may be out of date.
   private var hasVisibleWork: Bool {
     // seq-cst: looked at after F1; a submitter publishes before it looks at the searchers.
-    var bands = pending.load(ordering: .sequentiallyConsistent)
-    while bands != 0 {
-      let rank = bands.trailingZeroBitCount
-      bands &= bands &- 1
-      if !runQueues[rank].isEmpty { return true }
+    var rest = pending.load(ordering: .sequentiallyConsistent)
+    while rest != 0 {
+      let bit = rest & (0 &- rest)
+      if holdsWork(Band(firstIn: rest), bit) { return true }
+      rest ^= bit
     }
-    // A ring's owner may be stuck in its job: what it keeps there is as visible as a run queue's.
-    for index in 0..<workers.count where workers[index].pointee.ring.count > 0 { return true }
     return false
   }
 

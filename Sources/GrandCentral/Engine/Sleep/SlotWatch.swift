@@ -16,7 +16,7 @@ import Synchronization
 //     looks afterwards whether a watch is wanted that nobody keeps. So one of them sees the other.
 // S3  A watcher that finds something to run gives the role up; the last one to cease searching passes it on.
 // S4  While all processors are busy the monitor watches: their jobs may be waiting unseen for what lies in a slot. It
-//     moves an aged job to its run queue, where it counts as pending.
+//     moves an aged job to a place's queue, where it counts as pending.
 // S5  No job begins beside a full slot without a watch: who fills the slot in a job asks for one, and who has filled it
 //     between jobs, as a poller's holder does, asks when another job comes first. That job may block where nobody sees it.
 // S6  The watcher looks at every nap. A surplus worker does not look, so it does not keep the role: the monitor does.
@@ -74,7 +74,7 @@ extension Engine {
   func watchSlotsFromMonitor() {
     guard slotsNeedWatcher, becomeWatcher(SlotWatch.monitor) else { return }
     let (job, active) = lookAtSlots(except: nil)
-    if let job { submit(job) }
+    if let job { submitAway(job) }
     settleWatch(SlotWatch.monitor, isQuiet: job == nil && !active, staysOn: false)
   }
 
@@ -84,7 +84,7 @@ extension Engine {
     guard slotWatch.state.load(ordering: .relaxed) != SlotWatch.off else { return nil }
     let me = UnsafeMutableRawPointer(worker)
     guard becomeWatcher(me) else { return nil }
-    let (job, active) = lookAtSlots(except: worker)
+    let (job, active) = lookAtSlots(except: worker.pointee.place)
     settleWatch(me, isQuiet: job == nil && !active, staysOn: job == nil)
     return job
   }
@@ -101,7 +101,7 @@ extension Engine {
     }
     resignAsWatcher(to: SlotWatch.off)
     // S1: a slot filled before the switch went off is watched on.
-    guard anySlotIsFull(except: me) else { return }
+    guard anySlotIsFull() else { return }
     // seq-cst: S2, as by the filler.
     _ = slotWatch.state.compareExchange(
       expected: SlotWatch.off, desired: SlotWatch.wanted, ordering: .sequentiallyConsistent)
@@ -133,11 +133,11 @@ extension Engine {
   }
 
   /// - Returns: a job from an aged slot, and whether any slot was filled since the last look.
-  private func lookAtSlots(except worker: Worker.Pointer?) -> (Job?, Bool) {
+  private func lookAtSlots(except place: Place.Pointer?) -> (Job?, Bool) {
     var active = false
-    for index in 0..<workers.count {
-      let other = workers[index]
-      if other == worker { continue }
+    for index in 0..<places.count {
+      let other = places[index]
+      if other == place { continue }
       // relaxed: counters by themselves; the theft is an exchange.
       let fills = other.pointee.slotFills.load(ordering: .relaxed)
       let unchanged = other.pointee.watchedFills.exchange(fills, ordering: .relaxed) == fills
@@ -147,10 +147,10 @@ extension Engine {
     return (nil, active)
   }
 
-  private func anySlotIsFull(except me: UnsafeMutableRawPointer) -> Bool {
-    for index in 0..<workers.count where UnsafeMutableRawPointer(workers[index]) != me {
+  private func anySlotIsFull() -> Bool {
+    for index in 0..<places.count {
       // seq-cst: after the switch went off, see the head of this file.
-      if workers[index].pointee.slot.load(ordering: .sequentiallyConsistent) != nil { return true }
+      if places[index].pointee.slot.load(ordering: .sequentiallyConsistent) != nil { return true }
     }
     return false
   }

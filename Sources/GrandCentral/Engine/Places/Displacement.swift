@@ -1,0 +1,108 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+
+// A worker loses its place while its job goes on, because others need the place:
+//
+// - The job blocks where nobody sees it: the monitor finds the worker off its processor, and counts it as blocked.
+// - More urgent work is pending, and all places are held: the least urgent job makes way. The submitter sees to it.
+// - The job has run for a slice, and something is pending: the monitor sees to it, as far as `Slices` allows.
+//
+// In the second and third case the worker is adrift: it goes on, as one thread more, and the kernel shares the
+// processors out. When its job has ended it takes a free place, or sleeps.
+//
+// D1  Who sets a worker aside counts first, then changes its status from running, and looks at its pulse again. A worker
+//     that has ended its job moves the pulse and looks at its status, at the latest before it sleeps. So a worker that
+//     runs no job any more is not counted for long.
+// D2  Who changes the status back corrects the count: the worker itself, or who has set it aside too late.
+extension Engine {
+  /// Sets the worker aside as `status` says, if it is still in the job that began with `pulse`; any thread.
+  ///
+  /// - Returns: whether a place has become free by that.
+  func setAside(_ worker: Worker.Pointer, _ pulse: UInt64, as status: UInt32) -> Bool {
+    pool.updateInOrder { status == Worker.Status.stalled ? $0.block() : $0.drift() }
+    // seq-cst: D1.
+    let (changed, _) = worker.pointee.status.compareExchange(
+      expected: Worker.Status.running, desired: status, ordering: .sequentiallyConsistent)
+    guard changed else {
+      pool.updateInOrder { status == Worker.Status.stalled ? $0.unblock() : $0.undrift() }
+      return false
+    }
+    if worker.pointee.progress.load(ordering: .sequentiallyConsistent) == pulse { return true }
+    worker.pointee.recover(self)
+    return false
+  }
+
+  /// All places are held and work of `band` is pending: the least urgent of their jobs makes way, if it is less urgent.
+  @inline(never)
+  func makeWay(for band: Band) {
+    var victim: (worker: Worker.Pointer, pulse: UInt64, rank: UInt8)?
+    for index in 0..<places.count {
+      guard let worker = holder(of: places[index]), !worker.pointee.isAway else { continue }
+      // relaxed: observations; `setAside` makes sure of the pulse.
+      let pulse = worker.pointee.progress.load(ordering: .relaxed)
+      let rank = worker.pointee.runningRank.load(ordering: .relaxed)
+      if pulse & 1 == 1, rank > victim?.rank ?? band.rank { victim = (worker, pulse, rank) }
+    }
+    guard let victim, setAside(victim.worker, victim.pulse, as: Worker.Status.adrift) else { return }
+    // relaxed: a setting.
+    claimAndWake(target: target.load(ordering: .relaxed), budget: threadLimit)
+  }
+
+  /// Monitor: takes up to `most` places from workers whose jobs have run for a slice at `now`.
+  func takePlacesFromLongJobs(_ most: Int, now: UInt64) {
+    var left = most
+    for index in 0..<places.count where left > 0 {
+      guard let worker = holder(of: places[index]), !worker.pointee.isAway else { continue }
+      // relaxed: the monitor's own notes; `setAside` makes sure of the pulse.
+      let pulse = worker.pointee.seenProgress.load(ordering: .relaxed)
+      let since = worker.pointee.seenSince.load(ordering: .relaxed)
+      guard pulse & 1 == 1, now &- since >= Slices.slice else { continue }
+      if setAside(worker, pulse, as: Worker.Status.adrift) { left -= 1 }
+    }
+  }
+}
+
+extension Worker {
+  /// Owner, or who has set it aside: the job has ended. See D2.
+  @inline(never)
+  func recover(_ engine: borrowing Engine) {
+    // relaxed: who changes it also corrects the count; nothing else hangs on it.
+    switch status.exchange(Status.running, ordering: .relaxed) {
+    case Status.stalled: engine.pool.updateInOrder { $0.unblock() }
+    case Status.adrift: engine.pool.updateInOrder { $0.undrift() }
+    default: break
+    }
+  }
+}
+
+/// How many workers may lose their places at a tick of the monitor because their jobs run long.
+///
+/// A few may at any time: a long job costs the others a slice. More only while nothing at all is started: then the jobs may
+/// wait for what is pending, or run for ever. Jobs that end let others start, and need no more threads than there are.
+///
+/// | adrift        | what is pending             | more, when nothing has been started for   |
+/// |---------------|-----------------------------|--------------------------------------------|
+/// | fewer than 4  | anything                    | up to 4, at once                           |
+/// | 4 or more     | a queue, or an event's      | a slice for each 8 that are adrift         |
+/// | 4 or more     | items of global queues only | 8 times as long: they wait for each other  |
+struct Slices {
+  static let slice: UInt64 = 10_000_000
+  private static let few = 4
+
+  /// For how long no job has been started.
+  private var standstill: UInt64 = 0
+
+  /// - Parameters:
+  ///   - adrift: Workers that have lost their places so.
+  ///   - hasStarted: Whether a job has been started since the last tick, `elapsed` ago.
+  ///   - queuesWait: Whether something else is pending than items of global queues.
+  mutating func mayDisplace(adrift: Int, places: Int, hasStarted: Bool, queuesWait: Bool, elapsed: UInt64) -> Int {
+    standstill = hasStarted ? 0 : standstill &+ elapsed
+    if adrift < Self.few { return Self.few - adrift }
+    let patience = Self.slice * UInt64(max(8, adrift)) / 8 * (queuesWait ? 1 : 8)
+    if standstill < patience { return 0 }
+    standstill = 0
+    return places
+  }
+}

@@ -1,0 +1,176 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import CPlatform
+import Synchronization
+
+// The search order of a worker that holds a place:
+//
+//   1  the slot, unless something more urgent is pending, or it has been served `slotRuns` times in a row
+//   2  band by band, most urgent first, in turns: the place's queue, the band's run queue, the other places' queues
+//   3  the slot after all
+//
+// Within a band nothing is passed over without bound. Every 64th search, and the first one after each of the monitor's
+// ticks, goes past the slot; every second of those begins with the run queue, and every eighth with the other places. So
+// the first job of a run queue or of a place's queue is started after at most 512 other starts of the same band by any
+// one place, and after a tick, eight jobs and the slot's at the latest.
+//
+// Other places' slots are looked at before work of a less urgent band is taken (Q6), and by searchers once a slot has
+// aged (SlotWatch). A worker without a place takes what waits in queues.
+extension Place {
+  /// A power of two.
+  private static var slotRuns: UInt32 { 64 }
+
+  /// The holder's next job, or nil.
+  @inline(__always)
+  func findWork(in engine: borrowing Engine) -> Job? {
+    // relaxed: the holder's own counter.
+    let search = searches.load(ordering: .relaxed) &+ 1
+    searches.store(search, ordering: .relaxed)
+    // relaxed: hints; the sleep protocol looks again with the proper order.
+    let pending = engine.pending.load(ordering: .relaxed)
+    if search % Self.slotRuns != 0, !slotIsEmpty,
+      pending & Band(rank: slotRank.load(ordering: .relaxed)).moreUrgent == 0, let job = takeSlot()
+    {
+      return job
+    }
+    if pending == 0 { return slotIsEmpty ? nil : takeSlot() }
+    return findShared(pending, in: engine)
+  }
+
+  /// The monitor: the holder's next search goes past the slot.
+  func hurry() {
+    // relaxed: the holder may overwrite it, and is asked again at the next tick.
+    searches.store(Self.slotRuns &- 1, ordering: .relaxed)
+  }
+
+  /// Steps 2 and 3.
+  @inline(never)
+  private func findShared(_ pending: UInt32, in engine: borrowing Engine) -> Job? {
+    // relaxed: the holder's own counter.
+    let turn = turns.load(ordering: .relaxed) &+ 1
+    turns.store(turn, ordering: .relaxed)
+    let job = findByBand(pending, turn, in: engine)
+    // Another job comes first: the slot may have been filled between jobs, when nobody was asked to watch (S5).
+    if !slotIsEmpty { engine.watchSlots() }
+    return job
+  }
+
+  private func findByBand(_ pending: UInt32, _ turn: UInt32, in engine: borrowing Engine) -> Job? {
+    if pending & ~Band(firstIn: pending).both != 0, let job = findStarved(pending, turn, in: engine) { return job }
+    var rest = pending
+    var vain: UInt32 = 0
+    while rest != 0 {
+      let band = Band(firstIn: rest)
+      if let urgent = engine.stealUrgentSlot(before: band, except: index) { return urgent }
+      if let job = engine.take(from: band, rest, self, turn) { return afterVainLooks(job, vain, engine) }
+      vain |= rest & band.both
+      rest &= ~band.both
+    }
+    return slotIsEmpty ? nil : takeSlot().flatMap { afterVainLooks($0, vain, engine) }
+  }
+
+  /// The worker does not sleep: the bits of the bands that it has found empty would lead the next searches astray as well.
+  @inline(__always)
+  private func afterVainLooks(_ job: Job, _ bits: UInt32, _ engine: borrowing Engine) -> Job {
+    if bits != 0 { _ = engine.settle(bits) }
+    return job
+  }
+
+  /// A job of a band that has been passed over for too long, if the program has asked for such a bound.
+  @inline(never)
+  private func findStarved(_ pending: UInt32, _ turn: UInt32, in engine: borrowing Engine) -> Job? {
+    guard let bound = Settings.starvationBound,
+      let band = engine.starvation.bandThatHasWaited(pending, bound: bound)
+    else { return nil }
+    return engine.take(from: band, pending, self, turn)
+  }
+}
+
+extension Engine {
+  /// The next job of `band` for the holder of `place`, from where the bits of `pending` say that there may be one.
+  fileprivate func take(from band: Band, _ pending: UInt32, _ place: borrowing Place, _ turn: UInt32) -> Job? {
+    let isLoose = pending & band.loose != 0
+    let othersFirst = turn % 8 == 7
+    if isLoose, othersFirst, let job = takeFromOthers(band, place) { return job }
+    if isLoose, turn % 2 == 0, let job = place.dequeue(band) { return job }
+    if pending & band.ordered != 0, let raw = runQueues[Int(band.rank)].dequeue() { return Job(raw: raw) }
+    if !isLoose { return nil }
+    if turn % 2 != 0, let job = place.dequeue(band) { return job }
+    return othersFirst ? nil : takeFromOthers(band, place)
+  }
+
+  /// How many jobs a thief takes with it at most.
+  private static var largestHaul: Int { 16 }
+
+  /// Half of the jobs of `band` at the first of the other places that has some: one to run, the others to keep.
+  @inline(never)
+  private func takeFromOthers(_ band: Band, _ place: borrowing Place) -> Job? {
+    let me = place.index
+    // relaxed: the holder's own counter; where the search begins matters little.
+    let start = me &+ Int(place.turns.load(ordering: .relaxed) &>> 3)
+    var haul = 0
+    var victim: Place.Pointer?
+    let job = places.search(after: start) { other in
+      if other.pointee.index == me { return nil }
+      guard let job = other.pointee.dequeue(band) else {
+        if other.pointee.isEmpty { places.clearFilled(other.pointee.index) }
+        return nil
+      }
+      if !place.holdsWork(band) { haul = min(other.pointee.count(band) / 2, Self.largestHaul) }
+      victim = other
+      return job
+    }
+    while haul > 0, let other = victim?.pointee.dequeue(band) {
+      place.enqueue(other, in: self)
+      haul -= 1
+    }
+    return job
+  }
+
+  /// A job of `band`, for a worker without a place.
+  func takeShared(from band: Band) -> Job? {
+    if let raw = runQueues[Int(band.rank)].dequeue() { return Job(raw: raw) }
+    for index in 0..<places.count {
+      if let job = places[index].pointee.dequeue(band) { return job }
+    }
+    return nil
+  }
+
+  /// A job more urgent than `band` that waits in another place's slot while that place's holder is busy.
+  @inline(__always)
+  fileprivate func stealUrgentSlot(before band: Band, except index: Int) -> Job? {
+    // relaxed: bits are only ever added; a program of one band never goes further.
+    if bandsInUse.load(ordering: .relaxed) & band.moreUrgent == 0 { return nil }
+    return stealUrgentSlotSlow(before: band, except: index)
+  }
+
+  @inline(never)
+  private func stealUrgentSlotSlow(before band: Band, except index: Int) -> Job? {
+    for other in 0..<places.count where other != index {
+      let victim = places[other]
+      // relaxed: a hint; the exchange that takes the job is exact.
+      if !victim.pointee.slotIsEmpty, victim.pointee.slotRank.load(ordering: .relaxed) < band.rank,
+        let job = victim.pointee.takeSlot()
+      {
+        return job
+      }
+    }
+    return nil
+  }
+
+  /// W1: a search that leaves no stone unturned, and clears the bits where it finds nothing.
+  @inline(never)
+  func findWorkThoroughly(_ place: Place.Pointer?) -> Job? {
+    if let job = place?.pointee.takeSlot() { return job }
+    // relaxed: a hint; the bits are cleared below with the proper order.
+    var rest = pending.load(ordering: .relaxed)
+    while rest != 0 {
+      let band = Band(firstIn: rest)
+      if let job = takeShared(from: band) { return job }
+      // What has come meanwhile keeps its bit, for W3.
+      _ = settle(rest & band.both)
+      rest &= ~band.both
+    }
+    return nil
+  }
+}

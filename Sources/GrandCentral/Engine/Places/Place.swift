@@ -1,0 +1,140 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import CPlatform
+import Synchronization
+
+/// What stands for a processor: the right to start jobs, and the jobs that wait beside it.
+///
+/// A worker needs a place to start jobs. While it runs one it may lose the place, with all that waits there: because it
+/// blocks, or because its job runs long (Displacement.swift). It goes on with its job all the same.
+///
+/// **The slot** holds the job that the holder will run next: the lane that its current job has just made runnable.
+/// A hop from lane to lane is then a function call. Anybody may empty the slot, by exchange; thieves leave it alone
+/// until it has aged (`SlotWatch`), because the holder will usually come for it within microseconds.
+///
+/// **The queues**, one per band, hold what the slot overflowed, and what threads without a place submit.
+///
+/// P1  Everything here may be used by any thread at any time: the slot by exchange, the queues as they are. Holding the
+///     place guards nothing. So whoever has lost it without knowing does no harm: the next holder, or a thief, finds
+///     what it leaves.
+/// P2  `holder` changes from 0 or a worker that is away to a worker by that worker's `Engine.takePlace`, and back to 0 by
+///     `Engine.leavePlace`. Both compare. A worker looks whether it is still the holder before it starts a job.
+///
+/// Rejected: rings with one producer. A worker that is stopped in the middle of a push cannot be robbed of its ring, and
+/// the barrier that a push needs costs what a queue's exchange costs.
+struct Place: ~Copyable, @unchecked Sendable {  // fields are immutable or atomic
+  typealias Pointer = UnsafeMutablePointer<Place>
+
+  /// I
+  let index: Int
+  /// A: the holder's `Worker.name`; 0: nobody.
+  let holder = Atomic<UInt32>(0)
+  /// A: how often the slot was filled. Tells an aged slot from a busy one.
+  let slotFills = Atomic<UInt32>(0)
+  /// A
+  let slot = Atomic<UnsafeMutableRawPointer?>(nil)
+  /// A: band of the slot's job.
+  let slotRank = Atomic<UInt8>(0)
+  /// A, written by the holder: searches so far, and those among them that went beyond the slot.
+  let searches = Atomic<UInt32>(0)
+  let turns = Atomic<UInt32>(0)
+  /// The slot watcher's own: `slotFills` at its last look.
+  let watchedFills = Atomic<UInt32>(0)
+  /// I; A: one FIFO per band, each made when it is first needed.
+  private let queues: UnsafeMutablePointer<Atomic<UnsafeMutableRawPointer?>>
+  private let gap = CacheLine.Gap()
+
+  init(index: Int) {
+    self.index = index
+    // unsafe: lives as long as the engine.
+    queues = .allocate(capacity: Band.count)
+    for rank in 0..<Band.count { (queues + rank).initialize(to: Atomic(nil)) }
+  }
+
+  // MARK: The slot
+
+  /// Puts `job` into the slot; what was there moves on to a queue. The holder.
+  @inline(__always)
+  func keep(_ job: Job, by worker: Worker.Pointer, in engine: borrowing Engine) {
+    // relaxed: hints for thieves.
+    slotRank.store(job.band.rank, ordering: .relaxed)
+    slotFills.store(slotFills.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
+    // pairs with: takeSlot – publishes the job's fields; acquires those of the job that was here
+    if let previous = slot.exchange(job.raw, ordering: .acquiringAndReleasing) {
+      enqueue(Job(raw: previous), in: engine)
+    } else if worker.pointee.isInJob {
+      // Between jobs the holder is about to come for the slot itself; if it takes another job first, it asks then.
+      engine.watchSlots()
+    }
+  }
+
+  /// Takes what is in the slot; any thread.
+  @inline(__always)
+  func takeSlot() -> Job? {
+    // pairs with: keep – publishes the job's fields
+    guard let raw = slot.exchange(nil, ordering: .acquiringAndReleasing) else { return nil }
+    return Job(raw: raw)
+  }
+
+  @inline(__always)
+  var slotIsEmpty: Bool {
+    // relaxed: a hint; whoever acts on it exchanges the slot.
+    slot.load(ordering: .relaxed) == nil
+  }
+
+  // MARK: The queues
+
+  /// Adds `job` behind the others of its band, and tells the sleepers; any thread.
+  @inline(never)
+  func enqueue(_ job: Job, in engine: borrowing Engine) {
+    let band = job.band
+    readyQueue(band).pointee.enqueue(job.raw)
+    engine.places.noteFilled(index)
+    engine.announce(band, band.loose)
+  }
+
+  /// Takes the oldest job of `band`; any thread.
+  @inline(__always)
+  func dequeue(_ band: Band) -> Job? {
+    guard let raw = queue(band)?.pointee.dequeue() else { return nil }
+    return Job(raw: raw)
+  }
+
+  /// How many jobs of `band` wait, about.
+  func count(_ band: Band) -> Int { queue(band)?.pointee.count ?? 0 }
+
+  @inline(__always)
+  func holdsWork(_ band: Band) -> Bool {
+    guard let queue = queue(band) else { return false }
+    return !queue.pointee.isEmpty
+  }
+
+  /// Whether no queue holds a job.
+  var isEmpty: Bool {
+    for rank in 0..<Band.count where holdsWork(Band(rank: UInt8(rank))) { return false }
+    return true
+  }
+
+  @inline(__always)
+  private func queue(_ band: Band) -> UnsafeMutablePointer<FIFOQueue>? {
+    // pairs with: makeQueue – publishes the queue
+    queues[Int(band.rank)].load(ordering: .acquiring)?.assumingMemoryBound(to: FIFOQueue.self)
+  }
+
+  @inline(__always)
+  private func readyQueue(_ band: Band) -> UnsafeMutablePointer<FIFOQueue> { queue(band) ?? makeQueue(band) }
+
+  @inline(never)
+  private func makeQueue(_ band: Band) -> UnsafeMutablePointer<FIFOQueue> {
+    // unsafe: lives as long as the engine.
+    let made = UnsafeMutablePointer<FIFOQueue>.allocate(capacity: 1)
+    made.initialize(to: FIFOQueue())
+    // pairs with: queue – publishes the queue
+    let (exchanged, first) = queues[Int(band.rank)].compareExchange(
+      expected: nil, desired: UnsafeMutableRawPointer(made), ordering: .acquiringAndReleasing)
+    if exchanged { return made }
+    made.deinitialize(count: 1)
+    made.deallocate()
+    return first!.assumingMemoryBound(to: FIFOQueue.self)
+  }
+}
