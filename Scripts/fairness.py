@@ -1,0 +1,170 @@
+# Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+"""Runs the rows of Tests/Programs/Fairness on both libraries, and compares what they tell with the bars.
+
+    fairness.py FOLDER [--brief] [--null] [ROW...]     Scripts/fairness says what the options mean
+"""
+
+import argparse
+import dataclasses
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+
+RUNS = int(os.environ.get("GC_FAIRNESS_RUNS", "3"))
+# Beyond the alarm of each program, which ends what hangs.
+PATIENCE = 90
+HANGS = "hangs"
+
+
+@dataclasses.dataclass
+class Bar:
+    """What one figure of a row has to be."""
+
+    figure: str
+    limit: float
+    # below, at most, at least: the worst run counts; median: at most that, of the median run; ratio: ours to theirs, at most.
+    kind: str = "below"
+
+    def counts(self, values):
+        """The figure that counts, of those of several runs."""
+        if HANGS in values:
+            return HANGS
+        choose = {"at least": min, "median": statistics.median, "ratio": statistics.median}.get(self.kind, max)
+        return choose(values)
+
+    def holds(self, ours, theirs):
+        """Whether the figures of all runs keep the bar."""
+        value = self.ratio(ours, theirs) if self.kind == "ratio" else self.counts(ours)
+        if value == HANGS:
+            return False
+        return {"below": value < self.limit, "at least": value >= self.limit}.get(self.kind, value <= self.limit)
+
+    def ratio(self, ours, theirs):
+        """The median over the rounds of what ours takes in parts of what theirs takes."""
+        if HANGS in ours:
+            return HANGS
+        ratios = [our / their for our, their in zip(ours, theirs) if their != HANGS and their > 0]
+        return statistics.median(ratios) if ratios else HANGS
+
+    def __str__(self):
+        sign = {"below": "<", "at least": "≥", "ratio": "≤ theirs ×"}.get(self.kind, "≤")
+        return f"{sign} {self.limit:g}"
+
+
+@dataclasses.dataclass
+class Row:
+    """A case: what the program is told, and what its figures have to be."""
+
+    name: str
+    words: str
+    bars: list
+    environment: dict = dataclasses.field(default_factory=dict)
+
+    @property
+    def compares(self):
+        return any(bar.kind == "ratio" for bar in self.bars)
+
+
+def spin(kind, count, limit, figure="ms"):
+    return Row(f"spin-{kind} {count}", f"spin {kind} {count}", [Bar(figure, limit)])
+
+
+def processors(items, milliseconds, rounds):
+    return Row(f"cpu-items {items} × {milliseconds} ms", f"cpu-items {items} {milliseconds} {rounds}",
+               [Bar("of the processors", 1.02, "median"), Bar("surplus threads", 4, "at most")])
+
+
+def ping_pongs(suffix, **environment):
+    return Row(f"ping-pongs{suffix}", "ping-pongs", [Bar("slowest of fastest", 0.2, "at least"), Bar("item worst ms", 20)],
+               environment)
+
+
+ROWS = [
+    spin("serial", 8, 150),
+    spin("serial", 64, 3_000),
+    spin("global", 8, 1_000),
+    spin("concurrent", 8, 1_000),
+    spin("timer", 8, 50, "late ms"),
+    spin("read", 8, 50, "late ms"),
+    processors(200, 4, 3),
+    processors(400, 20, 1),
+    Row("fan-out", "fan-out", [Bar("worst ms", 50)]),
+    *[Row(f"fill-and-block, {way}, {load}", f"fill-and-block {way} {load}", [Bar("worst ms", 20)])
+      for way in ("semaphore", "read") for load in ("quiet", "busy")],
+    ping_pongs(""),
+    ping_pongs(", one thread", GRANDCENTRAL_THREAD_BUDGET="1"),
+]
+
+
+def run(program, row):
+    """The figures of one run, by name; None if the program had to be ended."""
+    environment = dict(os.environ, SWIFT_BACKTRACE="enable=no", **row.environment)
+    try:
+        ended = subprocess.run([program, *row.words.split()], capture_output=True, text=True, errors="replace",
+                               env=environment, timeout=PATIENCE, check=False, stdin=subprocess.DEVNULL)
+    except subprocess.TimeoutExpired:
+        return None
+    if ended.returncode == -14:  # the alarm
+        return None
+    if ended.returncode != 0:
+        sys.exit(f"error: {program} {row.words} ended with {ended.returncode}: {ended.stderr[:300]}")
+    return {name: float(value) for name, value in (line.rsplit(" ", 1) for line in ended.stdout.splitlines())}
+
+
+def collect(row, programs, brief):
+    """The figures of all runs of a row, by library; the side that begins alternates."""
+    sides = ["ours", "theirs"] if row.compares or not brief else ["ours"]
+    rounds = 2 * RUNS + 1 if row.compares else RUNS
+    figures = {side: [] for side in sides}
+    for number in range(rounds):
+        for side in sides if number % 2 == 0 else sides[::-1]:
+            # One that hangs is not run again: the row's verdict is known.
+            if None not in figures[side]:
+                figures[side].append(run(programs[side], row))
+    return figures
+
+
+def text(value):
+    return value if isinstance(value, str) else f"{value:.4g}"
+
+
+def judge(row, figures):
+    """Prints a line for each bar; whether all are kept."""
+    kept = True
+    for bar in row.bars:
+        values = {side: [HANGS if each is None else each[bar.figure] for each in runs] for side, runs in figures.items()}
+        ours, theirs = values["ours"], values.get("theirs", [])
+        holds = bar.holds(ours, theirs)
+        kept = kept and holds
+        verdict = "ok" if holds else "MISSED"
+        if bar.kind == "ratio":
+            verdict += f" ({text(bar.ratio(ours, theirs))})"
+        print(f"| {row.name}: {bar.figure} | {text(bar.counts(ours))} | {text(bar.counts(theirs)) if theirs else ''} "
+              f"| {bar} | {verdict} |", flush=True)
+    return kept
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("folder", type=pathlib.Path)
+    parser.add_argument("--brief", action="store_true")
+    parser.add_argument("--null", action="store_true")
+    parser.add_argument("rows", nargs="*")
+    options = parser.parse_args()
+    rows = [row for row in ROWS if not options.rows or row.name.startswith(tuple(options.rows))]
+    if not rows:
+        sys.exit(f"error: no row begins so; there are {', '.join(row.name for row in ROWS)}")
+    programs = {side: options.folder / f"fairness-{side}" for side in ("ours", "theirs")}
+    if options.null:
+        programs["ours"] = programs["theirs"]
+
+    print("| row | ours | theirs | bar | verdict |\n|---|---|---|---|---|", flush=True)
+    missed = [row.name for row in rows if not judge(row, collect(row, programs, options.brief))]
+    print(f"=> {len(rows) - len(missed)} of {len(rows)} rows keep their bars"
+          + (f"; missed: {', '.join(missed)}" if missed else ""))
+    sys.exit(1 if missed else 0)
+
+
+main()
