@@ -81,14 +81,15 @@ extension Worker {
 /// A few may at any time: a long job costs the others a slice. More only while nothing at all is started: then the jobs may
 /// wait for what is pending, or run for ever. Jobs that end let others start, and need no more threads than there are.
 ///
-/// | adrift        | what is pending             | more, when nothing has been started for   |
-/// |---------------|-----------------------------|--------------------------------------------|
-/// | fewer than 4  | anything                    | up to 4, at once                           |
-/// | 4 or more     | a queue, or an event's      | a slice for each 8 that are adrift         |
-/// | 4 or more     | items of global queues only | 8 times as long: they wait for each other  |
+/// A few are two to four, with the number of places.
+///
+/// | adrift      | what is pending             | more, when nothing has been started for    |
+/// |-------------|-----------------------------|--------------------------------------------|
+/// | fewer       | anything                    | up to a few, at once                       |
+/// | a few, more | a queue, or an event's      | a slice, longer when more than 8 are adrift |
+/// | a few, more | items of global queues only | 16 times as long: they wait for each other |
 struct Slices {
   static let slice: UInt64 = 10_000_000
-  private static let few = 4
 
   /// For how long no job has been started.
   private var standstill: UInt64 = 0
@@ -99,8 +100,9 @@ struct Slices {
   ///   - queuesWait: Whether something else is pending than items of global queues.
   mutating func mayDisplace(adrift: Int, places: Int, hasStarted: Bool, queuesWait: Bool, elapsed: UInt64) -> Int {
     standstill = hasStarted ? 0 : standstill &+ elapsed
-    if adrift < Self.few { return Self.few - adrift }
-    let patience = Self.slice * UInt64(max(8, adrift)) / 8 * (queuesWait ? 1 : 8)
+    let few = min(max(2, places / 4), 4)
+    if adrift < few { return few - adrift }
+    let patience = Self.slice * UInt64(max(8, adrift)) / 8 * (queuesWait ? 1 : 16)
     if standstill < patience { return 0 }
     standstill = 0
     return places
