@@ -121,6 +121,8 @@ struct Engine: ~Copyable, @unchecked Sendable {  // every field is immutable, at
   /// As `submitUnordered`, by a thread that holds no place, or that will not come back to its place soon.
   @inline(never)
   func submitAway(_ job: Job) {
+    // The one who will most likely be woken finds it beside itself.
+    if let place = idle.placeOfNewest { return place.pointee.enqueue(job, in: self) }
     // relaxed: a setting. Threads spread over the places, each always to the same one.
     let index = UInt32(truncatingIfNeeded: Thread.id) % UInt32(truncatingIfNeeded: target.load(ordering: .relaxed))
     places[Int(index)].pointee.enqueue(job, in: self)

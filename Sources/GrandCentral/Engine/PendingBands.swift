@@ -22,17 +22,18 @@ extension Engine {
       let band = Band(firstIn: rest)
       let bit = rest & (0 &- rest)
       rest ^= bit
-      if holdsWork(band, bit) {
-        found |= bit
-        continue
-      }
-      // seq-cst: cleared before the second look, see above.
-      pending.bitwiseAnd(~bit, ordering: .sequentiallyConsistent)
-      guard holdsWork(band, bit) else { continue }
-      found |= bit
-      announce(band, bit)
+      if holdsWork(band, bit) || clear(band, bit) { found |= bit }
     }
     return found
+  }
+
+  /// Clears the bit, behind which nothing was found; false unless something has come meanwhile.
+  func clear(_ band: Band, _ bit: UInt32) -> Bool {
+    // seq-cst: cleared before the second look, see above.
+    pending.bitwiseAnd(~bit, ordering: .sequentiallyConsistent)
+    guard holdsWork(band, bit) else { return false }
+    announce(band, bit)
+    return true
   }
 
   /// Whether there is a job where the bit of `band` says.

@@ -31,6 +31,7 @@ extension Worker {
     // Off the list and counted as blocked: others are woken or started for what the hook submits or waits for. It submits
     // as any thread does: nobody would come for a job in the slot.
     record.pointee.worker = nil
+    leavePlace()
     Hooks.runExit()
     Magazine.flushThread()
     Region.trim()
@@ -93,7 +94,6 @@ extension Engine {
       }
       // It does not look at slots either, and would nap as their watcher for ever (S6 of SlotWatch).
       if surplus { giveUpWatch(worker) }
-      worker.pointee.leavePlace()
       joinIdle(worker)
       // seq-cst: W3 after W2, see Sleep.swift.
       let missed =

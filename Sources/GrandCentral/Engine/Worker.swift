@@ -80,10 +80,10 @@ struct Worker: ~Copyable, @unchecked Sendable {  // fields are immutable, atomic
     return place.pointee.holder.load(ordering: .relaxed) == name ? place : nil
   }
 
-  /// The place that the worker held last. Owner only.
+  /// The place that the worker held last.
   @inline(__always)
   var lastPlace: Place.Pointer? {
-    // relaxed: the owner's own note.
+    // relaxed: the owner's own note; the idle list publishes it to others.
     takenPlace.load(ordering: .relaxed)?.assumingMemoryBound(to: Place.self)
   }
 
@@ -98,16 +98,17 @@ struct Worker: ~Copyable, @unchecked Sendable {  // fields are immutable, atomic
     return true
   }
 
-  /// Owner: holds no place any more.
+  /// Owner, about to end: holds no place any more.
   func leavePlace() {
     // relaxed: as in `take`.
     _ = lastPlace?.pointee.holder.compareExchange(expected: name, desired: 0, ordering: .relaxed)
   }
 
-  /// Whether the worker starts no jobs at the moment: it waits, or its job has been found to block or to run long.
+  /// Whether the worker starts no jobs at the moment: it sleeps, waits, or its job has been found to block or to run long.
   var isAway: Bool {
     // relaxed: observations; who takes the place of a worker that is back in this moment makes it one too many.
-    waits.load(ordering: .relaxed) != 0 || status.load(ordering: .relaxed) != Status.running
+    isIdle.load(ordering: .relaxed) || waits.load(ordering: .relaxed) != 0
+      || status.load(ordering: .relaxed) != Status.running
   }
 
   /// Whether nothing waits in the slot of the worker's place. Owner only.

@@ -167,8 +167,9 @@ extension Engine {
     while rest != 0 {
       let band = Band(firstIn: rest)
       if let job = takeShared(from: band) { return job }
-      // What has come meanwhile keeps its bit, for W3.
-      _ = settle(rest & band.both)
+      // What has come meanwhile has its bit, for W3.
+      if rest & band.ordered != 0 { _ = clear(band, band.ordered) }
+      if rest & band.loose != 0 { _ = clear(band, band.loose) }
       rest &= ~band.both
     }
     return nil

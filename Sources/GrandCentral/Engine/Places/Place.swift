@@ -5,8 +5,8 @@ import Synchronization
 
 /// What stands for a processor: the right to start jobs, and the jobs that wait beside it.
 ///
-/// A worker needs a place to start jobs. While it runs one it may lose the place, with all that waits there: because it
-/// blocks, or because its job runs long (Displacement.swift). It goes on with its job all the same.
+/// A worker needs a place to start jobs. It keeps the place while it sleeps, waits or runs a long job, until another worker
+/// needs one: then it loses the place with all that waits there (Displacement.swift), and goes on with its job all the same.
 ///
 /// **The slot** holds the job that the holder will run next: the lane that its current job has just made runnable.
 /// A hop from lane to lane is then a function call. Anybody may empty the slot, by exchange; thieves leave it alone
@@ -17,8 +17,8 @@ import Synchronization
 /// P1  Everything here may be used by any thread at any time: the slot by exchange, the queues as they are. Holding the
 ///     place guards nothing. So whoever has lost it without knowing does no harm: the next holder, or a thief, finds
 ///     what it leaves.
-/// P2  `holder` changes from 0 or a worker that is away to a worker by that worker's `Engine.takePlace`, and back to 0 by
-///     `Engine.leavePlace`. Both compare. A worker looks whether it is still the holder before it starts a job.
+/// P2  `holder` changes from 0, or from a worker that is away, to a worker by that worker's `take`, and back to 0 when the
+///     worker ends, or there are fewer processors. A worker looks whether it is still the holder before it starts a job.
 ///
 /// Rejected: rings with one producer. A worker that is stopped in the middle of a push cannot be robbed of its ring, and
 /// the barrier that a push needs costs what a queue's exchange costs.

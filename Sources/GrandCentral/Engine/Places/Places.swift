@@ -115,7 +115,7 @@ extension Engine {
 
   /// Gives the worker, which holds no place, one that nobody holds or whose holder is away.
   ///
-  /// It prefers one where jobs wait, then the one that it had last.
+  /// It prefers one where jobs wait.
   ///
   /// - Returns: false if there is none: the worker is one too many.
   @inline(never)
@@ -123,20 +123,13 @@ extension Engine {
     // relaxed: a setting; a hint.
     let limit = min(places.count, target.load(ordering: .relaxed))
     let map = places.filled.load(ordering: .relaxed)
-    if map != 0, takePlace(worker, limit, where: { map &>> UInt64($0.pointee.index & 63) & 1 == 1 && isFree($0) }) {
-      return true
+    var another: Place.Pointer?
+    for index in 0..<limit where isFree(places[index]) {
+      let isFilled = map &>> UInt64(truncatingIfNeeded: index & 63) & 1 == 1
+      if isFilled, worker.pointee.take(places[index]) { return true }
+      another = places[index]
     }
-    if let last = worker.pointee.lastPlace, last.pointee.index < limit, isFree(last), worker.pointee.take(last) {
-      return true
-    }
-    return takePlace(worker, limit, where: { $0.pointee.isVacant }) || takePlace(worker, limit, where: { isFree($0) })
-  }
-
-  private func takePlace(_ worker: Worker.Pointer, _ limit: Int, where suits: (Place.Pointer) -> Bool) -> Bool {
-    for index in 0..<limit {
-      let place = places[index]
-      if suits(place), worker.pointee.take(place) { return true }
-    }
+    if let another { return worker.pointee.take(another) }
     return false
   }
 
@@ -152,12 +145,5 @@ extension Engine {
     // relaxed: an observation; records are never freed.
     let name = place.pointee.holder.load(ordering: .relaxed)
     return name == 0 ? nil : workers[Int(name) - 1]
-  }
-}
-
-extension Place {
-  var isVacant: Bool {
-    // relaxed: an observation.
-    holder.load(ordering: .relaxed) == 0
   }
 }

@@ -19,7 +19,8 @@ struct IdleList: ~Copyable, @unchecked Sendable {  // links are guarded by `lock
     worker.pointee.idleNext.store(nil, ordering: .relaxed)
     worker.pointee.isIdle.store(true, ordering: .relaxed)
     if let top { at(top).pointee.idleNext.store(UnsafeMutableRawPointer(worker), ordering: .relaxed) }
-    newest.store(UnsafeMutableRawPointer(worker), ordering: .relaxed)
+    // pairs with: placeOfNewest – publishes the sleeper and its place
+    newest.store(UnsafeMutableRawPointer(worker), ordering: .releasing)
   }
 
   /// The newest sleeper, one outside the poll by preference. The caller holds the lock.
@@ -34,6 +35,13 @@ struct IdleList: ~Copyable, @unchecked Sendable {  // links are guarded by `lock
     return chosen
   }
 
+  /// The place that the newest sleeper had last: a hint, to any thread.
+  @inline(__always)
+  var placeOfNewest: Place.Pointer? {
+    // pairs with: push, remove – publishes the sleeper and its place
+    newest.load(ordering: .acquiring).flatMap { at($0).pointee.lastPlace }
+  }
+
   /// The caller holds the lock and knows that `worker` is in the list.
   func remove(_ worker: Worker.Pointer) {
     // relaxed: all links are guarded by the lock.
@@ -43,7 +51,8 @@ struct IdleList: ~Copyable, @unchecked Sendable {  // links are guarded by `lock
     if let next {
       at(next).pointee.idlePrevious.store(previous, ordering: .relaxed)
     } else {
-      newest.store(previous, ordering: .relaxed)
+      // pairs with: placeOfNewest – publishes an older sleeper and its place
+      newest.store(previous, ordering: .releasing)
     }
     worker.pointee.isIdle.store(false, ordering: .relaxed)
   }
