@@ -81,6 +81,12 @@ def ping_pongs(suffix, **environment):
                environment)
 
 
+def interval(microseconds, hops):
+    # The latencies are to be no worse than theirs: a tenth is what one library differs by from itself.
+    return Row(f"interval {microseconds} us, {hops} hops", f"interval {microseconds} {hops}",
+               [Bar("CPU us", 0.95, "ratio"), Bar("p50 us", 1.1, "ratio"), Bar("p99 us", 1.1, "ratio")])
+
+
 ROWS = [
     spin("serial", 8, 150),
     spin("serial", 64, 3_000),
@@ -95,6 +101,8 @@ ROWS = [
       for way in ("semaphore", "read") for load in ("quiet", "busy")],
     ping_pongs(""),
     ping_pongs(", one thread", GRANDCENTRAL_THREAD_BUDGET="1"),
+    *[Row(f"burst, {kind}", f"burst {kind}", [Bar("of before", 1.2, "median")]) for kind in ("pauses", "one-processor")],
+    *[interval(microseconds, hops) for microseconds in (200, 1_000, 5_000) for hops in (1, 2)],
 ]
 
 
@@ -152,7 +160,7 @@ def main():
     parser.add_argument("--brief", action="store_true")
     parser.add_argument("--null", action="store_true")
     parser.add_argument("rows", nargs="*")
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
     rows = [row for row in ROWS if not options.rows or row.name.startswith(tuple(options.rows))]
     if not rows:
         sys.exit(f"error: no row begins so; there are {', '.join(row.name for row in ROWS)}")
