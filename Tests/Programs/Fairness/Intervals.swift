@@ -10,7 +10,7 @@ enum Intervals {
     let way = Way(hops: hops)
     // Threads and memory are there.
     _ = way.send(20, every: 1_000_000)
-    let count = max(100, 600_000 / microseconds)
+    let count = max(100, 400_000 / microseconds)
     let begin = processorTime(CLOCK_PROCESS_CPUTIME_ID)
     let latencies = way.send(count, every: UInt64(microseconds) * 1_000).sorted()
     tell("CPU us", Double(processorTime(CLOCK_PROCESS_CPUTIME_ID) - begin) / Double(count) / 1_000)
