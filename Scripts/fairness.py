@@ -14,7 +14,7 @@ import sys
 
 RUNS = int(os.environ.get("GC_FAIRNESS_RUNS", "3"))
 # Beyond the alarm of each program, which ends what hangs.
-PATIENCE = 90
+PATIENCE = 120
 HANGS = "hangs"
 
 
