@@ -6,9 +6,10 @@ import Glibc
 /// Items that need nothing but processors: they take as long as the processors allow, and hardly more threads than there are
 /// processors.
 ///
-/// What the processors allow is known without neighbours: the work, shared among the processors. Beside neighbours it is less;
-/// then what counts is the time in which a processor was idle while items were left, and the work that the items did not ask
-/// for. How long plain threads take for such work, before and after, is told for comparison.
+/// What the processors allow is known without neighbours: the work, shared among the processors. Beside neighbours it is less.
+/// Then what counts is the time in which a processor was idle while items were left, and the work that the items did not ask
+/// for, against the same of plain threads that do such work before and after. Nobody can be better than the first, so the
+/// smaller one of the two figures counts.
 enum Processors {
   private static let processors = Kernel.usableProcessors
 
@@ -24,11 +25,11 @@ enum Processors {
     let after = Measure { plainThreads(items: sample, of: item) }
 
     let work = UInt64(items * rounds) * item
-    let (ofIdeal, ofShare) = (queue.ofIdeal(work), queue.ofShare(work))
-    tell("of the processors", min(ofIdeal, ofShare))
-    tell("of a quiet machine's", ofIdeal)
-    let plain = (before.ofIdeal(UInt64(sample) * item) + after.ofIdeal(UInt64(sample) * item)) / 2
-    tell("of plain threads'", ofIdeal / plain)
+    let plain = { (part: (Measure) -> Double) in (part(before) + part(after)) / 2 }
+    let share = queue.ofShare(work) / plain { $0.ofShare(UInt64(sample) * item) }
+    tell("of the processors", min(queue.ofIdeal(work), share))
+    tell("of a quiet machine's", queue.ofIdeal(work))
+    tell("of plain threads'", queue.ofIdeal(work) / plain { $0.ofIdeal(UInt64(sample) * item) })
     // Besides the main thread and the library's monitor.
     tell("surplus threads", Double(most - processors - 2))
   }
@@ -93,7 +94,7 @@ enum Processors {
 
   private static func mostThreads(until done: Latch) -> Int {
     var most = 0
-    repeat { most = max(most, threadCount()) } while !done.wait(seconds: 0.001)
+    repeat { most = max(most, threadCount()) } while !done.wait(seconds: 0.005)
     return most
   }
 }

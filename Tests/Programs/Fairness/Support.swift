@@ -8,8 +8,8 @@ import Glibc
 
 /// Prints one figure of the row.
 func tell(_ name: String, _ value: Double) {
-  let hundredths = (value * 100).rounded() / 100
-  print("\(name) \(hundredths)")
+  let rounded = (value * 10_000).rounded() / 10_000
+  print("\(name) \(rounded)")
   // A figure is out even if the alarm comes before the next one.
   fflush(nil)
 }

@@ -12,7 +12,8 @@ enum Waiting {
   static func fanOut(rounds: Int) {
     occupyGlobalQueue()
     let queues = (0..<8).map { DispatchQueue(label: "fan-\($0)") }
-    let (worst, began, finished, done) = (Guarded<UInt64>(0), Guarded<UInt64>(monotonicNanoseconds()), Counter(), Latch())
+    let (worst, began) = (Guarded<UInt64>(0), Guarded(monotonicNanoseconds()))
+    let (finished, done) = (Counter(), Latch())
     DispatchQueue.global().async {
       for _ in 0..<rounds {
         let begin = monotonicNanoseconds()

@@ -10,10 +10,12 @@ import Glibc
 /// The rows, by name: how many seconds a row may take, and what it does with the words that follow its name.
 let rows: [String: (patience: UInt32, run: ([String]) -> Void)] = [
   "spin": (10, { Spinning.run($0[0], count: Int($0[1]) ?? 8) }),
-  "cpu-items": (40, { Processors.run(items: Int($0[0]) ?? 0, milliseconds: Int($0[1]) ?? 0, rounds: Int($0[2]) ?? 1) }),
+  "cpu-items": (90, { Processors.run(items: Int($0[0]) ?? 0, milliseconds: Int($0[1]) ?? 0, rounds: Int($0[2]) ?? 1) }),
   "fan-out": (15, { _ in Waiting.fanOut(rounds: 200) }),
   "fill-and-block": (15, { Waiting.fillAndBlock(in: $0[0], beside: $0[1], rounds: 50) }),
   "ping-pongs": (15, { _ in Turns.run(pairs: 16, seconds: 2) }),
+  "burst": (30, { Burst.run(Burst.Kind(rawValue: $0[0]) ?? .pauses, threads: 500) }),
+  "interval": (20, { Intervals.run(microseconds: Int($0[0]) ?? 0, hops: Int($0[1]) ?? 1) }),
 ]
 
 let words = CommandLine.arguments.dropFirst()

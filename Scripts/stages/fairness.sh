@@ -1,0 +1,16 @@
+#!/usr/bin/env bash
+# Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+# What: work waits behind no other work: spinning, long and blocked items, ping-pongs, bursts of threads; bars for each
+# Budget: 420
+
+. Scripts/lib.sh
+
+# E9: what has not started starts while other items spin, compute, block, or submit themselves again.
+# E11: no more threads than processors for items that compute; a burst of threads costs nothing afterwards.
+export GC_FAIRNESS_RUNS=${GC_FAIRNESS_RUNS:-2}
+Scripts/fairness --brief
+
+# The bars can be missed: the toolchain's library is no faster than itself.
+if Scripts/fairness --null 'all-to-all, relay' >"$OUT/fairness-null.md"; then
+  fail "the bars let everything through"
+fi

@@ -1,0 +1,74 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import Dispatch
+import Glibc
+
+/// Many items block at once, each in a thread of its own, and go on. When their threads have nothing to do any more, a small
+/// item costs what it cost before.
+///
+/// Where both sides of a hand-over have a processor each and spin, it costs a thirtieth of what it costs where they sleep, and
+/// chance decides. So they always sleep here: there is one processor, or a pause before each item.
+enum Burst {
+  enum Kind: String {
+    case oneProcessor = "one-processor"
+    case pauses
+  }
+
+  static func run(_ kind: Kind, threads: Int) {
+    if kind == .oneProcessor, !Kernel.useOneProcessor() { exit(1) }
+    // Threads and memory are there.
+    _ = cost(kind)
+    let before = cost(kind)
+    let most = block(threads)
+    let after = cost(kind)
+    tell("of before", after / before)
+    tell("before us", before)
+    tell("after us", after)
+    tell("threads", Double(most))
+    tell("threads left", Double(threadCount()))
+  }
+
+  /// The processor time of an item of a global queue that is waited for, in microseconds: of twenty samples the fifth, as
+  /// neighbours only add to it.
+  private static func cost(_ kind: Kind) -> Double {
+    let semaphore = DispatchSemaphore(value: 0)
+    let rounds = kind == .pauses ? 100 : 1_000
+    let samples = (0..<20).map { _ in
+      let begin = processorTime(CLOCK_PROCESS_CPUTIME_ID)
+      for _ in 0..<rounds {
+        if kind == .pauses { pause(nanoseconds: 50_000) }
+        DispatchQueue.global().async { semaphore.signal() }
+        semaphore.wait()
+      }
+      return Double(processorTime(CLOCK_PROCESS_CPUTIME_ID) - begin) / Double(rounds) / 1_000
+    }
+    return samples.sorted()[samples.count / 4]
+  }
+
+  /// Blocks so many items, of a queue each; the threads that the library has had for them. It may have fewer than items: some
+  /// begin when others have ended.
+  private static func block(_ count: Int) -> Int {
+    let (gate, ended) = (Latch(), Latch(count))
+    for index in 0..<count {
+      DispatchQueue(label: "burst-\(index)").async {
+        gate.wait()
+        ended.open()
+      }
+    }
+    // Until there are as many as there will be.
+    var seen = (most: 0, since: monotonicNanoseconds())
+    while seen.most < count && span(seen.since, monotonicNanoseconds()) < 300_000_000 {
+      let now = threadCount()
+      if now > seen.most { seen = (now, monotonicNanoseconds()) }
+      pause(nanoseconds: 1_000_000)
+    }
+    gate.open()
+    ended.wait()
+    // Threads that end soon do so now, and not while the cost is measured.
+    let end = monotonicNanoseconds()
+    while threadCount() > count / 10 && span(end, monotonicNanoseconds()) < 1_000_000_000 {
+      pause(nanoseconds: 5_000_000)
+    }
+    return seen.most
+  }
+}
