@@ -15,13 +15,14 @@
 // expect: fail
 // check: safety -DWORKERS=3 -DFILLS=2 -DEXTRA=0 -DWATCH_NOT_PASSED_ON
 // expect: fail
-// check: safety -DWORKERS=3 -DFILLS=1 -DEXTRA=1 -DWATCHER_KEEPS_ROLE
+// check: safety -DWORKERS=3 -DFILLS=2 -DEXTRA=1 -DWATCHER_KEEPS_ROLE
+// expect: fail
+// check: safety -DWORKERS=3 -DFILLS=2 -DEXTRA=0 -DNO_LOOK_AFTER_OFF
 // expect: fail
 //
-// Abstracted: time (a nap may end at any moment; two looks with the same filling are what ageing means); rings, bands,
+// Abstracted: time (a nap may end at any moment; two looks with the same filling are what ageing means); queues, bands,
 // surplus workers, retirement and the monitor (sleep.pml); there are as many processors as workers.
 
-#define PATIENCE 1
 #define TOTAL (FILLS + EXTRA)
 #define NOBODY 255
 
@@ -41,7 +42,6 @@ byte fills = 0;
 byte seenFills = 0;
 byte watch = OFF;
 byte watcher = NOBODY;
-byte quietNaps = 0;
 byte started = 0;
 
 inline wakeIfNeeded(chosen) {
@@ -90,6 +90,7 @@ proctype filler() {
     if
     :: watch != OFF -> skip
     :: watch == OFF ->
+      seenFills = fills;
 #ifdef ASKS_ONLY_THE_IDLE
       if
       :: searching == 0 && sleeping == 0 -> skip
@@ -138,27 +139,25 @@ inline stealAgedSlot(me, got, appointed, unchanged) {
       :: else -> skip
       fi;
       if
-      :: got ->
-        quietNaps = 0;
-        resign(WANTED)
-      :: else ->
-        atomic { if :: unchanged -> quietNaps++ :: else -> quietNaps = 0 fi; unchanged = false };
+      :: !unchanged && got -> resign(WANTED)
+      :: !unchanged && !got -> skip
+      :: unchanged ->
+        unchanged = false;
+        resign(OFF);
+#ifndef NO_LOOK_AFTER_OFF
         if
-        :: quietNaps > PATIENCE ->
-          quietNaps = 0;
-          resign(OFF);
+        :: slot ->
           if
-          :: slot ->
-            if
-            :: atomic { watch == OFF -> watch = WANTED }
-            :: watch != OFF -> skip
-            fi;
-            becomeWatcher(me, appointed);
-            appointed = false
-          :: !slot -> skip
+          :: atomic { watch == OFF -> watch = WANTED }
+          :: watch != OFF -> skip
+          fi;
+          if
+          :: !got -> becomeWatcher(me, appointed); appointed = false
+          :: got -> skip
           fi
-        :: else -> skip
+        :: !slot -> skip
         fi
+#endif
       fi
     fi
   fi

@@ -10,8 +10,8 @@ import subprocess
 Frame = collections.namedtuple("Frame", "function file line")
 # They say how a word is changed, not which: the caller's line does.
 GENERAL = {"AtomicState.swift", "Magazine.swift", "<compiler-generated>", "<unknown>"}
-# What takes a job that another worker keeps: the function that takes, and from where it is called.
-THEFTS = (("take", "StealingRing.steal"), ("takeSlot", "Engine.lookAtSlots"), ("takeSlot", "Worker.stealUrgentSlot"))
+# What takes a job that lies at another place: the function that takes, and from where it is called.
+THEFTS = (("moveHead", "Engine.takeFromOthers"), ("takeSlot", "Engine.lookAtSlots"), ("takeSlot", "Engine.stealUrgentSlot"))
 
 
 class Sites:

@@ -51,13 +51,13 @@ class Places(unittest.TestCase):
 
     def test_thefts(self):
         sites = Sites("probe")
-        take, pop = Frame("StealingRing.take", "", 1), Frame("StealingRing.pop", "", 1)
-        slot = Frame("Worker.takeSlot", "", 1)
+        take, own = Frame("FIFOQueue.moveHead", "", 1), Frame("Place.findWork", "", 1)
+        slot = Frame("Place.takeSlot", "", 1)
         sites.known = {
-            1: (take, Frame("StealingRing.steal", "", 1)),
-            2: (take, pop),
+            1: (take, Frame("Engine.takeFromOthers", "", 1)),
+            2: (take, own),
             3: (slot, Frame("Engine.lookAtSlots", "", 1)),
-            4: (slot, Frame("Worker.findWork", "", 1)),
+            4: (slot, Frame("Place.findWork", "", 1)),
         }
         self.assertEqual([sites.is_theft(at) for at in (1, 2, 3, 4)], [True, False, True, False])
 

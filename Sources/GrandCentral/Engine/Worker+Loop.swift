@@ -118,7 +118,8 @@ extension Engine {
     let place = worker.pointee.place
     if let place {
       if let job = place.pointee.findWork(in: self) { return job }
-      if let job = searchSpin.run({ place.pointee.findWork(in: self) }) { return job }
+      // Who has been woken for the sake of a slot looks at it at once.
+      if !slotsAreWatched, let job = searchSpin.run({ place.pointee.findWork(in: self) }) { return job }
     }
     // A watcher that naps is nobody who waits for events.
     pollIfVacant(asksKernel: isWatcher(worker))

@@ -51,7 +51,7 @@ extension Place {
     turns.store(turn, ordering: .relaxed)
     let job = findByBand(pending, turn, in: engine)
     // Another job comes first: the slot may have been filled between jobs, when nobody was asked to watch (S5).
-    if !slotIsEmpty { engine.watchSlots() }
+    if !slotIsEmpty { engine.watchSlots(for: self) }
     return job
   }
 

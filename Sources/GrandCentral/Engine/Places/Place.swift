@@ -64,7 +64,7 @@ struct Place: ~Copyable, @unchecked Sendable {  // fields are immutable or atomi
       enqueue(Job(raw: previous), in: engine)
     } else if worker.pointee.isInJob {
       // Between jobs the holder is about to come for the slot itself; if it takes another job first, it asks then.
-      engine.watchSlots()
+      engine.watchSlots(for: self)
     }
   }
 

@@ -4,9 +4,10 @@ import CPlatform
 import Synchronization
 
 // A job in a busy worker's slot must start elsewhere within about 100 µs if somebody is idle; yet a hop from lane to
-// lane, which fills the slot every hundred nanoseconds, must not wake anybody. So one sleeper, the watcher, naps for
-// `nap` at a time while slots are being filled. A slot that holds the same filling as at the last look has aged: the
-// watcher takes its job. After `patience` naps without a filling nobody watches.
+// lane, which fills the slot every hundred nanoseconds, must not wake anybody. So one sleeper, the watcher, looks at the
+// slots, and naps for `nap` at a time while they are being filled. A slot that holds the same filling as at the last look, or
+// as when the watcher was woken for it, has aged: the watcher takes its job. Where there was none it sleeps again: most
+// often the holder has come for its job meanwhile, and nobody naps for that.
 //
 //   off ──fill──▶ wanted ──a searcher finds nothing else──▶ on ──quiet──▶ off
 //
@@ -33,25 +34,25 @@ struct SlotWatch: ~Copyable, @unchecked Sendable {  // every field is atomic
   static var monitor: UnsafeMutableRawPointer { UnsafeMutableRawPointer(bitPattern: 1).unsafelyUnwrapped }
 
   static let nap: UInt64 = 100_000
-  static let patience: UInt32 = 3
 
   /// A
   let state = Atomic<UInt32>(SlotWatch.off)
-  /// A, used by the watcher alone: the watcher's record, and its naps without a filling.
+  /// A: the watcher's record.
   let watcher = Atomic<UnsafeMutableRawPointer?>(nil)
-  let quietNaps = Atomic<UInt32>(0)
 }
 
 extension Engine {
-  /// After a slot was filled: sees to it that somebody watches, if somebody is idle.
+  /// After the slot of `place` was filled: sees to it that somebody watches, if somebody is idle.
   @inline(__always)
-  func watchSlots() {
+  func watchSlots(for place: borrowing Place) {
     // seq-cst: ordered after the filling (an exchange); the watcher that switches off looks again.
-    if slotWatch.state.load(ordering: .sequentiallyConsistent) == SlotWatch.off { watchSlotsSlow() }
+    if slotWatch.state.load(ordering: .sequentiallyConsistent) == SlotWatch.off { watchSlotsSlow(for: place) }
   }
 
   @inline(never)
-  private func watchSlotsSlow() {
+  private func watchSlotsSlow(for place: borrowing Place) {
+    // relaxed: a note for the first look.
+    place.watchedFills.store(place.slotFills.load(ordering: .relaxed), ordering: .relaxed)
     let (exchanged, _) = slotWatch.state.compareExchange(
       // seq-cst: S2; `wakeIfNeeded` looks at the pool afterwards.
       expected: SlotWatch.off, desired: SlotWatch.wanted, ordering: .sequentiallyConsistent)
@@ -65,6 +66,12 @@ extension Engine {
       && slotWatch.watcher.load(ordering: .sequentiallyConsistent) == nil
   }
 
+  /// Whether a watch is wanted, or kept.
+  var slotsAreWatched: Bool {
+    // relaxed: a switch; a missed one is seen at the next look.
+    slotWatch.state.load(ordering: .relaxed) != SlotWatch.off
+  }
+
   /// S3
   func giveUpWatch(_ worker: Worker.Pointer) {
     if isWatcher(worker) { resignAsWatcher(to: SlotWatch.wanted) }
@@ -75,27 +82,22 @@ extension Engine {
     guard slotsNeedWatcher, becomeWatcher(SlotWatch.monitor) else { return }
     let (job, active) = lookAtSlots(except: nil)
     if let job { submitAway(job) }
-    settleWatch(SlotWatch.monitor, isQuiet: job == nil && !active, staysOn: false)
+    settleWatch(SlotWatch.monitor, isQuiet: !active, staysOn: false)
   }
 
   /// The searcher's last look before sleep: a job whose slot has aged. Appoints the caller watcher where one is wanted.
   func stealAgedSlot(_ worker: Worker.Pointer) -> Job? {
-    // relaxed: a switch; a missed one is seen at the next look.
-    guard slotWatch.state.load(ordering: .relaxed) != SlotWatch.off else { return nil }
+    guard slotsAreWatched else { return nil }
     let me = UnsafeMutableRawPointer(worker)
     guard becomeWatcher(me) else { return nil }
     let (job, active) = lookAtSlots(except: worker.pointee.place)
-    settleWatch(me, isQuiet: job == nil && !active, staysOn: job == nil)
+    settleWatch(me, isQuiet: !active, staysOn: job == nil)
     return job
   }
 
-  /// After a look: watches on, hands over, or switches off when it has been quiet for long enough.
+  /// After a look: watches on, hands over, or switches off when it was quiet.
   private func settleWatch(_ me: UnsafeMutableRawPointer, isQuiet: Bool, staysOn: Bool) {
-    // relaxed: the watcher's own counter.
-    let quiet = isQuiet ? slotWatch.quietNaps.load(ordering: .relaxed) + 1 : 0
-    let isOver = quiet > SlotWatch.patience
-    slotWatch.quietNaps.store(isOver ? 0 : quiet, ordering: .relaxed)
-    if !isOver {
+    if !isQuiet {
       if !staysOn { resignAsWatcher(to: SlotWatch.wanted) }
       return
     }
@@ -142,7 +144,7 @@ extension Engine {
       let fills = other.pointee.slotFills.load(ordering: .relaxed)
       let unchanged = other.pointee.watchedFills.exchange(fills, ordering: .relaxed) == fills
       if !unchanged { active = true }
-      if unchanged, !other.pointee.slotIsEmpty, let job = other.pointee.takeSlot() { return (job, true) }
+      if unchanged, !other.pointee.slotIsEmpty, let job = other.pointee.takeSlot() { return (job, active) }
     }
     return (nil, active)
   }

@@ -1,0 +1,177 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import Testing
+
+@testable import GrandCentral
+
+@Suite("Places")
+struct PlacesTests {
+  /// An engine without workers, with `count` places. It is never freed, as the real one.
+  private func engine(places count: Int) -> Engine.Pointer {
+    let engine = Engine.Pointer.allocate(capacity: 1)
+    engine.initialize(to: Engine())
+    engine.pointee.setTarget(count)
+    // Nobody is woken or started for what the tests submit.
+    engine.pointee.pool.updateInOrder { $0.startSearching() }
+    return engine
+  }
+
+  private func worker(_ engine: Engine.Pointer) -> Worker.Pointer { engine.pointee.workers.take() }
+
+  private func job(_ band: Band = .normal) -> Job { Job(invoke: { _ in }, flags: [], qos: 0, band: band, owner: nil) }
+
+  @Test("E9: a worker takes a free place, then one whose holder is away, and none that is in use")
+  func taking() {
+    let engine = engine(places: 1)
+    let (first, second) = (worker(engine), worker(engine))
+    #expect(engine.pointee.takePlace(first))
+    #expect(first.pointee.place?.pointee.index == 0)
+    #expect(!engine.pointee.takePlace(second))
+
+    first.pointee.waits.store(1, ordering: .relaxed)
+    #expect(engine.pointee.takePlace(second))
+    #expect(second.pointee.place != nil && first.pointee.place == nil)
+
+    first.pointee.waits.store(0, ordering: .relaxed)
+    #expect(!engine.pointee.takePlace(first))
+    second.pointee.status.store(Worker.Status.adrift, ordering: .relaxed)
+    #expect(engine.pointee.takePlace(first))
+  }
+
+  @Test("E9: a place where jobs wait is taken first")
+  func preferring() {
+    let engine = engine(places: 3)
+    engine.pointee.places[1].pointee.enqueue(job(), in: engine.pointee)
+    let worker = worker(engine)
+    #expect(engine.pointee.takePlace(worker))
+    #expect(worker.pointee.place?.pointee.index == 1)
+  }
+
+  @Test("with fewer processors those who hold the last places lose them")
+  func fewer() {
+    let engine = engine(places: 2)
+    let workers = [worker(engine), worker(engine)]
+    for worker in workers { #expect(engine.pointee.takePlace(worker)) }
+    engine.pointee.setTarget(1)
+    #expect(workers.filter { $0.pointee.place == nil }.count == 1)
+    engine.pointee.setTarget(2)
+    #expect(engine.pointee.places.count == 2)
+  }
+
+  @Test("E9: nothing is passed over: slot, own queue, run queue and other places' queues have their turns")
+  func turns() {
+    let engine = engine(places: 2)
+    let me = worker(engine)
+    #expect(engine.pointee.takePlace(me))
+    let place = me.pointee.place!
+    let other = engine.pointee.places[1 - place.pointee.index]
+    let (ordered, own, foreign, hop) = (job(), job(), job(), job())
+    engine.pointee.submit(ordered)
+    place.pointee.enqueue(own, in: engine.pointee)
+    other.pointee.enqueue(foreign, in: engine.pointee)
+    place.pointee.keep(hop, by: me, in: engine.pointee)
+    var starts: [UnsafeMutableRawPointer: Int] = [:]
+    // Each job makes itself runnable again where it came from.
+    for _ in 0..<4 * 512 {
+      guard let job = place.pointee.findWork(in: engine.pointee) else { break }
+      starts[job.raw, default: 0] += 1
+      switch job {
+      case ordered: engine.pointee.submit(job)
+      case own: place.pointee.enqueue(job, in: engine.pointee)
+      case foreign: other.pointee.enqueue(job, in: engine.pointee)
+      default: place.pointee.keep(job, by: me, in: engine.pointee)
+      }
+    }
+    #expect(starts[hop.raw] ?? 0 > 1_024)
+    for job in [ordered, own, foreign] { #expect(starts[job.raw] ?? 0 >= 4, "\(starts)") }
+  }
+
+  @Test("E9: after a tick of the monitor the next search goes past the slot")
+  func hurry() {
+    let engine = engine(places: 1)
+    let me = worker(engine)
+    #expect(engine.pointee.takePlace(me))
+    let place = me.pointee.place!
+    let (hop, ordered) = (job(), job())
+    place.pointee.keep(hop, by: me, in: engine.pointee)
+    engine.pointee.submit(ordered)
+    place.pointee.hurry()
+    #expect(place.pointee.findWork(in: engine.pointee) == ordered)
+    #expect(place.pointee.findWork(in: engine.pointee) == hop)
+  }
+
+  @Test("a thief takes half of what it finds, in order, and keeps the rest in its own place")
+  func theft() {
+    let engine = engine(places: 2)
+    let me = worker(engine)
+    #expect(engine.pointee.takePlace(me))
+    let place = me.pointee.place!
+    let other = engine.pointee.places[1 - place.pointee.index]
+    let jobs = (0..<9).map { _ in job() }
+    for job in jobs { other.pointee.enqueue(job, in: engine.pointee) }
+    #expect(place.pointee.findWork(in: engine.pointee) == jobs[0])
+    #expect(place.pointee.count(.normal) == 4 && other.pointee.count(.normal) == 4)
+    #expect(place.pointee.dequeue(.normal) == jobs[1])
+  }
+
+  @Test("the map of filled places says where to look, and loses nothing")
+  func map() {
+    let engine = engine(places: 70)
+    for index in [3, 67] { engine.pointee.places[index].pointee.enqueue(job(), in: engine.pointee) }
+    #expect(engine.pointee.places.filled.load(ordering: .relaxed) == 1 << 3)
+    #expect(engine.pointee.places[3].pointee.dequeue(.normal) != nil)
+    engine.pointee.places.clearFilled(3)
+    #expect(engine.pointee.places.filled.load(ordering: .relaxed) == 1 << 3, "place 67 shares the bit")
+    let found = engine.pointee.places.search(after: 5) { $0.pointee.dequeue(.normal) }
+    #expect(found != nil)
+    engine.pointee.places.clearFilled(3)
+    #expect(engine.pointee.places.filled.load(ordering: .relaxed) == 0)
+  }
+}
+
+@Suite("Places that long jobs lose")
+struct SlicesTests {
+  private let tick: UInt64 = 1_000_000
+
+  /// How many have lost their places after each of `ticks` in which nothing is started.
+  private func standstill(_ ticks: Int, places: Int, queuesWait: Bool) -> [Int] {
+    var (slices, adrift) = (Slices(), 0)
+    return (0..<ticks).map { _ in
+      adrift += min(
+        places,
+        slices.mayDisplace(adrift: adrift, places: places, hasStarted: false, queuesWait: queuesWait, elapsed: tick))
+      return adrift
+    }
+  }
+
+  @Test("E9: a few may be adrift at any time, two to four", arguments: [(1, 2), (2, 2), (8, 2), (12, 3), (64, 4)])
+  func few(places: Int, few: Int) {
+    var slices = Slices()
+    let most = slices.mayDisplace(adrift: 0, places: places, hasStarted: true, queuesWait: false, elapsed: tick)
+    #expect(most == few)
+    #expect(slices.mayDisplace(adrift: few, places: places, hasStarted: true, queuesWait: true, elapsed: tick) == 0)
+  }
+
+  @Test("E9: at a standstill with queues waiting, more each slice; 64 queues in less than three seconds")
+  func queues() {
+    let adrift = standstill(3_000, places: 2, queuesWait: true)
+    #expect(adrift[0] == 2 && adrift[9] == 4 && adrift[29] == 8)
+    #expect(adrift[2_000] > 62)
+  }
+
+  @Test("E9, E11: items of a global queue alone are given sixteen times as long")
+  func items() {
+    let adrift = standstill(600, places: 2, queuesWait: false)
+    #expect(adrift[100] == 2 && adrift[160] == 4 && adrift[500] >= 8)
+  }
+
+  @Test("E11: where jobs end and others start, no more than a few")
+  func ends() {
+    var slices = Slices()
+    for tick in 0..<10_000 {
+      let most = slices.mayDisplace(
+        adrift: 2, places: 2, hasStarted: tick % 9 == 0, queuesWait: true, elapsed: self.tick)
+      #expect(most == 0)
+    }
+  }
+}
