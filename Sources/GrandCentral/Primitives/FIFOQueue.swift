@@ -28,10 +28,13 @@ import Synchronization
 // F3  While an index stands at a place with a slot, its segment word belongs to it: segment words change only while
 //     the index stands at place 63. So an exchange that succeeds proves that the segment read before it was right, and
 //     a thread whose exchange fails never touches the segment it had read. Nobody reads freed memory.
-//     This needs an acquiring load of the index, then one of the segment word. The first makes sure that the segment is not
+//     This needs an acquiring load of the index, then a load of the segment word. The first makes sure that the segment is not
 //     older than the index: with a relaxed load the segment may be read first, before the index moves into the next segment,
-//     and the exchange, which compares the index only, succeeds. The second makes sure that it is not newer: a thread that
-//     reads a newer segment knows that the index has left the old one, and its exchange fails.
+//     and the exchange, which compares the index only, succeeds.
+//     Nor may it be newer. At the head the load of the segment word acquires as well: a thread that reads a newer segment
+//     knows that the index has left the old one, and its exchange fails. At the tail all exchanges release and acquire: the
+//     load comes before the exchange, that one before the exchange of place 62, which it is a link of the chain to, and that
+//     one before the store of the newer segment, which the load so cannot have read.
 // F4  A slot goes empty → value → consumed. Whoever took the segment's last ticket retires it; a retired segment all of
 //     whose slots are consumed is nobody's any more, and is emptied and used again or freed.
 //
@@ -86,8 +89,8 @@ struct FIFOQueue: ~Copyable, @unchecked Sendable {  // all words are atomic; slo
     // pairs with: enqueueLast – publishes the segment that the index stands in (F3)
     let ticket = tailIndex.load(ordering: .acquiring)
     if Segment.place(ticket) < Segment.lastPlace {
-      // pairs with: enqueueLast – publishes the segment, already seen with the index
-      let segment = Segment(raw: tailSegment.load(ordering: .acquiring))
+      // relaxed: the index has published it, and moveTail orders this load (F3).
+      let segment = Segment(raw: tailSegment.load(ordering: .relaxed))
       if moveTail(from: ticket) {
         segment.write(value, at: Segment.place(ticket))
         return
@@ -101,8 +104,9 @@ struct FIFOQueue: ~Copyable, @unchecked Sendable {  // all words are atomic; slo
   private borrowing func moveTail(from ticket: UInt64) -> Bool {
     // seq-cst: an enqueuer takes a ticket and then looks for sleepers; a consumer becomes a sleeper and then looks
     // here. If the looks could pass the ticket, each would miss the other.
+    // relaxed: a failed exchange is followed by another look.
     tailIndex.weakCompareExchange(
-      expected: ticket, desired: ticket &+ 1, ordering: .sequentiallyConsistent
+      expected: ticket, desired: ticket &+ 1, successOrdering: .sequentiallyConsistent, failureOrdering: .relaxed
     ).exchanged
   }
 
@@ -118,8 +122,8 @@ struct FIFOQueue: ~Copyable, @unchecked Sendable {  // all words are atomic; slo
       } else if place == Segment.lastPlace {
         if enqueueLast(value, ticket) { return }
       } else {
-        // pairs with: enqueueLast – publishes the segment, already seen with the index
-        let segment = Segment(raw: tailSegment.load(ordering: .acquiring))
+        // relaxed: the index has published it, and moveTail orders this load (F3).
+        let segment = Segment(raw: tailSegment.load(ordering: .relaxed))
         if moveTail(from: ticket) {
           segment.write(value, at: place)
           return
@@ -131,15 +135,17 @@ struct FIFOQueue: ~Copyable, @unchecked Sendable {  // all words are atomic; slo
   /// Takes the last ticket of a segment and makes the next segment the tail.
   private borrowing func enqueueLast(_ value: Value, _ ticket: UInt64) -> Bool {
     let next = takeSpare()
-    // pairs with: enqueueLast – publishes the segment, already seen with the index
-    let segment = Segment(raw: tailSegment.load(ordering: .acquiring))
+    // relaxed: the index has published it, and moveTail orders this load (F3).
+    let segment = Segment(raw: tailSegment.load(ordering: .relaxed))
     guard moveTail(from: ticket) else {
       giveSpare(next)
       return false
     }
-    // pairs with: enqueue, enqueueSlow, findNext – publishes the empty segment
-    tailSegment.store(next.raw, ordering: .releasing)
+    // relaxed: the index publishes it.
+    tailSegment.store(next.raw, ordering: .relaxed)
+    // pairs with: enqueue, enqueueSlow – publishes the segment word and the empty segment
     tailIndex.store(ticket &+ 2, ordering: .releasing)
+    // pairs with: findNext – publishes the empty segment
     segment.next.pointee.store(next.raw, ordering: .releasing)
 
     segment.write(value, at: Segment.lastPlace)
@@ -253,9 +259,10 @@ struct FIFOQueue: ~Copyable, @unchecked Sendable {  // all words are atomic; slo
   }
 
   /// Uses the segment again, and those of limbo, or sends them (back) there.
-  private borrowing func retire(_ segment: Segment) {
-    // pairs with: postpone – publishes the segments' links; the common case is nil, without an exchange
-    var waiting = limbo.load(ordering: .acquiring) == nil ? nil : limbo.exchange(nil, ordering: .acquiring)
+  borrowing func retire(_ segment: Segment) {
+    // relaxed: the common case is nil, without an exchange.
+    // pairs with: postpone – publishes the segments' links
+    var waiting = limbo.load(ordering: .relaxed) == nil ? nil : limbo.exchange(nil, ordering: .acquiring)
     recycle(segment)
     while let raw = waiting {
       // relaxed: the chain is this thread's since the exchange.

@@ -84,8 +84,9 @@ struct StealingRing: ~Copyable, @unchecked Sendable {  // both indices and all s
   /// Removes and returns the oldest value. Any thread; starts over while others take at the same time.
   borrowing func steal() -> Value? {
     while true {
-      // pairs with: take – publishes that head was moved, so that tail is not seen older than head
-      let begin = head.load(ordering: .acquiring)
+      // relaxed: verified by the exchange. A tail that is older than this head is at most as large: then there is nothing that
+      // the thief must know of, for it would know the tail that a push before this call has left.
+      let begin = head.load(ordering: .relaxed)
       // pairs with: push – publishes the slots before tail, and what their values point to
       let end = tail.load(ordering: .acquiring)
       if begin >= end { return nil }
@@ -107,9 +108,10 @@ struct StealingRing: ~Copyable, @unchecked Sendable {  // both indices and all s
     // relaxed: ordered by tail before, verified by head after (R3).
     let value = slot(index).pointee.load(ordering: .relaxed)
     // relaxed: a failed exchange is followed by another look.
-    // pairs with: push, steal – publishes that the slot has been read
+    // pairs with: push – publishes that the slot has been read. It acquires nothing: a thief has acquired the value with the
+    // tail, and the owner has written it.
     let (taken, _) = head.compareExchange(
-      expected: index, desired: index &+ 1, successOrdering: .acquiringAndReleasing, failureOrdering: .relaxed)
+      expected: index, desired: index &+ 1, successOrdering: .releasing, failureOrdering: .relaxed)
     return taken ? value : nil
   }
 }
