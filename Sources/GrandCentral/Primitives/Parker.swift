@@ -58,6 +58,12 @@ struct Parker: ~Copyable, Sendable {
     return word.exchange(State.empty, ordering: .acquiring) == State.token
   }
 
+  /// Whether a token is there, for a thread that does not take it.
+  var hasToken: Bool {
+    // seq-cst: see `tryConsume`.
+    word.load(ordering: .sequentiallyConsistent) == State.token
+  }
+
   /// Takes whatever is there: in a child of fork, the word of a thread that sleeps in the parent. Nobody may be parked.
   borrowing func reset() {
     // pairs with: unpark – publishes what the unparker wrote before

@@ -126,6 +126,8 @@ struct Fibre {
   bool refresh;
   /// Within deinitialisers, which the reference count orders: the runtime's, unseen.
   int ignores;
+  /// A reference was the last one; what its owners have done is known.
+  bool endsObject;
   bool resting;
   Operation next;
   uintptr_t key;
@@ -260,6 +262,13 @@ void resetPlain();
 void plainRead(uintptr_t address, size_t size, const void *site);
 void plainWrite(uintptr_t address, size_t size, const void *site);
 void forgetPlain(uintptr_t address, size_t size);
+/// The last plain write to one of these bytes: what an atomic there begins with. Its writer is 0 if there was none.
+struct PlainWrite {
+  int writer;
+  uint32_t event;
+  const void *site;
+};
+PlainWrite lastPlainWrite(uintptr_t address, int width);
 bool wasFreed(uintptr_t address);
 std::string placeOf(const void *site);
 
