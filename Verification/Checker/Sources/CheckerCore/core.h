@@ -179,6 +179,8 @@ struct Run {
   uint32_t runnable, paused;
   int threads;
   uint64_t points, uptime, waits;
+  /// Points at which several threads could go on: where PCT changes priorities.
+  uint64_t contested;
   uint32_t scCount, nextMessage, nextName;
   View scView;
   int unusual, preemptions;

@@ -90,21 +90,29 @@ private func queueEdges() -> [Scenario] {
       }
       run.finally { run.check(!sleeps || wakes, "the consumer sleeps, and nobody wakes it") }
     },
-    protocolScenario(
-      "a dequeuer follows a link to a segment that it knows of by the link alone", of: "FIFOQueue", unusual: 0,
-      isSmall: false
-    ) { run in
-      // One dequeuer's look at the tail lets the other one pass without: into the next segment.
-      let queue = queue(at: 61)
-      var found: [Int] = []
-      run.thread { for number in 1...3 { queue.value.enqueue(Node(number).raw) } }
-      for count in 1...2 {
-        run.thread { for _ in 0..<count { if let number = take(queue) { found.append(number) } } }
+    protocolScenario("a link between segments shows the next one whole", of: "FIFOQueue", unusual: 0) { run in
+      // A dequeuer may know by another one's look that there is more, and by nothing else.
+      let queue = queue(at: 62)
+      let last = FIFOQueue.Segment(raw: queue.value.tailSegment.load(ordering: .relaxed))
+      run.thread { queue.value.enqueue(Node(1).raw) }
+      run.thread { run.check(!last.findNext().isConsumed, "the new segment is not empty") }
+    },
+    protocolScenario("F3: who takes a later ticket comes after who took an earlier one", of: "FIFOQueue", unusual: 0) { run in
+      let queue = queue(at: 0, filled: 2), word = Plain()
+      run.thread {
+        // Stands in for the segment word: read before the ticket is taken, written again after one of the last place was.
+        _ = word.value
+        _ = take(queue)
       }
-      run.finally {
-        while let number = take(queue) { found.append(number) }
-        run.check(found.sorted() == [1, 2, 3], "the queue held \(found)")
+      run.thread { if take(queue) == 101 { word.value = 1 } }
+    },
+    protocolScenario("a queue that looks empty: its takers have come before", of: "FIFOQueue", unusual: 0) { run in
+      let queue = queue(at: 0, filled: 1), data = Plain()
+      run.thread {
+        data.value = 1
+        _ = take(queue)
       }
+      run.thread { if queue.value.isEmpty { run.check(data.value == 1, "the taker's look at the tail is not seen") } }
     },
     protocolScenario("a segment that is consumed: its readers are done with it", of: "FIFOQueue", unusual: 0) { run in
       let segment = filledSegment(but: 0), memory = Plain()
