@@ -29,7 +29,9 @@ func edges() -> [Scenario] {
 
 private func ringEdges() -> [Scenario] {
   [
-    protocolScenario("R4: a push into a full ring comes after the thief that has made room", of: "StealingRing", unusual: 0) {
+    protocolScenario(
+      "R4: a push into a full ring comes after the thief that has made room", of: "StealingRing", unusual: 0
+    ) {
       run in
       let ring = Box(StealingRing()), slot = Plain()
       for number in 0..<StealingRing.capacity { run.check(ring.value.push(Node(number).raw), "the ring is full") }
@@ -97,7 +99,8 @@ private func queueEdges() -> [Scenario] {
       run.thread { queue.value.enqueue(Node(1).raw) }
       run.thread { run.check(!last.findNext().isConsumed, "the new segment is not empty") }
     },
-    protocolScenario("F3: who takes a later ticket comes after who took an earlier one", of: "FIFOQueue", unusual: 0) { run in
+    protocolScenario("F3: who takes a later ticket comes after who took an earlier one", of: "FIFOQueue", unusual: 0) {
+      run in
       let queue = queue(at: 0, filled: 2), word = Plain()
       run.thread {
         // Stands in for the segment word: read before the ticket is taken, written again after one of the last place was.
@@ -124,7 +127,8 @@ private func queueEdges() -> [Scenario] {
       run.thread { if segment.isConsumed { memory.value = 1 } }
       run.finally { Memory.free(segment.raw) }
     },
-    protocolScenario("limbo: a segment waits for its reader, and is used again once", of: "FIFOQueue", unusual: 0) { run in
+    protocolScenario("limbo: a segment waits for its reader, and is used again once", of: "FIFOQueue", unusual: 0) {
+      run in
       let queue = Box(FIFOQueue())
       let waiting = filledSegment(but: 0), consumed = filledSegment(but: nil), live = FIFOQueue.Segment.make()
       // The link that it had in the queue.

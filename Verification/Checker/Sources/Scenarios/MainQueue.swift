@@ -28,7 +28,8 @@ private func mainLane() -> DispatchQueue { DispatchQueue(label: "lane", target: 
 
 func mainQueue() -> [Scenario] {
   chains() + [
-    protocolScenario("an item comes while the descriptor is made: it polls readable", of: "MainQueue", unusual: 0) { run in
+    protocolScenario("an item comes while the descriptor is made: it polls readable", of: "MainQueue", unusual: 0) {
+      run in
       touchStatics()
       var descriptor: Int32 = -1
       let job = Job(invoke: { _ in }, band: .normal)
@@ -36,8 +37,9 @@ func mainQueue() -> [Scenario] {
       run.thread { descriptor = MainLoop.descriptor }
       run.finally { run.check(isSignalled(descriptor), "an item is there, and nobody is told") }
     },
-    protocolScenario("an item comes while the loop drains: it runs, or the descriptor polls readable", of: "MainQueue", unusual: 0)
-    { run in
+    protocolScenario(
+      "an item comes while the loop drains: it runs, or the descriptor polls readable", of: "MainQueue", unusual: 0
+    ) { run in
       touchStatics()
       let descriptor = MainLoop.descriptor, data = Plain(), ran = Counter()
       run.thread {
@@ -78,7 +80,8 @@ private func chains() -> [Scenario] {
         run.check(ran.value == 1, "the item ran \(ran.value) times")
       }
     },
-    protocolScenario("a caller waits for the main thread to run its item", of: "Lane", unusual: 0, isSmall: false) { run in
+    protocolScenario("a caller waits for the main thread to run its item", of: "Lane", unusual: 0, isSmall: false) {
+      run in
       touchStatics()
       let queue = mainLane(), data = Plain(), ran = Counter()
       run.thread {
@@ -110,7 +113,8 @@ private func chains() -> [Scenario] {
         run.check(ran.value == 1, "the item ran \(ran.value) times")
       }
     },
-    protocolScenario("an item comes beside a change of target", of: "TargetHierarchy", unusual: 0, isSmall: false) { run in
+    protocolScenario("an item comes beside a change of target", of: "TargetHierarchy", unusual: 0, isSmall: false) {
+      run in
       touchStatics()
       let queue = mainLane(), other = mainLane(), ran = Counter()
       run.thread { queue.async { ran.value += 1 } }

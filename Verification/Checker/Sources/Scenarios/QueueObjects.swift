@@ -13,7 +13,8 @@ private func lane(_ label: String = "lane", target: DispatchQueue? = nil) -> Dis
 
 func queueObjects() -> [Scenario] {
   [
-    protocolScenario("two threads need a queue's extras: both have the same ones", of: "DispatchObject", unusual: 0) { run in
+    protocolScenario("two threads need a queue's extras: both have the same ones", of: "DispatchObject", unusual: 0) {
+      run in
       let queue = lane()
       var found: [ObjectIdentifier] = []
       for _ in 0..<2 {
@@ -60,7 +61,9 @@ func queueObjects() -> [Scenario] {
       let specifics = Box(Specifics()), key = DispatchSpecificKey<Int>()
       let raw = UnsafeRawPointer(Unmanaged.passUnretained(key).toOpaque())
       run.thread { specifics.value.lookUp(raw)?.leave() }
-      run.thread { run.check(specifics.value.replace(raw, with: SpecificValue(key: key, value: 7)) == nil, "nothing was set") }
+      run.thread {
+        run.check(specifics.value.replace(raw, with: SpecificValue(key: key, value: 7)) == nil, "nothing was set")
+      }
     },
     protocolScenario("a new target is whole for who follows the chain", of: "TargetHierarchy", unusual: 0) { run in
       let queue = lane()
@@ -72,7 +75,9 @@ func queueObjects() -> [Scenario] {
     },
     protocolScenario("two threads set a queue's target", of: "TargetHierarchy", unusual: 0) { run in
       let queue = lane(target: .main)
-      for target in [lane("one", target: .main), lane("two", target: .main)] { run.thread { queue.setTarget(queue: target) } }
+      for target in [lane("one", target: .main), lane("two", target: .main)] {
+        run.thread { queue.setTarget(queue: target) }
+      }
       run.finally {
         for _ in 0..<4 { MainLoop.drain() }
         run.check(queue.find { $0.name == "one" || $0.name == "two" ? true : nil } == true, "no target was set")

@@ -16,7 +16,8 @@ func workItems() -> [Scenario] {
         run.check(data.value == 1, "the item has not published")
       }
     },
-    protocolScenario("a look finds the item finished, and sees what it has done", of: "DispatchWorkItem", unusual: 0) { run in
+    protocolScenario("a look finds the item finished, and sees what it has done", of: "DispatchWorkItem", unusual: 0) {
+      run in
       let data = Plain(), item = DispatchWorkItem { data.value = 1 }
       run.thread { item.perform() }
       run.thread { if item.tryWait() { run.check(data.value == 1, "the item has not published") } }
@@ -27,8 +28,9 @@ func workItems() -> [Scenario] {
       run.thread { _ = item.wait(timeout: .now() + .milliseconds(1)) }
       run.finally { run.check(item.tryWait(), "the item has not finished") }
     },
-    protocolScenario("cancelled beside its run: the closure goes once, after its last use", of: "DispatchWorkItem", unusual: 0)
-    { run in
+    protocolScenario(
+      "cancelled beside its run: the closure goes once, after its last use", of: "DispatchWorkItem", unusual: 0
+    ) { run in
       let data = Plain()
       var item: DispatchWorkItem? = DispatchWorkItem { data.value += 1 }
       let runner = item!, canceller = item!
@@ -40,7 +42,9 @@ func workItems() -> [Scenario] {
         run.check(data.value <= 1, "the item ran twice")
       }
     },
-    protocolScenario("B1: a queue is forgotten when who hurries it has let go of it", of: "DispatchWorkItem", unusual: 0) { run in
+    protocolScenario(
+      "B1: a queue is forgotten when who hurries it has let go of it", of: "DispatchWorkItem", unusual: 0
+    ) { run in
       let item = DispatchWorkItem {}, queue = DispatchQueue(label: "busy"), memory = Plain()
       // It has work: so it notes the urgency of who waits.
       run.check(queue.state.update { $0.acquire(Thread.id) }, "the queue is not free")
