@@ -189,10 +189,10 @@ enum Depot {
     let size = shardCount * MemoryLayout<Shard>.stride
     let made = Memory.allocate(size, alignment: CacheLine.size).bindMemory(to: Shard.self, capacity: shardCount)
     for index in 0..<shardCount { (made + index).initialize(to: Shard()) }
-    // pairs with: shards – publishes the shards' initial state
+    // pairs with: shards, filledCount, makeShardsSlow – publishes the shards' initial state. One that succeeds has found 0,
+    // behind which nothing was published.
     let (first, existing) = table.compareExchange(
-      expected: 0, desired: UInt(bitPattern: made), successOrdering: .acquiringAndReleasing, failureOrdering: .acquiring
-    )
+      expected: 0, desired: UInt(bitPattern: made), successOrdering: .releasing, failureOrdering: .acquiring)
     if first { return made }
     Memory.free(UnsafeMutableRawPointer(made))
     return UnsafeMutablePointer(bitPattern: existing)!

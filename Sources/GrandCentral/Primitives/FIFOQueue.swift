@@ -28,10 +28,12 @@ import Synchronization
 // F3  While an index stands at a place with a slot, its segment word belongs to it: segment words change only while
 //     the index stands at place 63. So an exchange that succeeds proves that the segment read before it was right, and
 //     a thread whose exchange fails never touches the segment it had read. Nobody reads freed memory.
-//     This needs an acquiring load of the index, then one of the segment word. The first makes sure that the segment is not
+//     This needs an acquiring load of the index, then a load of the segment word. The first makes sure that the segment is not
 //     older than the index: with a relaxed load the segment may be read first, before the index moves into the next segment,
-//     and the exchange, which compares the index only, succeeds. The second makes sure that it is not newer: a thread that
-//     reads a newer segment knows that the index has left the old one, and its exchange fails.
+//     and the exchange, which compares the index only, succeeds.
+//     Nor may it be newer: so all exchanges of an index release. The load of the segment comes before the thread's exchange;
+//     that one comes before the next thread's acquiring load of the index, and so on, before the exchange of place 62; and
+//     that one comes before the store of the newer segment, which the load so cannot have read.
 // F4  A slot goes empty → value → consumed. Whoever took the segment's last ticket retires it; a retired segment all of
 //     whose slots are consumed is nobody's any more, and is emptied and used again or freed.
 //
@@ -58,7 +60,7 @@ struct FIFOQueue: ~Copyable, @unchecked Sendable {  // all words are atomic; slo
   private let headSegment: Atomic<UnsafeMutableRawPointer>
   private let gapBehindHead = CacheLine.Gap()
   private let tailIndex = Atomic<UInt64>(0)
-  private let tailSegment: Atomic<UnsafeMutableRawPointer>
+  let tailSegment: Atomic<UnsafeMutableRawPointer>
   private let gapBehindTail = CacheLine.Gap()
   private let spare = Atomic<UnsafeMutableRawPointer?>(nil)
   private let limbo = Atomic<UnsafeMutableRawPointer?>(nil)
@@ -86,8 +88,8 @@ struct FIFOQueue: ~Copyable, @unchecked Sendable {  // all words are atomic; slo
     // pairs with: enqueueLast – publishes the segment that the index stands in (F3)
     let ticket = tailIndex.load(ordering: .acquiring)
     if Segment.place(ticket) < Segment.lastPlace {
-      // pairs with: enqueueLast – publishes the segment, already seen with the index
-      let segment = Segment(raw: tailSegment.load(ordering: .acquiring))
+      // relaxed: the index has published it, and moveTail orders this load (F3).
+      let segment = Segment(raw: tailSegment.load(ordering: .relaxed))
       if moveTail(from: ticket) {
         segment.write(value, at: Segment.place(ticket))
         return
@@ -101,8 +103,9 @@ struct FIFOQueue: ~Copyable, @unchecked Sendable {  // all words are atomic; slo
   private borrowing func moveTail(from ticket: UInt64) -> Bool {
     // seq-cst: an enqueuer takes a ticket and then looks for sleepers; a consumer becomes a sleeper and then looks
     // here. If the looks could pass the ticket, each would miss the other.
+    // relaxed: a failed exchange is followed by another look.
     tailIndex.weakCompareExchange(
-      expected: ticket, desired: ticket &+ 1, ordering: .sequentiallyConsistent
+      expected: ticket, desired: ticket &+ 1, successOrdering: .sequentiallyConsistent, failureOrdering: .relaxed
     ).exchanged
   }
 
@@ -118,8 +121,8 @@ struct FIFOQueue: ~Copyable, @unchecked Sendable {  // all words are atomic; slo
       } else if place == Segment.lastPlace {
         if enqueueLast(value, ticket) { return }
       } else {
-        // pairs with: enqueueLast – publishes the segment, already seen with the index
-        let segment = Segment(raw: tailSegment.load(ordering: .acquiring))
+        // relaxed: the index has published it, and moveTail orders this load (F3).
+        let segment = Segment(raw: tailSegment.load(ordering: .relaxed))
         if moveTail(from: ticket) {
           segment.write(value, at: place)
           return
@@ -131,15 +134,17 @@ struct FIFOQueue: ~Copyable, @unchecked Sendable {  // all words are atomic; slo
   /// Takes the last ticket of a segment and makes the next segment the tail.
   private borrowing func enqueueLast(_ value: Value, _ ticket: UInt64) -> Bool {
     let next = takeSpare()
-    // pairs with: enqueueLast – publishes the segment, already seen with the index
-    let segment = Segment(raw: tailSegment.load(ordering: .acquiring))
+    // relaxed: the index has published it, and moveTail orders this load (F3).
+    let segment = Segment(raw: tailSegment.load(ordering: .relaxed))
     guard moveTail(from: ticket) else {
       giveSpare(next)
       return false
     }
-    // pairs with: enqueue, enqueueSlow, findNext – publishes the empty segment
-    tailSegment.store(next.raw, ordering: .releasing)
+    // relaxed: the index publishes it.
+    tailSegment.store(next.raw, ordering: .relaxed)
+    // pairs with: enqueue, enqueueSlow – publishes the segment word and the empty segment
     tailIndex.store(ticket &+ 2, ordering: .releasing)
+    // pairs with: findNext – publishes the empty segment
     segment.next.pointee.store(next.raw, ordering: .releasing)
 
     segment.write(value, at: Segment.lastPlace)
@@ -152,12 +157,13 @@ struct FIFOQueue: ~Copyable, @unchecked Sendable {  // all words are atomic; slo
   @inline(__always)
   borrowing func dequeue() -> Value? {
     // pairs with: dequeueLast – publishes the segment that the index stands in
+    // pairs with: moveHead – publishes that the takers before have read the segment word (F3)
     let ticket = headIndex.load(ordering: .acquiring)
     let place = Segment.place(ticket)
     if place < Segment.lastPlace {
       if !mayHold(ticket) { return nil }
-      // pairs with: dequeueLast – publishes the segment, already seen with the index
-      let segment = Segment(raw: headSegment.load(ordering: .acquiring))
+      // relaxed: the index has published it, and moveHead orders this load (F3).
+      let segment = Segment(raw: headSegment.load(ordering: .relaxed))
       if moveHead(from: ticket) { return segment.read(at: place) }
     }
     return dequeueSlow()
@@ -181,8 +187,12 @@ struct FIFOQueue: ~Copyable, @unchecked Sendable {  // all words are atomic; slo
 
   @inline(__always)
   private borrowing func moveHead(from ticket: UInt64) -> Bool {
-    // relaxed: a ticket is a number; the slot and the segment words publish what is behind it.
-    headIndex.weakCompareExchange(expected: ticket, desired: ticket &+ 1, ordering: .relaxed).exchanged
+    // pairs with: dequeue, dequeueSlow, isEmpty – publishes that the taker has read the segment word (F3) and the tail. It acquires
+    // nothing: the index has been loaded so, and no value of it comes twice.
+    // relaxed: a failed exchange is followed by another look.
+    headIndex.weakCompareExchange(
+      expected: ticket, desired: ticket &+ 1, successOrdering: .releasing, failureOrdering: .relaxed
+    ).exchanged
   }
 
   @inline(never)
@@ -197,8 +207,8 @@ struct FIFOQueue: ~Copyable, @unchecked Sendable {  // all words are atomic; slo
         continue
       }
       if !mayHold(ticket) { return nil }
-      // pairs with: dequeueLast – publishes the segment, already seen with the index
-      let segment = Segment(raw: headSegment.load(ordering: .acquiring))
+      // relaxed: the index has published it, and moveHead orders this load (F3).
+      let segment = Segment(raw: headSegment.load(ordering: .relaxed))
       if !moveHead(from: ticket) { continue }
       return place == Segment.lastPlace ? dequeueLast(segment, ticket) : segment.read(at: place)
     }
@@ -207,8 +217,9 @@ struct FIFOQueue: ~Copyable, @unchecked Sendable {  // all words are atomic; slo
   /// The caller has taken the segment's last ticket.
   private borrowing func dequeueLast(_ segment: Segment, _ ticket: UInt64) -> Value {
     let next = segment.findNext()
-    // pairs with: dequeue, dequeueSlow – publishes the segment, which findNext has acquired
-    headSegment.store(next.raw, ordering: .releasing)
+    // relaxed: the index publishes it.
+    headSegment.store(next.raw, ordering: .relaxed)
+    // pairs with: dequeue, dequeueSlow – publishes the segment word and the segment, which findNext has acquired
     headIndex.store(ticket &+ 2, ordering: .releasing)
 
     let value = segment.read(at: Segment.lastPlace)
@@ -221,7 +232,7 @@ struct FIFOQueue: ~Copyable, @unchecked Sendable {  // all words are atomic; slo
   /// Whether the queue held nothing at some moment during the call; false while an enqueue is half done.
   @inline(__always)
   var isEmpty: Bool {
-    // pairs with: dequeueLast – publishes the index; head before tail, so that equal means empty at the second load
+    // pairs with: moveHead – publishes the tail that the taker has seen: so equal means empty at the second load
     let head = headIndex.load(ordering: .acquiring)
     // seq-cst: see moveTail.
     let tail = tailIndex.load(ordering: .sequentiallyConsistent)
@@ -253,9 +264,10 @@ struct FIFOQueue: ~Copyable, @unchecked Sendable {  // all words are atomic; slo
   }
 
   /// Uses the segment again, and those of limbo, or sends them (back) there.
-  private borrowing func retire(_ segment: Segment) {
-    // pairs with: postpone – publishes the segments' links; the common case is nil, without an exchange
-    var waiting = limbo.load(ordering: .acquiring) == nil ? nil : limbo.exchange(nil, ordering: .acquiring)
+  borrowing func retire(_ segment: Segment) {
+    // relaxed: the common case is nil, without an exchange.
+    // pairs with: postpone – publishes the segments' links
+    var waiting = limbo.load(ordering: .relaxed) == nil ? nil : limbo.exchange(nil, ordering: .acquiring)
     recycle(segment)
     while let raw = waiting {
       // relaxed: the chain is this thread's since the exchange.

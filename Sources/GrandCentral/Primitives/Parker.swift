@@ -51,15 +51,23 @@ struct Parker: ~Copyable, Sendable {
   @inline(__always)
   borrowing func tryConsume() -> Bool {
     // seq-cst: a sleeper raises a flag and then looks here, its waker leaves a token and then looks at the flag; were
-    // the two looks to pass the two writes, both would find nothing. The acquire takes over what the unparker wrote.
+    // the two looks to pass the two writes, both would find nothing.
     if word.load(ordering: .sequentiallyConsistent) != State.token { return false }
-    return word.exchange(State.empty, ordering: .sequentiallyConsistent) == State.token
+    // pairs with: unpark – publishes what the unparker wrote, also one that has come since the load: two tokens are one (K1).
+    // It releases nothing: an unparker that finds the word empty learns nothing from it.
+    return word.exchange(State.empty, ordering: .acquiring) == State.token
+  }
+
+  /// Whether a token is there, for a thread that does not take it.
+  var hasToken: Bool {
+    // seq-cst: see `tryConsume`.
+    word.load(ordering: .sequentiallyConsistent) == State.token
   }
 
   /// Takes whatever is there: in a child of fork, the word of a thread that sleeps in the parent. Nobody may be parked.
   borrowing func reset() {
     // pairs with: unpark – publishes what the unparker wrote before
-    _ = word.exchange(State.empty, ordering: .acquiringAndReleasing)
+    _ = word.exchange(State.empty, ordering: .acquiring)
   }
 
   /// Leaves a token and wakes the parked thread, if there is one. Any thread.
@@ -86,10 +94,8 @@ struct Parker: ~Copyable, Sendable {
         if tryConsume() { return true }
       }
     }
-    // relaxed: marking takes nothing over.
-    // pairs with: unpark – publishes what the unparker wrote: the exchange fails only because of a token
-    let (marked, _) = word.compareExchange(
-      expected: State.empty, desired: State.parked, successOrdering: .relaxed, failureOrdering: .acquiring)
+    // relaxed: marking takes nothing over. The exchange fails only because of a token, and `tryConsume` acquires that.
+    let (marked, _) = word.compareExchange(expected: State.empty, desired: State.parked, ordering: .relaxed)
     if !marked { return tryConsume() }
     return sleep(deadline)
   }
@@ -100,10 +106,8 @@ struct Parker: ~Copyable, Sendable {
       let inTime = Futex.wait(address, while: State.parked, until: deadline)
       if tryConsume() { return true }
       if inTime { continue }
-      // relaxed: withdrawing takes nothing over.
-      // pairs with: unpark – publishes what the unparker wrote: the exchange fails only because of a token
-      let (withdrawn, _) = word.compareExchange(
-        expected: State.parked, desired: State.empty, successOrdering: .relaxed, failureOrdering: .acquiring)
+      // relaxed: withdrawing takes nothing over. The exchange fails only because of a token, and `tryConsume` acquires that.
+      let (withdrawn, _) = word.compareExchange(expected: State.parked, desired: State.empty, ordering: .relaxed)
       return withdrawn ? false : tryConsume()
     }
   }

@@ -30,8 +30,9 @@ struct WakeDuty: ~Copyable {
 
   /// Sleeper. Whether the function is still to be called.
   func disarm() -> Bool {
-    // pairs with: perform – publishes what the function has counted
-    word.exchange(0, ordering: .acquiringAndReleasing) != 0
+    // relaxed: the sleeper takes back its own function, or finds that the waker has taken it. The waker takes it before it
+    // calls it, so this exchange could not show what the function has counted; the token that follows does.
+    word.exchange(0, ordering: .relaxed) != 0
   }
 
   /// Waker.
@@ -43,8 +44,8 @@ struct WakeDuty: ~Copyable {
 
   @inline(never)
   private func performSlow() {
-    // pairs with: arm, disarm – publishes what the sleeper has counted
-    let bits = word.exchange(0, ordering: .acquiringAndReleasing)
+    // pairs with: arm – publishes what the sleeper has counted
+    let bits = word.exchange(0, ordering: .acquiring)
     // relaxed: taken over with the function.
     guard bits != 0, generation.load(ordering: .relaxed) == Thread.forkGeneration else { return }
     // unsafe: `arm` has stored a function of this type.

@@ -91,9 +91,10 @@ public final class DispatchGroup: DispatchObject, @unchecked Sendable {  // an a
     while true {
       if seen & Self.countMask == 0 { faultUnbalanced() }
       if seen & ~Self.kept == Self.watched | 1 { return leaveLastSlow() }
-      // pairs with: wait, notify – publishes what the leaver wrote before
+      // pairs with: wait, notify – publishes what the leaver wrote before. A leaver learns nothing of the others: that is for
+      // those who wait, to whom all leaves are links of one chain.
       let (exchanged, found) = state.weakCompareExchange(
-        expected: seen, desired: seen - 1, successOrdering: .acquiringAndReleasing,
+        expected: seen, desired: seen - 1, successOrdering: .releasing,
         // relaxed: followed by another attempt.
         failureOrdering: .relaxed)
       if exchanged {
@@ -219,9 +220,10 @@ public final class DispatchGroup: DispatchObject, @unchecked Sendable {  // an a
     // pairs with: leave – publishes what the leavers wrote before
     var seen = state.load(ordering: .acquiring)
     while seen & Self.countMask != 0 {
-      // pairs with: leave – publishes what the leavers wrote before
+      // relaxed: marks only, and the lists are the lock's; what the leavers wrote comes with the zero.
+      // pairs with: leave – publishes what the leavers wrote before: the exchange may fail because of a zero
       let (exchanged, found) = state.weakCompareExchange(
-        expected: seen, desired: seen | Self.watched, ordering: .acquiringAndReleasing)
+        expected: seen, desired: seen | Self.watched, successOrdering: .relaxed, failureOrdering: .acquiring)
       if exchanged { return true }
       seen = found
     }

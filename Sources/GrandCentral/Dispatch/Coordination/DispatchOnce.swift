@@ -52,8 +52,10 @@ public final class DispatchOnce: @unchecked Sendable {  // one atomic word
   func begin() -> Bool {
     let me = Thread.id
     while true {
+      // relaxed: the first one finds what the initialiser has left.
       // pairs with: finish – publishes what the body wrote
-      let (first, seen) = word.compareExchange(expected: 0, desired: me, ordering: .acquiring)
+      let (first, seen) = word.compareExchange(
+        expected: 0, desired: me, successOrdering: .relaxed, failureOrdering: .acquiring)
       if first { return true }
       if seen == Self.done { return false }
       if seen & ~Self.waited == me {

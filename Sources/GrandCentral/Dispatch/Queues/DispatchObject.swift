@@ -37,9 +37,10 @@ public class DispatchObject: @unchecked Sendable {  // subclasses keep their sta
   final var readyExtras: Extras {
     if let existing = extrasReference { return existing.takeUnretainedValue() }
     let made = Unmanaged.passRetained(Extras())
-    // pairs with: existingExtras – publishes the initialised extras
+    // pairs with: extrasReference, readyExtras – publishes the initialised extras. One that succeeds has found nil, behind
+    // which nothing was published.
     let (exchanged, winner) = extras.compareExchange(
-      expected: nil, desired: made.toOpaque(), ordering: .acquiringAndReleasing)
+      expected: nil, desired: made.toOpaque(), successOrdering: .releasing, failureOrdering: .acquiring)
     if exchanged { return made.takeUnretainedValue() }
     made.release()
     return Unmanaged<Extras>.fromOpaque(winner!).takeUnretainedValue()

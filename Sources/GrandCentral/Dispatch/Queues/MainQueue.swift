@@ -52,7 +52,7 @@ public func dispatchMain() -> Never {
 
 enum MainLoop {
   /// A: what wakes the main thread.
-  private static let parker = Parker()
+  static let parker = Parker()
   /// A: an event descriptor for foreign loops, once somebody has asked for it: its number plus one.
   private static let eventWord = Atomic<Int32>(0)
   private static let making = Lock()
@@ -66,7 +66,7 @@ enum MainLoop {
   /// The main queue has become runnable.
   static func signal() {
     parker.unpark()
-    // seq-cst: after the item's push, see `descriptor`.
+    // seq-cst: after the token, see `descriptor`.
     let word = eventWord.load(ordering: .sequentiallyConsistent)
     if word != 0 { return EventFD.signal(word - 1) }
     #if !hasFeature(Embedded)
@@ -96,12 +96,12 @@ enum MainLoop {
     if known != 0 { return known - 1 }
     guard let event = EventFD() else { return -1 }
     let number = event.release()
-    // seq-cst: either the look at the list sees an item, or who has pushed it sees the descriptor; without a total order
-    // both could look too early, and nobody would signal.
+    // seq-cst: either the look for a token sees that an item was signalled, or its signaller, which leaves a token and then
+    // looks for a descriptor, sees this one; without a total order both could look too early, and nobody would signal.
     eventWord.store(number + 1, ordering: .sequentiallyConsistent)
-    atomicMemoryFence(ordering: .sequentiallyConsistent)
-    // What was signalled before there was a descriptor is signalled again: an item is pushed before it is signalled.
-    if !GlobalQueues.main.items.tailIsNil { EventFD.signal(number) }
+    // What was signalled before there was a descriptor is signalled again. The list alone would not do: a push is no step of
+    // the total order. It is looked at for a child of fork, where the parent's main thread may have taken the token along.
+    if parker.hasToken || !GlobalQueues.main.items.tailIsNil { EventFD.signal(number) }
     return number
   }
 
@@ -123,8 +123,8 @@ enum MainLoop {
 
   /// An item that is submitted from now on signals again.
   private static func resetDescriptor() {
-    // pairs with: descriptor – publishes the made descriptor
-    let word = eventWord.load(ordering: .acquiring)
+    // relaxed: the number says it all; what is behind it is the kernel's.
+    let word = eventWord.load(ordering: .relaxed)
     if word != 0 { EventFD.drain(word - 1) }
   }
 
@@ -136,8 +136,8 @@ enum MainLoop {
     static func visit() -> Bool {
       // relaxed: `run` drains after it has said so.
       if isRunning.load(ordering: .relaxed) { return false }
-      // pairs with: descriptor – publishes the made descriptor
-      let word = eventWord.load(ordering: .acquiring)
+      // relaxed: as in `resetDescriptor`.
+      let word = eventWord.load(ordering: .relaxed)
       if word == 0 { return GlobalQueues.main.drainOnMain() != .empty }
       // The descriptor was asked for in the meantime: whoever watches it may have looked too early.
       EventFD.signal(word - 1)

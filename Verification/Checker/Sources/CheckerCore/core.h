@@ -126,6 +126,8 @@ struct Fibre {
   bool refresh;
   /// Within deinitialisers, which the reference count orders: the runtime's, unseen.
   int ignores;
+  /// A reference was the last one; what its owners have done is known.
+  bool endsObject;
   bool resting;
   Operation next;
   uintptr_t key;
@@ -177,6 +179,8 @@ struct Run {
   uint32_t runnable, paused;
   int threads;
   uint64_t points, uptime, waits;
+  /// Points at which several threads could go on: where PCT changes priorities.
+  uint64_t contested;
   uint32_t scCount, nextMessage, nextName;
   View scView;
   int unusual, preemptions;
@@ -260,6 +264,13 @@ void resetPlain();
 void plainRead(uintptr_t address, size_t size, const void *site);
 void plainWrite(uintptr_t address, size_t size, const void *site);
 void forgetPlain(uintptr_t address, size_t size);
+/// The last plain write to one of these bytes: what an atomic there begins with. Its writer is 0 if there was none.
+struct PlainWrite {
+  int writer;
+  uint32_t event;
+  const void *site;
+};
+PlainWrite lastPlainWrite(uintptr_t address, int width);
 bool wasFreed(uintptr_t address);
 std::string placeOf(const void *site);
 

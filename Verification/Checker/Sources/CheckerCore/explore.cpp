@@ -87,8 +87,10 @@ int drawThread(uint32_t able, int current) {
     if (fibre.priority == 0) fibre.priority = 1000 + static_cast<uint32_t>(nextRandom() % 1000000);
     if (best == 0 || fibre.priority > R->fibres[best].priority) best = fibre.id;
   }
+  if ((able & (able - 1)) == 0) return best;
+  R->contested++;
   for (int i = 0; i + 1 < R->options.depth && i < 16; i++)
-    if (R->points == R->changes[i]) R->fibres[best].priority = static_cast<uint32_t>(i + 1), R->changes[i] = 0;
+    if (R->contested == R->changes[i]) R->fibres[best].priority = static_cast<uint32_t>(i + 1), R->changes[i] = 0;
   return best;
 }
 }  // namespace

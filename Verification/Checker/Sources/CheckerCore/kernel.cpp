@@ -30,6 +30,13 @@ void ck_kernel_sync(const void *object) {
   view = fibre.view;
 }
 
+void ck_kernel_look(const void *object) {
+  if (!isRunning()) return;
+  uintptr_t key = reinterpret_cast<uintptr_t>(object);
+  readAccess(accessesOf(key));
+  self().view.join(kernelView(key));
+}
+
 void ck_reference_dropped(const void *object) {
   if (!isRunning()) return;
   Fibre &fibre = self();
@@ -39,7 +46,9 @@ void ck_reference_dropped(const void *object) {
 }
 
 void ck_object_ends(const void *object) {
-  if (isRunning()) self().view.join(kernelView(reinterpret_cast<uintptr_t>(object)));
+  if (!isRunning()) return;
+  self().view.join(kernelView(reinterpret_cast<uintptr_t>(object)));
+  self().endsObject = true;
 }
 
 void ck_kernel_store32(void *word, uint32_t value) {

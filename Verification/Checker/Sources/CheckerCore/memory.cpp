@@ -126,6 +126,12 @@ Location &locate(const void *memory, int width) {
   if (found && !found->messages.empty()) return *found;
   Location &location = found ? *found : make(address, width);
   if (!found && wasFreed(address)) location.dead = true;
+  if (!found && address < kNoMemory) {
+    PlainWrite write = lastPlainWrite(address, width);
+    location.initWriter = write.writer;
+    location.initEvent = write.event;
+    location.initSite = write.site;
+  }
   Message base;
   memset(static_cast<void *>(&base), 0, sizeof base);
   memcpy(&base.value, memory, static_cast<size_t>(width));

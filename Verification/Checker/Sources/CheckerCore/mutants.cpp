@@ -49,10 +49,8 @@ void ck_record_sites(bool on) {
 size_t ck_site_count(void) { return listed.size(); }
 
 ck_site ck_site_at(size_t index) {
-  Site &site = listed[index];
-  static std::string place;
-  place = placeOf(site.address);
-  return {site.address, static_cast<int>(site.kind), site.which, site.order, place.c_str()};
+  const Site &site = listed[index];
+  return {site.address, static_cast<int>(site.kind), site.which, site.order};
 }
 
 void ck_weaken(const void *const *sites, size_t count, int which, int order) {
@@ -63,10 +61,5 @@ void ck_weaken(const void *const *sites, size_t count, int which, int order) {
 }
 
 extern "C" const char __ehdr_start;
-
-ck_site ck_site_of(size_t index) {
-  const Site &site = listed[index];
-  return {site.address, static_cast<int>(site.kind), site.which, site.order, ""};
-}
 
 const void *ck_image(void) { return &__ehdr_start; }

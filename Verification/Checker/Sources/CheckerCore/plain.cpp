@@ -133,6 +133,15 @@ void resetPlain() {
 void plainRead(uintptr_t address, size_t size, const void *site) { access(address, size, site, false); }
 void plainWrite(uintptr_t address, size_t size, const void *site) { access(address, size, site, true); }
 
+PlainWrite lastPlainWrite(uintptr_t address, int width) {
+  Slot &slot = slotOf(address >> 3);
+  if (slot.generation != generation) return {0, 0, nullptr};
+  const Shadow &shadow = shadows[slot.index];
+  uint8_t mask = maskOf(address >> 3, address, address + static_cast<size_t>(width));
+  if (shadow.writer <= 0 || (shadow.written & mask) == 0) return {0, 0, nullptr};
+  return {shadow.writer, shadow.event, shadow.site};
+}
+
 void forgetPlain(uintptr_t address, size_t size) {
   if (size == 0 || shadows.empty()) return;
   auto forgetOne = [](Shadow &shadow) {

@@ -127,7 +127,7 @@ void runOnce(const Body &body) {
   resetFibres();
   resetMemory();
   resetPlain();
-  R->points = 0;
+  R->points = R->contested = 0;
   R->unusual = R->preemptions = 0;
   R->outcome = Outcome::running;
   R->message.clear();
@@ -210,7 +210,7 @@ std::vector<uint16_t> shrink(const Body &body, std::vector<uint16_t> best, const
 }
 
 void drawChanges() {
-  uint64_t length = std::max<uint64_t>(R->length, 50);
+  uint64_t length = R->length != 0 ? R->length : 50;
   for (int i = 0; i < 16; i++) R->changes[i] = 1 + nextRandom() % length;
 }
 
@@ -261,7 +261,7 @@ ck_result ck_explore(const char *, void (*body)(void *), void *context, const ck
         found.runs++;
         found.points += R->points;
         found.longest = std::max(found.longest, R->points);
-        R->length = std::max(R->length, R->points);
+        R->length = std::max(R->length, R->contested);
         if (R->outcome == Outcome::failed) break;
         if (options->strategy == CK_EXHAUSTIVE && !backtrack()) {
           found.complete = true;

@@ -21,9 +21,13 @@ void __tsan_init(void) {}
 void __tsan_func_entry(void *) {}
 void __tsan_func_exit(void) {}
 void __tsan_ignore_thread_begin(void) {
-  // A deinitialiser: the reference count, whose operations are the runtime's and unseen, has ordered it after every other use
-  // of the object. All that has happened counts as known: that hides what it would find afterwards, and makes up nothing.
-  if (!ck::isRunning() || ck::self().ignores++ != 0) return;
+  // A deinitialiser: the reference count has ordered it after every other use of the object. Where the count was seen to end
+  // (ck_object_ends) that is known already. Else it is the runtime's and unseen, and all that has happened counts as known:
+  // that hides what it would find afterwards, and makes up nothing.
+  if (!ck::isRunning()) return;
+  bool isKnown = ck::self().endsObject;
+  ck::self().endsObject = false;
+  if (ck::self().ignores++ != 0 || isKnown) return;
   for (int i = 1; i <= ck::R->threads; i++) ck::self().view.join(ck::R->fibres[i].view);
 }
 void __tsan_ignore_thread_end(void) {

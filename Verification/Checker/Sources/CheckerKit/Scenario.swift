@@ -82,7 +82,7 @@ public struct Exploration {
 }
 
 /// One run of a scenario.
-public final class ScenarioRun {
+public final class ScenarioRun: @unchecked Sendable {  // fibres take turns
   private var bodies: [() -> Void] = []
   private var last: (() -> Void)?
 
@@ -124,7 +124,7 @@ public final class Box<Value: ~Copyable> {
 }
 
 /// A plain word that threads share: a race is a finding, as is a value that was not to be.
-public final class Plain {
+public final class Plain: @unchecked Sendable {  // fibres take turns
   private let memory = UnsafeMutablePointer<Int>.allocate(capacity: 1)
 
   public init(_ value: Int = 0) { memory.pointee = value }

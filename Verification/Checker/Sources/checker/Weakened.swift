@@ -45,7 +45,7 @@ func listSites(_ scenarios: [Scenario], seconds: Double, _ options: (Scenario) -
     let result = hunt(scenario, seconds: seconds, options(scenario))
     ck_record_sites(false)
     for index in 0..<ck_site_count() {
-      let site = ck_site_of(index)
+      let site = ck_site_at(index)
       put("site \(UInt(bitPattern: site.address) - image) \(site.kind) \(site.which) \(site.order)")
     }
     if result.failed { put("fails \(result.message.split(separator: "\n").first ?? "")") }

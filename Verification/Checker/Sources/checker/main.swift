@@ -9,7 +9,6 @@ import Scenarios
 // checker --list
 // checker NAME… [--exhaustive | --pct | --random | --replay TOKEN] [--seconds S] [--runs N] [--seed N] [--preemptions N]
 //         [--unusual N] [--depth N] [--steps N] [--sc] [--expect-failure] [--small | --large]
-// checker --mutants FILE… [--seconds S]
 // checker NAME… --sites, checker NAME… --weaken …: Weakened.swift
 //
 // NAME is a part of a scenario's name, =NAME its whole name, or NAME the name of its source file; `all` stands for each.
@@ -20,7 +19,6 @@ func usage(_ line: String) -> Never {
   print(
     """
     usage: checker --list
-           checker --mutants FILE… [--seconds S]
            checker NAME… [--exhaustive | --pct | --random | --replay TOKEN] [--seconds S] [--runs N] [--seed N]
                    [--preemptions N] [--unusual N] [--depth N] [--steps N] [--sc] [--expect-failure] [--small | --large]
     """)
@@ -41,7 +39,6 @@ var steps: UInt64?
 var sc = false
 var expectsFailure = false
 var lists = false
-var seeksMutants = false
 var listsSites = false
 var weakened: String?
 var onlySmall: Bool?
@@ -54,7 +51,6 @@ func next<Value: LosslessStringConvertible>(_ option: String) -> Value {
 while let argument = rest.popFirst() {
   switch argument {
   case "--list": lists = true
-  case "--mutants": seeksMutants = true
   case "--sites": listsSites = true
   case "--weaken": weakened = next(argument)
   case "--small": onlySmall = true
@@ -114,10 +110,6 @@ if listsSites {
 }
 if let weakened {
   runWeakened(weakened, chosen, seconds: seconds ?? 5, options(of:))
-  exit(0)
-}
-if seeksMutants {
-  for file in names { _ = runMutants(of: file, all, seconds: seconds ?? 5, options(of:)) }
   exit(0)
 }
 

@@ -72,16 +72,12 @@ void ck_thread_local(void *memory, size_t size);
 typedef struct ck_site {
   const void *address;
   int kind, which, order;
-  /// "File.swift:12"; valid until the next call.
-  const char *place;
 } ck_site;
 
 /// Between on and off, the places of all operations are noted.
 void ck_record_sites(bool on);
 size_t ck_site_count(void);
 ck_site ck_site_at(size_t index);
-/// The same without its place, which takes long.
-ck_site ck_site_of(size_t index);
 /// Where the executable was loaded: a site less this is what the line table knows.
 const void *ck_image(void);
 /// From now on the operations at these places have the given ordering. None: all are as they are written.
