@@ -113,10 +113,7 @@ size_t ck_machine_statics(void) { return kept_size; }
 enum { is_running = 1, is_done = 2 };
 
 void swift_once(intptr_t *token, void (*initialise)(void *), void *context) {
-  if (*token == is_done) {
-    machine_sync(token);
-    return;
-  }
+  if (*token == is_done) return ck_kernel_look(token);
   machine_point("once", token);
   while (*token == is_running) machine_block(token, UINT64_MAX, false, "once");
   if (*token != is_done) {
@@ -126,5 +123,5 @@ void swift_once(intptr_t *token, void (*initialise)(void *), void *context) {
     *token = is_done;
     if (ck_self() != 0) machine_wake_all(token);
   }
-  machine_sync(token);
+  ck_kernel_look(token);
 }
