@@ -23,7 +23,7 @@ let package = Package(
     .target(
       name: "GrandCentral",
       dependencies: ["CPlatform"],
-      exclude: ["Primitives/README.md", "Engine/Sleep/README.md"]
+      exclude: ["Primitives/README.md", "Engine/README.md", "Engine/Sleep/README.md"]
     ),
     .target(name: "GrandCentralExecutors", dependencies: ["GrandCentral"]),
     .target(name: "IndexKit"),

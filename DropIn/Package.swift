@@ -29,7 +29,7 @@ let package = Package(
       path: "Sources",
       exclude: [
         "CDispatch", "CPlatform", "IndexKit", "gcd", "GrandCentral/GrandCentral.docc",
-        "GrandCentral/Primitives/README.md", "GrandCentral/Engine/Sleep/README.md",
+        "GrandCentral/Primitives/README.md", "GrandCentral/Engine/README.md", "GrandCentral/Engine/Sleep/README.md",
         // It needs _Concurrency.
         "GrandCentral/Dispatch/Concurrency",
       ],

@@ -12,7 +12,7 @@ func layer(_ name: String, excluding documents: [String] = []) -> Target {
 }
 
 let primitives = ["Primitives/README.md"]
-let engine = primitives + ["Engine/Sleep/README.md"]
+let engine = primitives + ["Engine/README.md", "Engine/Sleep/README.md"]
 
 let package = Package(
   name: "LayerCheck",

@@ -35,7 +35,7 @@ let package = Package(
     .target(name: "CPlatform", dependencies: ["CheckerSeam"]),
     .target(
       name: "GrandCentral", dependencies: ["CPlatform", "CheckedAtomics"],
-      exclude: ["Primitives/README.md", "Engine/Sleep/README.md"],
+      exclude: ["Primitives/README.md", "Engine/README.md", "Engine/Sleep/README.md"],
       swiftSettings: [
         .unsafeFlags([
           "-module-alias", "Synchronization=CheckedAtomics", "-enable-testing", unchecked, "-sanitize=thread",

@@ -12,7 +12,7 @@ let package = Package(
     .target(name: "CPlatform"),
     .target(
       name: "GrandCentral", dependencies: ["CPlatform", "CPerturbation"],
-      exclude: ["Library/Primitives/README.md", "Library/Engine/Sleep/README.md"]),
+      exclude: ["Library/Primitives/README.md", "Library/Engine/README.md", "Library/Engine/Sleep/README.md"]),
     .target(name: "ContractSupport"),
     .executableTarget(name: "queue-fuzz", dependencies: ["GrandCentral", "ContractSupport"]),
   ],

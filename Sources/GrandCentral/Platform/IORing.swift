@@ -59,11 +59,11 @@ struct IORing: ~Copyable, @unchecked Sendable {  // the memory is shared with th
     withUnsafePointer(to: ring) {
       gc_ring_prepare($0, tail & ring.submit_mask, writes, descriptor, spans, Int32(count), offset, token)
     }
-    // pairs with: the kernel's own load – publishes the request
-    submitTail.pointee.store(tail &+ 1, ordering: .releasing)
+    // relaxed: the kernel looks in the call below, on this thread; nobody in the kernel polls the ring.
+    submitTail.pointee.store(tail &+ 1, ordering: .relaxed)
     if withUnsafePointer(to: ring, { gc_ring_submit($0, 1) }) == 1 { return true }
-    // pairs with: the kernel's own load – publishes that there is no request after all; it looks only when told
-    submitTail.pointee.store(tail, ordering: .releasing)
+    // relaxed: as above. There is no request after all.
+    submitTail.pointee.store(tail, ordering: .relaxed)
     return false
   }
 

@@ -59,7 +59,8 @@ final class AsyncWaiter: @unchecked Sendable {  // the waiter is the list's, the
   }
 
   deinit {
-    // pairs with: mark – publishes that the wheel has done with the timer's entry
+    // pairs with: mark – publishes that the wheel has done with the timer's entry. So does the count of references, which the
+    // thread sanitizer does not see.
     _ = marks.load(ordering: .acquiring)
     waiter.deinitialize(count: 1)
     Magazine.give(UnsafeMutableRawPointer(waiter))
@@ -95,8 +96,9 @@ final class AsyncWaiter: @unchecked Sendable {  // the waiter is the list's, the
     // Before joining: once joined, the task may go on any time, and looks for its timer.
     makeTimer()
     guard join() else { return }
-    // pairs with: mark – publishes that there is a waiter to take out
-    let before = marks.bitwiseOr(Self.joined, ordering: .acquiringAndReleasing).oldValue
+    // relaxed: decides who comes second, and hands nothing over. Who does takes the waiter out under the host's lock, later
+    // than this thread has put it in: else its mark would come before this one.
+    let before = marks.bitwiseOr(Self.joined, ordering: .relaxed).oldValue
     if before & Self.cancelled != 0 { end(.cancelled) } else if before & Self.timedOut != 0 { end(.timedOut) }
   }
 
@@ -127,8 +129,8 @@ final class AsyncWaiter: @unchecked Sendable {  // the waiter is the list's, the
 
   /// - Returns: whether the waiter has joined.
   private func mark(_ reason: UInt8) -> Bool {
-    // pairs with: start – publishes why the wait is over
-    marks.bitwiseOr(reason, ordering: .acquiringAndReleasing).oldValue & Self.joined != 0
+    // pairs with: deinit – publishes that the wheel has done with the timer's entry
+    marks.bitwiseOr(reason, ordering: .releasing).oldValue & Self.joined != 0
   }
 
   private static let woken: Waiter.Awaken = { raw in

@@ -29,8 +29,9 @@ enum ForeignMainQueue {
   /// Our main queue is runnable, and has no loop of its own.
   @inline(never)
   static func wake() {
-    // pairs with: visit – publishes the main queue's items
-    if isPosted.exchange(true, ordering: .acquiringAndReleasing) { return }
+    // relaxed: the lane's state publishes the items. A visit that comes behind this exchange looks at the lane behind the
+    // submitter: were its update of the state the earlier one, this exchange would come behind the visit's.
+    if isPosted.exchange(true, ordering: .relaxed) { return }
     if gc_foreign_main_post({ _ in ForeignMainQueue.visit() }) { return }
     // A child of fork has nobody who would run it.
     if gc_is_forked() { return }
@@ -39,8 +40,8 @@ enum ForeignMainQueue {
   }
 
   private static func visit() {
-    // pairs with: wake – publishes the main queue's items. Later ones post again.
-    _ = isPosted.exchange(false, ordering: .acquiringAndReleasing)
+    // relaxed: see `wake`. Later items post again.
+    _ = isPosted.exchange(false, ordering: .relaxed)
     if MainLoop.visit() { wake() }
   }
 

@@ -165,9 +165,10 @@ struct DataNode {
   /// Keeps `region` as the flat one, unless another thread was first; returns the one that is kept.
   func setFlat(_ region: DataObject) -> DataObject {
     let reference = Unmanaged.passRetained(region)
-    // pairs with: flat – publishes the region's bytes
+    // pairs with: flat – publishes the region's bytes; an exchange that fails takes over the other region's
     let (exchanged, other) = head.shared.pointee.compareExchange(
-      expected: 0, desired: UInt(bitPattern: reference.toOpaque()), ordering: .acquiringAndReleasing)
+      expected: 0, desired: UInt(bitPattern: reference.toOpaque()), successOrdering: .releasing,
+      failureOrdering: .acquiring)
     if exchanged { return region }
     reference.release()
     // unsafe: what is there stays until the node changes or is destroyed, and the caller has the node.

@@ -322,7 +322,7 @@ final class IOChannel: @unchecked Sendable {  // immutable, atomic, or guarded b
   // MARK: Suspension
 
   var isSuspended: Bool {
-    // pairs with: resume – publishes nothing; who reads the old count is kicked afterwards
+    // pairs with: resume – publishes what the program did before it resumed. Who reads the old count is kicked afterwards.
     suspensions.load(ordering: .acquiring) > 0
   }
 
@@ -333,7 +333,7 @@ final class IOChannel: @unchecked Sendable {  // immutable, atomic, or guarded b
 
   /// False if there was nothing to take back.
   func resume() -> Bool {
-    // pairs with: isSuspended – publishes the end of the suspension
+    // pairs with: isSuspended – publishes what the program did before it resumed
     let before = suspensions.wrappingSubtract(1, ordering: .releasing).oldValue
     if before != 1 { return before > 1 }
     lock.lock()

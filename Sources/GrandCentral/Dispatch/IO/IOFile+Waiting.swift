@@ -26,7 +26,7 @@ final class IOWait: @unchecked Sendable {  // why: `word` is atomic, the watch i
   /// A
   private let word = Atomic<UInt>(0)
   /// M(the turn): made when first needed.
-  @exclusivity(unchecked) private var watch: DescriptorWatch.Pointer?
+  @exclusivity(unchecked) private(set) var watch: DescriptorWatch.Pointer?
 
   deinit {
     watch?.deinitialize(count: 1)
@@ -47,9 +47,10 @@ final class IOWait: @unchecked Sendable {  // why: `word` is atomic, the watch i
     // relaxed: verified by the exchange.
     var seen = word.load(ordering: .relaxed)
     while true {
-      // pairs with: report – publishes the operation, takes over the table's notes
+      // pairs with: report – publishes the operation. What the report has noted of the watch is looked at under the
+      // table's lock, which this thread takes later than the report did.
       let (exchanged, found) = word.weakCompareExchange(
-        expected: seen, desired: bits | Bit.listed, ordering: .acquiringAndReleasing)
+        expected: seen, desired: bits | Bit.listed, ordering: .releasing)
       if exchanged { break }
       seen = found
     }
@@ -69,29 +70,29 @@ final class IOWait: @unchecked Sendable {  // why: `word` is atomic, the watch i
 
   /// The step: whether the operation still waits.
   func isWaiting(_ operation: IOOperation) -> Bool {
-    // pairs with: report – publishes that the descriptor was ready
-    word.load(ordering: .acquiring) & Bit.operation == UInt(bitPattern: Unmanaged.passUnretained(operation).toOpaque())
+    // relaxed: a step that finds the operation still there is kicked afterwards, and looks again.
+    word.load(ordering: .relaxed) & Bit.operation == UInt(bitPattern: Unmanaged.passUnretained(operation).toOpaque())
   }
 
   /// The step: the operation waits no more.
   func stopWaiting(_ operation: IOOperation) {
     let bits = UInt(bitPattern: Unmanaged.passUnretained(operation).toOpaque())
-    // relaxed: verified by the exchange.
+    // relaxed: verified by the exchange, which decides who lets the operation go, and hands nothing over.
     var seen = word.load(ordering: .relaxed)
     while seen & Bit.operation == bits {
-      // pairs with: report – publishes nothing; whoever takes the operation out releases it
       let (exchanged, found) = word.weakCompareExchange(
-        expected: seen, desired: seen & ~Bit.operation, ordering: .acquiringAndReleasing)
+        expected: seen, desired: seen & ~Bit.operation, ordering: .relaxed)
       if exchanged { return Unmanaged.passUnretained(operation).release() }
       seen = found
     }
   }
 
-  /// The last user: nothing is reported any more.
+  /// The last user: nothing is reported any more, and nobody else touches the watch.
   func end() {
-    // relaxed: nobody waits any more.
-    if word.load(ordering: .relaxed) & Bit.listed != 0, let watch {
+    // pairs with: report – publishes that the table has done with a watch that is gone: then the table's lock is not taken here
+    if word.load(ordering: .acquiring) & Bit.listed != 0, let watch {
       _ = Engine.shared.pointee.poller.unwatch(watch)
+      // relaxed: nobody waits any more.
       word.store(0, ordering: .relaxed)
     }
   }
@@ -117,9 +118,11 @@ final class IOWait: @unchecked Sendable {  // why: `word` is atomic, the watch i
       var seen = wait.word.load(ordering: .relaxed)
       while true {
         let next = gone ? 0 : seen & Bit.operation != 0 ? Bit.listed : Bit.listed | Bit.silent
-        // pairs with: wait – publishes the operation
+        // pairs with: wait, end – publishes that the table has done with a watch that is gone; takes over the operation
         let (exchanged, found) = wait.word.weakCompareExchange(
-          expected: seen, desired: next, ordering: .acquiringAndReleasing)
+          expected: seen, desired: next, successOrdering: .acquiringAndReleasing,
+          // relaxed: followed by another attempt.
+          failureOrdering: .relaxed)
         if exchanged { break }
         seen = found
       }

@@ -87,9 +87,9 @@ final class IORequest: @unchecked Sendable {  // handed from the step to who car
 
   func complete(_ result: Int) {
     self.result = result
-    // pairs with: abandon, hasLanded – publishes the result, or takes over what was abandoned
+    // pairs with: abandon – publishes the result; an exchange that fails takes over what was abandoned
     let landed = fate.compareExchange(
-      expected: Fate.pending, desired: Fate.landed, ordering: .acquiringAndReleasing
+      expected: Fate.pending, desired: Fate.landed, successOrdering: .releasing, failureOrdering: .acquiring
     ).exchanged
     if landed { return operation?.kick(IOState.landed) ?? () }
     if let buffer { IOScheduler.shared.buffers.give(buffer) }
@@ -103,7 +103,7 @@ final class IORequest: @unchecked Sendable {  // handed from the step to who car
 
   /// One of the two that R3 names has happened: whether it is the second, who ends the turn.
   func endsTurn() -> Bool {
-    // pairs with: itself – publishes where the position is
+    // pairs with: itself – publishes that the last delivery is on its way, or where the position is
     isHalfOver.exchange(true, ordering: .acquiringAndReleasing)
   }
 
@@ -112,9 +112,9 @@ final class IORequest: @unchecked Sendable {  // handed from the step to who car
     IOScheduler.shared.files.enter(file)
     self.buffer = buffer
     self.data = data
-    // pairs with: complete – publishes what is handed over, or takes the result
+    // pairs with: complete – publishes what is handed over; an exchange that fails takes over the result
     let abandoned = fate.compareExchange(
-      expected: Fate.pending, desired: Fate.abandoned, ordering: .acquiringAndReleasing
+      expected: Fate.pending, desired: Fate.abandoned, successOrdering: .releasing, failureOrdering: .acquiring
     ).exchanged
     if abandoned { return true }
     self.buffer = nil

@@ -66,8 +66,8 @@ final class IOScheduler: @unchecked Sendable {  // guarded by its locks, as said
       let scheduler = IOScheduler(engine)
       Immortal.grant(scheduler)
       let raw = Unmanaged.passRetained(scheduler).toOpaque()
-      // pairs with: existing – publishes the scheduler; takes over the parent's
-      let old = instance.exchange(raw, ordering: .acquiringAndReleasing)
+      // pairs with: existing – publishes the scheduler. The parent's, in a child, `existing` has taken over before.
+      let old = instance.exchange(raw, ordering: .releasing)
       if let old { Unmanaged<IOScheduler>.fromOpaque(old).takeUnretainedValue().abandonInChild() }
       return scheduler
     }

@@ -176,7 +176,7 @@ final class FileSystemSource: DispatchSource, DispatchSourceFileSystemObject, @u
     }
     let data = happened.intersection(wanted)
     if isGone || data.isEmpty { return false }
-    // pairs with: takeEvent – publishes what is known of the file
+    // pairs with: takeEvent – publishes what came before the change
     merged.bitwiseOr(data.rawValue, ordering: .releasing)
     fire()
     return false
@@ -185,7 +185,7 @@ final class FileSystemSource: DispatchSource, DispatchSourceFileSystemObject, @u
   // MARK: Delivery
 
   override func takeEvent() -> UInt? {
-    // pairs with: tell – publishes what is known of the file
+    // pairs with: tell – publishes what came before the change
     let data = merged.exchange(0, ordering: .acquiring)
     return data == 0 ? nil : data
   }

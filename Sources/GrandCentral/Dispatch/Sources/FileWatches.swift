@@ -93,8 +93,10 @@ final class FileWatches: @unchecked Sendable {  // guarded by `lock`
     if case .failed(let error) = poller.pointee.poller.watch(made.watch, in: poller.pointee) { return .failure(error) }
     let place = Unmanaged.passRetained(made)
     // pairs with: shared – publishes the list
+    // relaxed: an exchange that fails is followed by a call of the descriptor table. The other list was watched before it
+    // was put here: the table's lock, taken for that, has published it.
     let (isFirst, other) = current.compareExchange(
-      expected: seen, desired: place.toOpaque(), ordering: .acquiringAndReleasing)
+      expected: seen, desired: place.toOpaque(), successOrdering: .releasing, failureOrdering: .relaxed)
     if isFirst {
       // N5: the child's copy of the parent's descriptor.
       if let seen { Unmanaged<FileWatches>.fromOpaque(seen)._withUnsafeGuaranteedRef { $0.inotify.abandon() } }

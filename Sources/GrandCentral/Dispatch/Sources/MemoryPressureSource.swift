@@ -126,8 +126,8 @@ final class MemoryPressureSource: TimedSource, DispatchSourceMemoryPressure,
   override func unregister() -> Bool {
     for index in watches.indices {
       if Engine.shared.pointee.poller.unwatch(watches[index].watch) == .removed {
-        // pairs with: didFinish – publishes nothing but the bit
-        removed.bitwiseOr(1 << index, ordering: .releasing)
+        // relaxed: the step that says that nothing is watched any more comes afterwards, and publishes it.
+        removed.bitwiseOr(1 << index, ordering: .relaxed)
       }
     }
     return super.unregister()
@@ -135,8 +135,8 @@ final class MemoryPressureSource: TimedSource, DispatchSourceMemoryPressure,
 
   /// Now, and not in `unregister`: a delivery that ran then may have been reading.
   override func didFinish() {
-    // pairs with: unregister – publishes nothing but the bits
-    let removed = removed.exchange(0, ordering: .acquiring)
+    // relaxed: the last step comes after the one that says that nothing is watched any more.
+    let removed = removed.exchange(0, ordering: .relaxed)
     for index in watches.indices where removed & 1 << index != 0 {
       _ = FileDescriptor(owning: watches[index].watch.pointee.descriptor)
     }
@@ -155,8 +155,9 @@ final class MemoryPressureSource: TimedSource, DispatchSourceMemoryPressure,
       // A trigger whose group is no more reports an error for ever; on the event file an error goes with each change.
       let isOver = note != Note.limit && happened & Epoll.Interest.error.rawValue != 0
       let isLost = happened == DescriptorWatch.gone || isOver
-      // pairs with: takeEvent – publishes nothing but the note; the order against `fire` is what counts
-      source.noted.bitwiseOr(isLost ? note * Note.lost : note, ordering: .releasing)
+      // relaxed: a note says when to look, and hands nothing over. It comes before `fire`, which makes it known: the delivery
+      // of that event finds it, or an earlier one has taken it.
+      source.noted.bitwiseOr(isLost ? note * Note.lost : note, ordering: .relaxed)
       let goesOn = source.fire()
       return goesOn && !isLost
     }
@@ -166,8 +167,8 @@ final class MemoryPressureSource: TimedSource, DispatchSourceMemoryPressure,
 
   override func takeEvent() -> UInt? {
     let now = Clock.uptime.now()
-    // pairs with: report – publishes the note
-    let notes = noted.exchange(0, ordering: .acquiring)
+    // relaxed: see `report`.
+    let notes = noted.exchange(0, ordering: .relaxed)
     lost |= notes / Note.lost
     if notes & Note.some != 0 { gauge.noteSomeStalled(at: now) }
     if notes & Note.all != 0 { gauge.noteAllStalled(at: now) }

@@ -49,14 +49,14 @@ final class SignalSource: DispatchSource, DispatchSourceSignal, @unchecked Senda
   private static let report: SignalWatch.Report = { context, deliveries in
     // unsafe: the active source keeps itself alive until the watch is off the table.
     Unmanaged<SignalSource>.fromOpaque(context)._withUnsafeGuaranteedRef { source in
-      // pairs with: takeEvent – publishes nothing but the count
+      // pairs with: takeEvent – publishes what the sender did before
       source.merged.wrappingAdd(deliveries, ordering: .releasing)
       source.fire()
     }
   }
 
   override func takeEvent() -> UInt? {
-    // pairs with: report – publishes nothing but the count
+    // pairs with: report – publishes what the sender did before
     let deliveries = merged.exchange(0, ordering: .acquiring)
     return deliveries == 0 ? nil : deliveries
   }

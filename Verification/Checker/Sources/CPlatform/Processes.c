@@ -94,7 +94,10 @@ int gc_pidfd_open(int32_t pid) {
   if (process == NULL) return -ESRCH;
   if (process->descriptor_count == 8) return -EMFILE;
   int fd = machine_open(&process_kind, process, false);
-  if (fd >= 0) process->descriptors[process->descriptor_count++] = machine_file_of(fd);
+  if (fd < 0) return fd;
+  process->descriptors[process->descriptor_count++] = machine_file_of(fd);
+  // Who uses the number must have it from here: the process's table of descriptors is memory, too.
+  ck_plain_write(machine_file_of(fd), 8);
   return fd;
 }
 
@@ -108,6 +111,7 @@ int gc_pidfd_end(int pidfd, gc_process_end *end) {
   machine_point("end of a process", NULL);
   machine_file *file = machine_file_of(pidfd);
   if (file == NULL || file->kind != &process_kind) return file == NULL ? -EBADF : -EINVAL;
+  ck_plain_read(file, 8);
   return end_of(file->state, end);
 }
 

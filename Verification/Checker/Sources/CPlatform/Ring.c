@@ -2,7 +2,8 @@
 
 /// @file
 /// A ring of requests. The words that the library reads as atomics are the library's: this side reads them by
-/// `ck_newest32`, and publishes a completion by `ck_kernel_store32`.
+/// `ck_newest32`, and publishes a completion by `ck_kernel_store32`; on a scenario's thread, which is a thread of the kernel's
+/// then, by `ck_kernel_take32` and `ck_kernel_give32`. Completions are plain memory.
 ///
 /// A request is carried out when it completes: in the order in which they were handed over, some microseconds later, or
 /// when a scenario says so.
@@ -126,25 +127,37 @@ static ssize_t carry_out(const request *request) {
   return (ssize_t)done;
 }
 
-static bool complete_first(ring_state *ring) {
+/// `on_thread`: else as by an interrupt, which no thread of the program's is ordered with.
+static bool complete_first(ring_state *ring, bool on_thread) {
   if (ring->count == 0) return false;
+  uint32_t tail = ck_newest32(ring->complete_tail);
+  uint32_t head = on_thread ? ck_kernel_take32(ring->complete_head) : ck_newest32(ring->complete_head);
+  // The kernel keeps what there is no room for.
+  if (tail - head == 2 * ring->entries) return false;
   request request = ring->waiting[ring->first];
   ring->first = (ring->first + 1) % (2 * most_entries);
   ring->count--;
-  uint32_t tail = ck_newest32(ring->complete_tail);
-  ring->completions[tail & (2 * ring->entries - 1)] =
-      (completion){.token = request.token, .result = (int32_t)carry_out(&request)};
-  ck_kernel_store32(ring->complete_tail, tail + 1);
+  completion *place = &ring->completions[tail & (2 * ring->entries - 1)];
+  *place = (completion){.token = request.token, .result = (int32_t)carry_out(&request)};
+  if (on_thread) {
+    ck_plain_write(place, sizeof *place);
+    ck_kernel_give32(ring->complete_tail, tail + 1);
+  } else {
+    ck_kernel_store32(ring->complete_tail, tail + 1);
+  }
   machine_notify(ring->file, GC_EPOLLIN);
   return true;
 }
 
-static void complete_later(void *context) { complete_first(context); }
+static void complete_later(void *context) {
+  ring_state *ring = context;
+  if (!complete_first(ring, false) && ring->count > 0) ck_at(machine_after(latency), complete_later, ring);
+}
 
 bool ck_machine_complete(void) {
   machine_point("a request completes", NULL);
   for (ring_state *ring = rings; ring != NULL; ring = ring->next)
-    if (complete_first(ring)) return true;
+    if (complete_first(ring, true)) return true;
   return false;
 }
 

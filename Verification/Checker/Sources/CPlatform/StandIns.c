@@ -1,20 +1,47 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
 /// @file
-/// What a made-up machine has none of: the toolchain's own main queue, names of code, tasks; and the closures' words,
+/// What a made-up machine has none of: names of code, tasks; the toolchain's own main queue, if a scenario wants one; and the closures' words,
 /// which are the real ones.
+
+#define _GNU_SOURCE 1
+#include <dlfcn.h>
 
 #include "Machine.h"
 
 #include "CPlatformCallSites.h"
 #include "CPlatformMainActor.h"
 
+static void (*posted)(void *);
+static int posted_count;
+static bool offers_main;
+static void reset_main(void) {
+  posted_count = 0;
+  offers_main = false;
+}
+MACHINE_PART(main_queue, reset_main)
+
+void ck_machine_offer_main_queue(void) { offers_main = true; }
+
+bool ck_machine_run_main_queue(void) {
+  machine_point("main-queue", &posted);
+  machine_sync(&posted);
+  if (posted_count == 0) return false;
+  posted_count--;
+  posted(NULL);
+  return true;
+}
+
 int gc_foreign_main_handle(void) { return -1; }
 void gc_foreign_main_drain(int handle) { (void)handle; }
 
 /// It lies there: nobody runs that queue.
 bool gc_foreign_main_post(void (*item)(void *)) {
-  (void)item;
+  if (!offers_main) return false;
+  machine_point("main-queue-post", &posted);
+  machine_sync(&posted);
+  posted = item;
+  posted_count++;
   return true;
 }
 
@@ -23,6 +50,43 @@ bool gc_foreign_main_is_current(void) { return false; }
 bool gc_take_async_main(void (*run)(void)) {
   (void)run;
   return false;
+}
+
+// What the runtime keeps of a task is its own, and the core does not see what orders it: who resumes a task comes before the
+// task; who is to be told of a cancellation is known to who cancels, and told before the task goes on. The functions that are
+// defined here come before the runtime's.
+static bool is_cancelling;
+static void reset_tasks(void) { is_cancelling = false; }
+MACHINE_PART(tasks, reset_tasks)
+
+void ck_machine_sync_tasks(void) { machine_sync(&is_cancelling); }
+
+void ck_machine_cancelling(bool begins) {
+  machine_point("cancel", &is_cancelling);
+  while (begins && is_cancelling) machine_block(&is_cancelling, UINT64_MAX, false, "cancel");
+  is_cancelling = begins;
+  machine_sync(&is_cancelling);
+  if (!begins) machine_wake_all(&is_cancelling);
+}
+
+typedef __attribute__((swiftcall)) void resume_function(void *continuation);
+// The caller's own context goes along in its register.
+typedef __attribute__((swiftasynccall)) void await_function(__attribute__((swift_async_context)) void *own, void *continuation);
+
+__attribute__((swiftcall)) void swift_continuation_resume(void *continuation) {
+  static resume_function *real;
+  if (real == NULL) real = (resume_function *)dlsym(RTLD_NEXT, "swift_continuation_resume");
+  machine_sync(&is_cancelling);
+  real(continuation);
+}
+
+__attribute__((swiftasynccall)) void swift_continuation_await(__attribute__((swift_async_context)) void *own,
+                                                              void *continuation) {
+  static await_function *real;
+  if (real == NULL) real = (await_function *)dlsym(RTLD_NEXT, "swift_continuation_await");
+  while (is_cancelling) machine_block(&is_cancelling, UINT64_MAX, false, "await");
+  machine_sync(&is_cancelling);
+  __attribute__((musttail)) return real(own, continuation);
 }
 
 bool gc_in_task(void) { return false; }

@@ -113,7 +113,8 @@ size_t ck_machine_statics(void) { return kept_size; }
 enum { is_running = 1, is_done = 2 };
 
 void swift_once(intptr_t *token, void (*initialise)(void *), void *context) {
-  if (*token != is_done) machine_point("once", token);
+  if (*token == is_done) return ck_kernel_look(token);
+  machine_point("once", token);
   while (*token == is_running) machine_block(token, UINT64_MAX, false, "once");
   if (*token != is_done) {
     *token = is_running;
@@ -122,6 +123,5 @@ void swift_once(intptr_t *token, void (*initialise)(void *), void *context) {
     *token = is_done;
     if (ck_self() != 0) machine_wake_all(token);
   }
-  // Threads that come by later learn of the initialiser's work, and nothing of each other.
-  if (ck_self() != 0) ck_kernel_look(token);
+  ck_kernel_look(token);
 }

@@ -3,6 +3,7 @@
 /// @file
 /// What the kernel does to a program's memory.
 
+#include "CheckerHooks.h"
 #include "core.h"
 
 using namespace ck;
@@ -62,3 +63,7 @@ void ck_kernel_store32(void *word, uint32_t value) {
   }
   memcpy(word, &value, sizeof value);
 }
+
+uint32_t ck_kernel_take32(const void *word) { return static_cast<uint32_t>(ck_atomic_load(word, 4, CK_ACQUIRE)); }
+
+void ck_kernel_give32(void *word, uint32_t value) { ck_atomic_store(word, 4, value, CK_RELEASE); }

@@ -13,8 +13,9 @@
 ///                  in C++20: through updates only).
 ///   atomicity      An update reads the store that it comes behind; nothing is put in between.
 ///   SeqCst         The single order is the order in which the operations run. A SeqCst load reads no store that is older than one that
-///                  a SeqCst operation has written or read before, or that was known at an earlier SeqCst fence; a SeqCst store
-///                  comes behind all these. A SeqCst fence takes over what was known at earlier ones, and whatever SeqCst accesses
+///                  a SeqCst operation has written, or another thread's has read, before, or that was known at an earlier SeqCst
+///                  fence; a SeqCst store comes behind all these. That a thread has read its own store counts for nothing: x86
+///                  gives it out of the thread's buffer, before others see it (as in RC11; C++20's words are stronger). A SeqCst fence takes over what was known at earlier ones, and whatever SeqCst accesses
 ///                  came before it have written or read. It orders no plain accesses, as in C11.
 ///   beginning      What initialises an atomic is a plain write: it must happen before every other use (a finding otherwise).
 ///

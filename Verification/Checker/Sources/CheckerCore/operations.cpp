@@ -86,10 +86,14 @@ int raiseForRepeats(const Location &location, int floor) {
   return floor;
 }
 
-void useSC(Message &message) {
+void countSC() {
   R->scCount++;
-  if (message.sc == 0) message.sc = R->scCount;
   readAccess(fenceAccesses());
+}
+
+void useSC(Message &message) {
+  countSC();
+  if (message.sc == 0) message.sc = R->scCount;
 }
 
 /// Stores that nobody can read any more.
@@ -172,7 +176,8 @@ uint64_t readAt(Location &location, int at, int order) {
   Message &message = location.messages[static_cast<size_t>(at)];
   know(location, message);
   takeOver(message, order);
-  if (order == CK_SEQ_CST) useSC(message);
+  // A thread may read its own store before others can: that says nothing of when they do.
+  if (order == CK_SEQ_CST) message.writer == self().id && message.sc == 0 ? countSC() : useSC(message);
   if (R->logs) {
     R->event->read = message.value;
     R->event->distance = static_cast<int>(location.messages.size()) - 1 - at;

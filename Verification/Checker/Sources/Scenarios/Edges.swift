@@ -18,29 +18,11 @@ struct Hint: ~Copyable {
 }
 
 func edges() -> [Scenario] {
-  ringEdges() + tokenEdges() + queueEdges() + [
+  tokenEdges() + queueEdges() + [
     protocolScenario("a look at the count beside the first thread that keeps a clip", of: "Depot", unusual: 0) { run in
       let clip = Region.carveClip()!
       run.thread { Depot.keep(clip) }
       run.thread { run.check(Depot.filledCount == 0, "nothing was deposited") }
-    }
-  ]
-}
-
-private func ringEdges() -> [Scenario] {
-  [
-    protocolScenario(
-      "R4: a push into a full ring comes after the thief that has made room", of: "StealingRing", unusual: 0
-    ) {
-      run in
-      let ring = Box(StealingRing()), slot = Plain()
-      for number in 0..<StealingRing.capacity { run.check(ring.value.push(Node(number).raw), "the ring is full") }
-      run.thread {
-        // Stands in for the slot: read before the head is moved, written again after that was seen.
-        _ = slot.value
-        _ = ring.value.steal()
-      }
-      run.thread { if ring.value.push(Node(1_000).raw) { slot.value = 1 } }
     }
   ]
 }

@@ -156,13 +156,6 @@ public enum EngineScenarios {
 
   // MARK: The poller
 
-  private static func makePipe() -> (reading: Int32, writing: Int32) {
-    var ends: (Int32, Int32) = (0, 0)
-    let error = withUnsafeMutableBytes(of: &ends) { gc_pipe($0.baseAddress!.assumingMemoryBound(to: Int32.self)) }
-    require(error == 0, "the scenario has no pipe")
-    return (ends.0, ends.1)
-  }
-
   /// A source that reads a byte at each event, and opens the latch for it.
   private static func startReading(_ descriptor: Int32, _ latch: Latch) -> any DispatchSourceRead {
     let source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: .global())

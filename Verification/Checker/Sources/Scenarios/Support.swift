@@ -18,6 +18,28 @@ func protocolScenario(
   }
 }
 
+/// The scenario's threads are all there is: a worker that searches is counted, so that nobody wakes or starts one. What is
+/// submitted stays in the run queues.
+func standInForPool() { Engine.shared.pointee.pool.update { $0.startSearching() } }
+
+/// The calling thread is the poller: takes what the kernel has to tell, and reports it.
+func poll() {
+  let engine = Engine.shared
+  engine.pointee.poller.look(engine.pointee.timers, asksKernel: true)
+  _ = engine.pointee.poller.dispatchEvents(in: engine.pointee)
+}
+
+/// A queue that runs nothing: what is sent there stays in its list.
+func sleepingQueue() -> DispatchQueue { DispatchQueue(label: "sleeping", attributes: .initiallyInactive) }
+
+/// The ends of a pipe, reading and writing.
+func makePipe() -> (reading: Int32, writing: Int32) {
+  var ends: (Int32, Int32) = (0, 0)
+  let error = withUnsafeMutableBytes(of: &ends) { gc_pipe($0.baseAddress!.assumingMemoryBound(to: Int32.self)) }
+  require(error == 0, "the scenario has no pipe")
+  return (ends.0, ends.1)
+}
+
 /// A node for lists and queues: its first word is theirs, the second one a plain number.
 struct Node {
   let raw: UnsafeMutableRawPointer

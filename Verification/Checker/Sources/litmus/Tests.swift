@@ -25,6 +25,26 @@ private func storeBuffering(_ name: String, _ store: Store, _ load: Load, fence:
   }
 }
 
+/// Between its store and its load of the other word, each thread reads its own store.
+private func bufferedReads(_ name: String, _ store: Store, _ allowed: Set<String>) -> Litmus {
+  Litmus(name: "store buffering, own stores read, " + name, allowed: allowed, withSC: ["01", "10", "11"]) {
+    run, outcome in
+    let x = Word(), y = Word()
+    var a = 0, b = 0
+    run.thread {
+      x.store(1, store)
+      _ = x.load(.sequentiallyConsistent)
+      a = y.load(.sequentiallyConsistent)
+    }
+    run.thread {
+      y.store(1, store)
+      _ = y.load(.sequentiallyConsistent)
+      b = x.load(.sequentiallyConsistent)
+    }
+    outcome { "\(a)\(b)" }
+  }
+}
+
 private func messagePassing(_ name: String, _ store: Store, _ load: Load, fence: Bool, _ allowed: Set<String>) -> Litmus
 {
   Litmus(name: "message passing, " + name, allowed: allowed, withSC: ["00", "01", "11"]) { run, outcome in
@@ -86,6 +106,8 @@ let tests: [Litmus] = [
   storeBuffering("release and acquire", .releasing, .acquiring, fence: false, sb),
   storeBuffering("SeqCst", .sequentiallyConsistent, .sequentiallyConsistent, fence: false, ["01", "10", "11"]),
   storeBuffering("SeqCst stores only", .sequentiallyConsistent, .acquiring, fence: false, sb),
+  bufferedReads("release", .releasing, sb),
+  bufferedReads("SeqCst", .sequentiallyConsistent, ["01", "10", "11"]),
   storeBuffering("SeqCst fences", .relaxed, .relaxed, fence: true, ["01", "10", "11"]),
 
   messagePassing("relaxed", .relaxed, .relaxed, fence: false, mp),

@@ -48,6 +48,10 @@ void ck_machine_set_environment(const char *name, const char *value);
 void ck_machine_offer_rings(bool completes_by_itself);
 /// Carries out the oldest request that waits; false if there is none.
 bool ck_machine_complete(void);
+/// There is a main queue of the toolchain's, to which the library may post; nobody runs it but the scenario.
+void ck_machine_offer_main_queue(void);
+/// Runs the oldest item there; false if there is none.
+bool ck_machine_run_main_queue(void);
 
 // MARK: Time
 
@@ -57,6 +61,8 @@ void ck_machine_step_wall(int64_t nanoseconds);
 void ck_machine_suspend(uint64_t nanoseconds);
 /// The calling thread computes for so long: time passes, its processor time too, and it can be preempted.
 void ck_machine_compute(uint64_t nanoseconds);
+/// The processor does not tell how fast its counter is.
+void ck_machine_hide_pace(void);
 /// The uptime, without a step.
 uint64_t ck_machine_now(void);
 
@@ -108,6 +114,13 @@ void ck_machine_process_executes(int32_t pid);
 /// Waits in the kernel until somebody wakes the key.
 void ck_machine_wait(const void *key);
 void ck_machine_wake(const void *key);
+
+// MARK: Tasks, of the Swift runtime's; the runtime's own locks are not seen
+
+/// By who cancels a task, before and after: it knows who is to be told, and the task goes on when that has been told.
+void ck_machine_cancelling(bool begins);
+/// By who waits, once the runtime has noted that it is to be told.
+void ck_machine_sync_tasks(void);
 
 // MARK: Looking
 

@@ -46,10 +46,13 @@ uint32_t ck_newest32(const void *word);
 // A lock of the kernel's, taken and left: the calling fibre's view joins that of `object` (a descriptor, by any number), which
 // becomes the fibre's.
 void ck_kernel_sync(const void *object);
-// A look at what was left there: the calling fibre's view joins that of `object`, and leaves nothing.
+// As `ck_kernel_sync`, of who only looks: it takes over the object's view, and leaves nothing there.
 void ck_kernel_look(const void *object);
 // A store of the kernel's into an atomic word, by no fibre. Who reads it takes over nothing.
 void ck_kernel_store32(void *word, uint32_t value);
+// What a thread of the kernel's does with an atomic word, here on the calling fibre: a load that acquires, a store that releases.
+uint32_t ck_kernel_take32(const void *word);
+void ck_kernel_give32(void *word, uint32_t value);
 
 // Virtual uptime in nanoseconds. It moves by a little at each reading, and jumps to the next deadline when no fibre can run.
 // When no fibre can run and there is no deadline, the run ends: well if the scenario's main thread has ended and every other
