@@ -89,13 +89,15 @@ struct Worker: ~Copyable, @unchecked Sendable {  // fields are immutable, atomic
 
   /// Owner: becomes the place's holder in place of nobody, or of a worker that is away; false if somebody was faster.
   func take(_ place: Place.Pointer) -> Bool {
-    // relaxed: holding a place guards nothing (P1 of Place).
+    // relaxed: compared below.
     let seen = place.pointee.holder.load(ordering: .relaxed)
-    guard place.pointee.holder.compareExchange(expected: seen, desired: name, ordering: .relaxed).exchanged else {
-      return false
-    }
-    takenPlace.store(UnsafeMutableRawPointer(place), ordering: .relaxed)
-    return true
+    // relaxed: holding a place guards nothing (P1 of Place).
+    // pairs with: Engine.holder – publishes this record, which its thread has seen made
+    let (taken, _) = place.pointee.holder.compareExchange(
+      expected: seen, desired: name, successOrdering: .releasing, failureOrdering: .relaxed)
+    // relaxed: see `lastPlace`.
+    if taken { takenPlace.store(UnsafeMutableRawPointer(place), ordering: .relaxed) }
+    return taken
   }
 
   /// Owner, about to end: holds no place any more.

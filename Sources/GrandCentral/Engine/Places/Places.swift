@@ -142,8 +142,8 @@ extension Engine {
   /// The worker that holds the place.
   @inline(__always)
   func holder(of place: Place.Pointer) -> Worker.Pointer? {
-    // relaxed: an observation; records are never freed.
-    let name = place.pointee.holder.load(ordering: .relaxed)
+    // pairs with: Worker.take – publishes the holder's record
+    let name = place.pointee.holder.load(ordering: .acquiring)
     return name == 0 ? nil : workers[Int(name) - 1]
   }
 }
