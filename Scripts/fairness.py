@@ -13,6 +13,8 @@ import subprocess
 import sys
 
 RUNS = int(os.environ.get("GC_FAIRNESS_RUNS", "3"))
+# Of 40 ms, in a round.
+SLICES = 12
 # Beyond the alarm of each program, which ends what hangs.
 PATIENCE = 120
 HANGS = "hangs"
@@ -62,6 +64,7 @@ class Row:
     bars: list
     environment: dict = dataclasses.field(default_factory=dict)
     program: str = "fairness"
+    takes_turns: bool = False
 
     @property
     def compares(self):
@@ -85,7 +88,8 @@ def ping_pongs(suffix, **environment):
 def interval(microseconds, hops):
     # The latencies are to be no worse than theirs: a tenth is what one library differs by from itself.
     return Row(f"interval {microseconds} us, {hops} hops", f"interval {microseconds} {hops}",
-               [Bar("CPU us", 0.95, "ratio"), Bar("p50 us", 1.1, "ratio"), Bar("p99 us", 1.1, "ratio")])
+               [Bar("CPU us", 0.95, "ratio"), Bar("p50 us", 1.1, "ratio"), Bar("p99 us", 1.1, "ratio")],
+               takes_turns=True)
 
 
 ROWS = [
@@ -124,9 +128,37 @@ def run(program, row):
     return {name: float(value) for name, value in (line.rsplit(" ", 1) for line in ended.stdout.splitlines())}
 
 
+def take_turns(row, commands):
+    """The figures of many slices of a row, by side: both programs live all the time, and take turns, so that what neighbours do
+    meets both. A slice's latencies are few: their 99th percentile is that of a round of slices."""
+    environment = dict(os.environ, **row.environment)
+    running = {side: subprocess.Popen([command, *row.words.split()], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                                      env=environment) for side, command in commands.items()}
+    slices = {side: [] for side in running}
+    for number in range(SLICES * (2 * RUNS + 1)):
+        for side in sorted(running, reverse=number % 2 == 0):
+            running[side].stdin.write("go\n")
+            running[side].stdin.flush()
+            # Nothing, if the alarm has ended it.
+            slices[side].append([float(word) for word in running[side].stdout.readline().split()])
+    for process in running.values():
+        process.communicate()
+    figures = {}
+    for side, lines in slices.items():
+        figures[side] = [None] if not all(lines) else []
+        for begin in range(0, len(lines), SLICES) if all(lines) else []:
+            turns = lines[begin:begin + SLICES]
+            every = sorted(latency for line in turns for latency in line[1:])
+            figures[side] += [{"CPU us": line[0], "p50 us": statistics.median(line[1:]),
+                               "p99 us": every[len(every) * 99 // 100]} for line in turns]
+    return figures
+
+
 def collect(row, folder, programs, brief):
     """The figures of all runs of a row, by side; the side that begins alternates. `programs` says whose program is run for a
     side."""
+    if row.takes_turns:
+        return take_turns(row, {side: f"{folder}/{row.program}-{program}" for side, program in programs.items()})
     sides = ["ours", "theirs"] if row.compares or not brief else ["ours"]
     rounds = 2 * RUNS + 1 if row.compares else RUNS
     figures = {side: [] for side in sides}

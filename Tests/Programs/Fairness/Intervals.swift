@@ -5,17 +5,24 @@ import Glibc
 
 /// A plain thread submits a small item now and then, which goes on from queue to queue: what that costs of the processors, and
 /// how late the item comes to the end of its way.
+///
+/// Each line on standard input asks for a slice of 40 ms, so that slices of the two libraries take turns, and what neighbours do
+/// meets both. A slice is answered by a line: the processor time of an item, and how long each one has taken, in microseconds.
 enum Intervals {
+  private static let slice = 40_000
+
   static func run(microseconds: Int, hops: Int) {
     let way = Way(hops: hops)
     // Threads and memory are there.
     _ = way.send(20, every: 1_000_000)
-    let count = max(100, 400_000 / microseconds)
-    let begin = processorTime(CLOCK_PROCESS_CPUTIME_ID)
-    let latencies = way.send(count, every: UInt64(microseconds) * 1_000).sorted()
-    tell("CPU us", Double(processorTime(CLOCK_PROCESS_CPUTIME_ID) - begin) / Double(count) / 1_000)
-    tell("p50 us", Double(latencies[count / 2]) / 1_000)
-    tell("p99 us", Double(latencies[count * 99 / 100]) / 1_000)
+    let count = slice / microseconds
+    while readLine() != nil {
+      let begin = processorTime(CLOCK_PROCESS_CPUTIME_ID)
+      let latencies = way.send(count, every: UInt64(microseconds) * 1_000)
+      let used = processorTime(CLOCK_PROCESS_CPUTIME_ID) - begin
+      print(Double(used) / Double(count) / 1_000, latencies.map { String(Double($0) / 1_000) }.joined(separator: " "))
+      fflush(nil)
+    }
   }
 
   private struct Way {

@@ -15,7 +15,7 @@ let rows: [String: (patience: UInt32, run: ([String]) -> Void)] = [
   "fill-and-block": (15, { Waiting.fillAndBlock(in: $0[0], beside: $0[1], rounds: 50) }),
   "ping-pongs": (15, { _ in Turns.run(pairs: 16, seconds: 2) }),
   "burst": (30, { Burst.run(Burst.Kind(rawValue: $0[0]) ?? .pauses, threads: 500) }),
-  "interval": (20, { Intervals.run(microseconds: Int($0[0]) ?? 0, hops: Int($0[1]) ?? 1) }),
+  "interval": (60, { Intervals.run(microseconds: Int($0[0]) ?? 0, hops: Int($0[1]) ?? 1) }),
 ]
 
 let words = CommandLine.arguments.dropFirst()
