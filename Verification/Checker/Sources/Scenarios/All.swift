@@ -5,7 +5,7 @@ import CheckerKit
 /// Every scenario, the small ones first. Made anew at each call: nothing here is kept in a static variable.
 public func allScenarios() -> [Scenario] {
   parkers() + locks() + lists() + queues() + rings() + coordination() + laneStates() + memory() + timers()
-    + bystanders() + sourceKinds() + channels() + dispatchData() + tables() + tasks()
+    + bystanders() + sourceKinds() + channels() + dispatchData() + tables() + tasks() + lives()
     + EngineScenarios.all.map { each in
       Scenario(each.name, of: "Engine", unusual: each.unusual, isSmall: false, steps: 200_000) { run in
         run.finally(each.body)
