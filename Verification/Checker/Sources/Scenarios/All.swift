@@ -5,8 +5,8 @@ import CheckerKit
 /// Every scenario, the small ones first. Made anew at each call: nothing here is kept in a static variable.
 public func allScenarios() -> [Scenario] {
   parkers() + locks() + lists() + queues() + coordination() + laneStates() + memory() + timers()
-    + bystanders() + edges() + queueObjects() + workItems() + mainQueue()
-    + sourceKinds() + channels() + dispatchData() + tables() + tasks()
+    + bystanders() + edges() + queueObjects() + workItems() + mainQueue() + handOvers()
+    + sourceKinds() + channels() + dispatchData() + tables() + tasks() + lives()
     + EngineScenarios.all.map { each in
       Scenario(each.name, of: "Engine", unusual: each.unusual, isSmall: false, steps: 200_000) { run in
         run.finally(each.body)

@@ -29,6 +29,22 @@ func poll() {
   _ = engine.pointee.poller.dispatchEvents(in: engine.pointee)
 }
 
+/// The calling thread is a worker: runs what is in the run queues, up to so many jobs.
+func work(_ most: Int = .max) {
+  var left = most
+  while left > 0, let raw = nextJob() {
+    Job(raw: raw).invoke(raw)
+    left -= 1
+  }
+}
+
+private func nextJob() -> UnsafeMutableRawPointer? {
+  for rank in 0..<Band.count {
+    if let raw = Engine.shared.pointee.runQueues[rank].dequeue() { return raw }
+  }
+  return nil
+}
+
 /// A queue that runs nothing: what is sent there stays in its list.
 func sleepingQueue() -> DispatchQueue { DispatchQueue(label: "sleeping", attributes: .initiallyInactive) }
 
