@@ -4,50 +4,40 @@ import Dispatch
 import Glibc
 
 /// Many items block at once, each in a thread of its own, and go on. When their threads have nothing to do any more, a small
-/// item costs what it cost before.
+/// item costs what it costs in a process that never had them.
 ///
 /// Where both sides of a hand-over have a processor each and spin, it costs a thirtieth of what it costs where they sleep, and
 /// chance decides. So they always sleep here: there is one processor, or a pause before each item.
+///
+/// Each line on standard input asks for a slice, as `Intervals` does, so that slices of the two processes take turns.
 enum Burst {
-  enum Kind: String {
-    case oneProcessor = "one-processor"
-    case pauses
-  }
-
-  static func run(_ kind: Kind, threads: Int) {
-    if kind == .oneProcessor, !Kernel.useOneProcessor() { exit(1) }
+  static func run(_ kind: String, threads: Int) {
+    let pauses = kind == "pauses"
+    if !pauses, !Kernel.useOneProcessor() { exit(1) }
     // Threads and memory are there.
-    _ = cost(kind)
-    let before = cost(kind)
-    let most = block(threads)
-    let after = cost(kind)
-    tell("of before", after / before)
-    tell("before us", before)
-    tell("after us", after)
-    tell("threads", Double(most))
-    tell("threads left", Double(threadCount()))
-  }
-
-  /// The processor time of an item of a global queue that is waited for, in microseconds: of twenty samples the fifth, as
-  /// neighbours only add to it.
-  private static func cost(_ kind: Kind) -> Double {
-    let semaphore = DispatchSemaphore(value: 0)
-    let rounds = kind == .pauses ? 100 : 1_000
-    let samples = (0..<20).map { _ in
-      let begin = processorTime(CLOCK_PROCESS_CPUTIME_ID)
-      for _ in 0..<rounds {
-        if kind == .pauses { pause(nanoseconds: 50_000) }
-        DispatchQueue.global().async { semaphore.signal() }
-        semaphore.wait()
-      }
-      return Double(processorTime(CLOCK_PROCESS_CPUTIME_ID) - begin) / Double(rounds) / 1_000
+    _ = cost(pauses)
+    if threads > 0 { block(threads) }
+    while readLine() != nil {
+      print(cost(pauses), 0)
+      fflush(nil)
     }
-    return samples.sorted()[samples.count / 4]
   }
 
-  /// Blocks so many items, of a queue each; the threads that the library has had for them. It may have fewer than items: some
-  /// begin when others have ended.
-  private static func block(_ count: Int) -> Int {
+  /// The processor time of an item of a global queue that is waited for, in microseconds.
+  private static func cost(_ pauses: Bool) -> Double {
+    let semaphore = DispatchSemaphore(value: 0)
+    let rounds = pauses ? 300 : 3_000
+    let begin = processorTime(CLOCK_PROCESS_CPUTIME_ID)
+    for _ in 0..<rounds {
+      if pauses { pause(nanoseconds: 50_000) }
+      DispatchQueue.global().async { semaphore.signal() }
+      semaphore.wait()
+    }
+    return Double(processorTime(CLOCK_PROCESS_CPUTIME_ID) - begin) / Double(rounds) / 1_000
+  }
+
+  /// Blocks so many items, of a queue each. The library may have fewer threads than items: some begin when others have ended.
+  private static func block(_ count: Int) {
     let (gate, ended) = (Latch(), Latch(count))
     for index in 0..<count {
       DispatchQueue(label: "burst-\(index)").async {
@@ -69,6 +59,5 @@ enum Burst {
     while threadCount() > count / 10 && span(end, monotonicNanoseconds()) < 1_000_000_000 {
       pause(nanoseconds: 5_000_000)
     }
-    return seen.most
   }
 }

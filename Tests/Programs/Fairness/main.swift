@@ -14,7 +14,7 @@ let rows: [String: (patience: UInt32, run: ([String]) -> Void)] = [
   "fan-out": (15, { _ in Waiting.fanOut(rounds: 200) }),
   "fill-and-block": (15, { Waiting.fillAndBlock(in: $0[0], beside: $0[1], rounds: 50) }),
   "ping-pongs": (15, { _ in Turns.run(pairs: 16, seconds: 2) }),
-  "burst": (30, { Burst.run(Burst.Kind(rawValue: $0[0]) ?? .pauses, threads: 500) }),
+  "burst": (30, { Burst.run($0[0], threads: Int($0[1]) ?? 0) }),
   "interval": (60, { Intervals.run(microseconds: Int($0[0]) ?? 0, hops: Int($0[1]) ?? 1) }),
 ]
 
