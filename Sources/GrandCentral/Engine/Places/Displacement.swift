@@ -12,8 +12,8 @@ import Synchronization
 // processors out. When its job has ended it takes a free place, or sleeps.
 //
 // D1  Who sets a worker aside counts first, then changes its status from running, and looks at its pulse again. A worker
-//     that has ended its job moves the pulse and looks at its status, at the latest before it sleeps. So a worker that
-//     runs no job any more is not counted for long.
+//     that has ended its job moves the pulse, and looks at its status behind a fence before it sleeps; without one after each
+//     job. So a worker that sleeps is not counted, and one that runs another job is not counted for long.
 // D2  Who changes the status back corrects the count: the worker itself, or who has set it aside too late.
 extension Engine {
   /// Sets the worker aside as `status` says, if it is still in the job that began with `pulse`; any thread.

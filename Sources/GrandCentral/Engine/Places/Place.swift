@@ -59,8 +59,9 @@ struct Place: ~Copyable, @unchecked Sendable {  // fields are immutable or atomi
     // relaxed: hints for thieves.
     slotRank.store(job.band.rank, ordering: .relaxed)
     slotFills.store(slotFills.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
-    // pairs with: takeSlot – publishes the job's fields; acquires those of the job that was here
-    if let previous = slot.exchange(job.raw, ordering: .acquiringAndReleasing) {
+    // seq-cst: filled before the look at the watch; with anything weaker the watcher that switches off may see the slot
+    // empty, and the filler the watch on. It also publishes the job's fields, and acquires those of the job that was here.
+    if let previous = slot.exchange(job.raw, ordering: .sequentiallyConsistent) {
       enqueue(Job(raw: previous), in: engine)
     } else if worker.pointee.isInJob {
       // Between jobs the holder is about to come for the slot itself; if it takes another job first, it asks then.

@@ -105,8 +105,10 @@ extension Engine {
   func joinIdle(_ worker: Worker.Pointer) {
     idle.lock.lock()
     idle.push(worker)
-    // A stall noted as the last job ended: the lock above has made the pulse visible, so it is noted by now or undone.
-    // relaxed: a hint, see `recover`.
+    // seq-cst: D1; the pulse that the last job has left is visible before the look at the status. With anything weaker the look
+    // may come first, while who sets the worker aside finds the old pulse: a sleeper is counted as adrift.
+    atomicMemoryFence(ordering: .sequentiallyConsistent)
+    // relaxed: ordered by the fence.
     if worker.pointee.status.load(ordering: .relaxed) != Worker.Status.running { worker.pointee.recover(self) }
     pool.updateInOrder { $0.fallAsleep() }
     idle.lock.unlock()
