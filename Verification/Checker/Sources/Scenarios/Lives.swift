@@ -35,29 +35,31 @@ private final class Life: @unchecked Sendable {  // fibres take turns
 /// A source and what makes it fire, by whoever calls it.
 private typealias Subject = (source: any DispatchSourceProtocol, report: () -> Void)
 
-/// Two scenarios of one subject: it is reported to, or its event delivered, while it is cancelled.
+/// Two scenarios of one subject: it is reported to, or its event delivered, while it is cancelled. Who cancels has the
+/// program's only reference, gives it up, and may bring the source to its end.
 private func lives(_ event: String, of file: String, _ make: @escaping () -> Subject) -> [Scenario] {
-  func scenario(_ name: String, _ body: @escaping (ScenarioRun, Subject) -> Void) -> Scenario {
+  func scenario(_ name: String, isReported: Bool) -> Scenario {
     protocolScenario(name, of: file, unusual: 0) { run in
       standInForPool()
-      let subject = make(), life = Life()
-      life.follow(subject.source)
+      let life = Life()
+      let (source, report) = make()
+      life.follow(source)
       // It is registered.
       work()
-      body(run, subject)
+      if isReported { report() }
+      let reference = Box<(any DispatchSourceProtocol)?>(source)
+      run.thread { if isReported { work(2) } else { report() } }
+      run.thread {
+        reference.value?.cancel()
+        reference.value = nil
+        if !isReported { work(2) }
+      }
       run.finally { life.end(run) }
     }
   }
   return [
-    scenario(event + " while the source is cancelled") { run, subject in
-      run.thread { subject.report() }
-      run.thread { subject.source.cancel() }
-    },
-    scenario(event + " and is delivered while the source is cancelled") { run, subject in
-      subject.report()
-      run.thread { work(2) }
-      run.thread { subject.source.cancel() }
-    },
+    scenario(event + ": the source is cancelled, and ends, meanwhile", isReported: false),
+    scenario(event + ": it is delivered while the source is cancelled", isReported: true),
   ]
 }
 
