@@ -90,13 +90,14 @@ extension Engine {
   /// The next job of `band` for the holder of `place`, from where the bits of `pending` say that there may be one.
   fileprivate func take(from band: Band, _ pending: UInt32, _ place: borrowing Place, _ turn: UInt32) -> Job? {
     let isLoose = pending & band.loose != 0
+    let mayLieElsewhere = isLoose && places.mayHoldBeside(place.index)
     let othersFirst = turn % 8 == 7
-    if isLoose, othersFirst, let job = takeFromOthers(band, place) { return job }
+    if mayLieElsewhere, othersFirst, let job = takeFromOthers(band, place) { return job }
     if isLoose, turn % 2 == 0, let job = place.dequeue(band) { return job }
     if pending & band.ordered != 0, let raw = runQueues[Int(band.rank)].dequeue() { return Job(raw: raw) }
     if !isLoose { return nil }
     if turn % 2 != 0, let job = place.dequeue(band) { return job }
-    return othersFirst ? nil : takeFromOthers(band, place)
+    return !mayLieElsewhere || othersFirst ? nil : takeFromOthers(band, place)
   }
 
   /// How many jobs a thief takes with it at most.

@@ -75,6 +75,13 @@ struct Places: ~Copyable, @unchecked Sendable {  // the words are atomic, the ar
     }
   }
 
+  /// Whether another place than `index` may hold jobs.
+  @inline(__always)
+  func mayHoldBeside(_ index: Int) -> Bool {
+    // relaxed: a hint; who is about to sleep looks at the pending bits with the proper order.
+    filled.load(ordering: .relaxed) & ~Self.bit(index) != 0 || count > 64
+  }
+
   /// Calls `visit` for the places whose queues may hold jobs, beginning behind the place `start`, until it returns a job.
   @inline(__always)
   func search(after start: Int, _ visit: (Place.Pointer) -> Job?) -> Job? {
