@@ -134,12 +134,12 @@ struct SlicesTests {
   private let tick: UInt64 = 1_000_000
 
   /// How many have lost their places after each of `ticks` in which nothing is started.
-  private func standstill(_ ticks: Int, places: Int, queuesWait: Bool) -> [Int] {
+  private func standstill(_ ticks: Int, places: Int, lanesWait: Bool) -> [Int] {
     var (slices, adrift) = (Slices(), 0)
     return (0..<ticks).map { _ in
       adrift += min(
         places,
-        slices.mayDisplace(adrift: adrift, places: places, hasStarted: false, queuesWait: queuesWait, elapsed: tick))
+        slices.mayDisplace(adrift: adrift, places: places, hasStarted: false, lanesWait: lanesWait, elapsed: tick))
       return adrift
     }
   }
@@ -147,21 +147,21 @@ struct SlicesTests {
   @Test("E9: a few may be adrift at any time, two to four", arguments: [(1, 2), (2, 2), (8, 2), (12, 3), (64, 4)])
   func few(places: Int, few: Int) {
     var slices = Slices()
-    let most = slices.mayDisplace(adrift: 0, places: places, hasStarted: true, queuesWait: false, elapsed: tick)
+    let most = slices.mayDisplace(adrift: 0, places: places, hasStarted: true, lanesWait: false, elapsed: tick)
     #expect(most == few)
-    #expect(slices.mayDisplace(adrift: few, places: places, hasStarted: true, queuesWait: true, elapsed: tick) == 0)
+    #expect(slices.mayDisplace(adrift: few, places: places, hasStarted: true, lanesWait: true, elapsed: tick) == 0)
   }
 
   @Test("E9: at a standstill with queues waiting, more each slice; 64 queues in less than three seconds")
   func queues() {
-    let adrift = standstill(3_000, places: 2, queuesWait: true)
+    let adrift = standstill(3_000, places: 2, lanesWait: true)
     #expect(adrift[0] == 2 && adrift[9] == 4 && adrift[29] == 8)
     #expect(adrift[2_000] > 62)
   }
 
   @Test("E9, E11: items of a global queue alone are given sixteen times as long")
   func items() {
-    let adrift = standstill(600, places: 2, queuesWait: false)
+    let adrift = standstill(600, places: 2, lanesWait: false)
     #expect(adrift[100] == 2 && adrift[160] == 4 && adrift[500] >= 8)
   }
 
@@ -170,7 +170,7 @@ struct SlicesTests {
     var slices = Slices()
     for tick in 0..<10_000 {
       let most = slices.mayDisplace(
-        adrift: 2, places: 2, hasStarted: tick % 9 == 0, queuesWait: true, elapsed: self.tick)
+        adrift: 2, places: 2, hasStarted: tick % 9 == 0, lanesWait: true, elapsed: self.tick)
       #expect(most == 0)
     }
   }

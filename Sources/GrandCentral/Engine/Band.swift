@@ -26,7 +26,7 @@ struct Band: Equatable, Comparable, Sendable {
   /// Work that starts in the order in which it was submitted: the band's run queue.
   @inline(__always)
   var ordered: UInt32 { 1 &<< (2 &* UInt32(rank)) }
-  /// Work without an order: the queues of the places.
+  /// Work without an order: the backlogs of the places.
   @inline(__always)
   var loose: UInt32 { 2 &<< (2 &* UInt32(rank)) }
   @inline(__always)

@@ -11,7 +11,7 @@ struct Engine: ~Copyable, @unchecked Sendable {  // every field is immutable, at
   /// A: who lives, blocks, sleeps, searches. The one word of the sleep protocol.
   let pool = AtomicState<PoolState>(PoolState())
   private let behindPool = CacheLine.Gap()
-  /// A: bands that may have work in a run queue, or in a queue of a place (`Band.ordered`, `Band.loose`); set by the
+  /// A: bands that may have work in a run queue, or in a backlog of a place (`Band.ordered`, `Band.loose`); set by the
   /// submitter, cleared by a searcher about to sleep.
   let pending = Atomic<UInt32>(0)
   /// A: bands that were ever submitted to; spares single-band programs the look at other places' slots.
@@ -132,7 +132,7 @@ struct Engine: ~Copyable, @unchecked Sendable {  // every field is immutable, at
   @inline(__always)
   func announce(_ band: Band, _ bit: UInt32) {
     // seq-cst: with anything weaker this load may pass the publication above it, while a searcher clears the bit,
-    // finds the queue empty and sleeps: both miss.
+    // finds the run queue empty and sleeps: both miss.
     if pending.load(ordering: .sequentiallyConsistent) & bit == 0 { markPending(bit) }
     wakeIfNeeded(for: band)
   }

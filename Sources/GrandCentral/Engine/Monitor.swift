@@ -156,7 +156,7 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
     let target = engine.pointee.target.load(ordering: .relaxed)
     let most = slices.mayDisplace(
       adrift: engine.pointee.pool.load(ordering: .relaxed).adrift, places: target, hasStarted: seen.hasStarted,
-      queuesWait: engine.pointee.pending.load(ordering: .relaxed) & Band.allLoose != 0, elapsed: elapsed)
+      lanesWait: engine.pointee.pending.load(ordering: .relaxed) & Band.allLoose != 0, elapsed: elapsed)
     if most > 0 { engine.pointee.takePlacesFromLongJobs(most, now: now) }
     for index in 0..<engine.pointee.places.count { engine.pointee.places[index].pointee.hurry() }
     let pool = engine.pointee.pool.load(ordering: .relaxed)

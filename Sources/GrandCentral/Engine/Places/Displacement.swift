@@ -86,8 +86,8 @@ extension Worker {
 /// | adrift      | what is pending             | more, when nothing has been started for    |
 /// |-------------|-----------------------------|--------------------------------------------|
 /// | fewer       | anything                    | up to a few, at once                       |
-/// | a few, more | a queue, or an event's      | a slice, longer when more than 8 are adrift |
-/// | a few, more | items of global queues only | 16 times as long: they wait for each other |
+/// | a few, more | a lane, or an event's       | a slice, longer when more than 8 are adrift |
+/// | a few, more | jobs with an order only      | 16 times as long: they wait for each other |
 struct Slices {
   static let slice: UInt64 = 10_000_000
 
@@ -97,12 +97,12 @@ struct Slices {
   /// - Parameters:
   ///   - adrift: Workers that have lost their places so.
   ///   - hasStarted: Whether a job has been started since the last tick, `elapsed` ago.
-  ///   - queuesWait: Whether something else is pending than items of global queues.
-  mutating func mayDisplace(adrift: Int, places: Int, hasStarted: Bool, queuesWait: Bool, elapsed: UInt64) -> Int {
+  ///   - lanesWait: Whether something else is pending than jobs with an order.
+  mutating func mayDisplace(adrift: Int, places: Int, hasStarted: Bool, lanesWait: Bool, elapsed: UInt64) -> Int {
     standstill = hasStarted ? 0 : standstill &+ elapsed
     let few = min(max(2, places / 4), 4)
     if adrift < few { return few - adrift }
-    let patience = Self.slice * UInt64(max(8, adrift)) / 8 * (queuesWait ? 1 : 16)
+    let patience = Self.slice * UInt64(max(8, adrift)) / 8 * (lanesWait ? 1 : 16)
     if standstill < patience { return 0 }
     standstill = 0
     return places

@@ -6,16 +6,16 @@ import Synchronization
 // The search order of a worker that holds a place:
 //
 //   1  the slot, unless something more urgent is pending, or it has been served `slotRuns` times in a row
-//   2  band by band, most urgent first, in turns: the place's queue, the band's run queue, the other places' queues
+//   2  band by band, most urgent first, in turns: the place's backlog, the band's run queue, the other places' backlogs
 //   3  the slot after all
 //
 // Within a band nothing is passed over without bound. Every 64th search, and the first one after each of the monitor's
 // ticks, goes past the slot; every second of those begins with the run queue, and every eighth with the other places. So
-// the first job of a run queue or of a place's queue is started after at most 512 other starts of the same band by any
+// the first job of a run queue or of a backlog is started after at most 512 other starts of the same band by any
 // one place, and after a tick, eight jobs and the slot's at the latest.
 //
 // Other places' slots are looked at before work of a less urgent band is taken (Q6), and by searchers once a slot has
-// aged (SlotWatch). A worker without a place takes what waits in queues.
+// aged (SlotWatch). A worker without a place takes no slot's job.
 extension Place {
   /// A power of two.
   private static var slotRuns: UInt32 { 64 }

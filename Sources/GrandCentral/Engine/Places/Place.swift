@@ -12,16 +12,16 @@ import Synchronization
 /// A hop from lane to lane is then a function call. Anybody may empty the slot, by exchange; thieves leave it alone
 /// until it has aged (`SlotWatch`), because the holder will usually come for it within microseconds.
 ///
-/// **The queues**, one per band, hold what the slot overflowed, and what threads without a place submit.
+/// **The backlogs**, one per band, hold what the slot overflowed, and what threads without a place submit.
 ///
-/// P1  Everything here may be used by any thread at any time: the slot by exchange, the queues as they are. Holding the
+/// P1  Everything here may be used by any thread at any time: the slot by exchange, the backlogs as they are. Holding the
 ///     place guards nothing. So whoever has lost it without knowing does no harm: the next holder, or a thief, finds
 ///     what it leaves.
 /// P2  `holder` changes from 0, or from a worker that is away, to a worker by that worker's `take`, and back to 0 when the
 ///     worker ends, or there are fewer processors. A worker looks whether it is still the holder before it starts a job.
 ///
 /// Rejected: rings with one producer. A worker that is stopped in the middle of a push cannot be robbed of its ring, and
-/// the barrier that a push needs costs what a queue's exchange costs.
+/// the barrier that a push needs costs what the exchange of a FIFO with many producers costs.
 struct Place: ~Copyable, @unchecked Sendable {  // fields are immutable or atomic
   typealias Pointer = UnsafeMutablePointer<Place>
 
@@ -41,19 +41,19 @@ struct Place: ~Copyable, @unchecked Sendable {  // fields are immutable or atomi
   /// The slot watcher's own: `slotFills` at its last look.
   let watchedFills = Atomic<UInt32>(0)
   /// I; A: one FIFO per band, each made when it is first needed.
-  private let queues: UnsafeMutablePointer<Atomic<UnsafeMutableRawPointer?>>
+  private let backlogs: UnsafeMutablePointer<Atomic<UnsafeMutableRawPointer?>>
   private let gap = CacheLine.Gap()
 
   init(index: Int) {
     self.index = index
     // unsafe: lives as long as the engine.
-    queues = .allocate(capacity: Band.count)
-    for rank in 0..<Band.count { (queues + rank).initialize(to: Atomic(nil)) }
+    backlogs = .allocate(capacity: Band.count)
+    for rank in 0..<Band.count { (backlogs + rank).initialize(to: Atomic(nil)) }
   }
 
   // MARK: The slot
 
-  /// Puts `job` into the slot; what was there moves on to a queue. The holder.
+  /// Puts `job` into the slot; what was there moves on to a backlog. The holder.
   @inline(__always)
   func keep(_ job: Job, by worker: Worker.Pointer, in engine: borrowing Engine) {
     // relaxed: hints for thieves.
@@ -83,13 +83,13 @@ struct Place: ~Copyable, @unchecked Sendable {  // fields are immutable or atomi
     slot.load(ordering: .relaxed) == nil
   }
 
-  // MARK: The queues
+  // MARK: The backlogs
 
   /// Adds `job` behind the others of its band, and tells the sleepers; any thread.
   @inline(never)
   func enqueue(_ job: Job, in engine: borrowing Engine) {
     let band = job.band
-    readyQueue(band).pointee.enqueue(job.raw)
+    readyBacklog(band).pointee.enqueue(job.raw)
     engine.places.noteFilled(index)
     engine.announce(band, band.loose)
   }
@@ -97,41 +97,41 @@ struct Place: ~Copyable, @unchecked Sendable {  // fields are immutable or atomi
   /// Takes the oldest job of `band`; any thread.
   @inline(__always)
   func dequeue(_ band: Band) -> Job? {
-    guard let raw = queue(band)?.pointee.dequeue() else { return nil }
+    guard let raw = backlog(band)?.pointee.dequeue() else { return nil }
     return Job(raw: raw)
   }
 
   /// How many jobs of `band` wait, about.
-  func count(_ band: Band) -> Int { queue(band)?.pointee.count ?? 0 }
+  func count(_ band: Band) -> Int { backlog(band)?.pointee.count ?? 0 }
 
   @inline(__always)
   func holdsWork(_ band: Band) -> Bool {
-    guard let queue = queue(band) else { return false }
-    return !queue.pointee.isEmpty
+    guard let backlog = backlog(band) else { return false }
+    return !backlog.pointee.isEmpty
   }
 
-  /// Whether no queue holds a job.
+  /// Whether no backlog holds a job.
   var isEmpty: Bool {
     for rank in 0..<Band.count where holdsWork(Band(rank: UInt8(rank))) { return false }
     return true
   }
 
   @inline(__always)
-  private func queue(_ band: Band) -> UnsafeMutablePointer<FIFOQueue>? {
-    // pairs with: makeQueue – publishes the queue
-    queues[Int(band.rank)].load(ordering: .acquiring)?.assumingMemoryBound(to: FIFOQueue.self)
+  private func backlog(_ band: Band) -> UnsafeMutablePointer<FIFOQueue>? {
+    // pairs with: makeBacklog – publishes the backlog
+    backlogs[Int(band.rank)].load(ordering: .acquiring)?.assumingMemoryBound(to: FIFOQueue.self)
   }
 
   @inline(__always)
-  private func readyQueue(_ band: Band) -> UnsafeMutablePointer<FIFOQueue> { queue(band) ?? makeQueue(band) }
+  private func readyBacklog(_ band: Band) -> UnsafeMutablePointer<FIFOQueue> { backlog(band) ?? makeBacklog(band) }
 
   @inline(never)
-  private func makeQueue(_ band: Band) -> UnsafeMutablePointer<FIFOQueue> {
+  private func makeBacklog(_ band: Band) -> UnsafeMutablePointer<FIFOQueue> {
     // unsafe: lives as long as the engine.
     let made = UnsafeMutablePointer<FIFOQueue>.allocate(capacity: 1)
     made.initialize(to: FIFOQueue())
-    // pairs with: queue – publishes the queue
-    let (exchanged, first) = queues[Int(band.rank)].compareExchange(
+    // pairs with: backlog – publishes the backlog
+    let (exchanged, first) = backlogs[Int(band.rank)].compareExchange(
       expected: nil, desired: UnsafeMutableRawPointer(made), ordering: .acquiringAndReleasing)
     if exchanged { return made }
     made.deinitialize(count: 1)

@@ -10,10 +10,10 @@ struct Places: ~Copyable, @unchecked Sendable {  // the words are atomic, the ar
   /// A, written under the lock. An array that has become too small is left to whoever may still read it.
   private let entries = Atomic<UnsafeMutableRawPointer?>(nil)
   private let used = Atomic<Int>(0)
-  /// A: the map of places whose queues may hold jobs: bit n stands for the places n, n + 64, and so on.
+  /// A: the map of places whose backlogs may hold jobs: bit n stands for the places n, n + 64, and so on.
   ///
-  /// Who adds a job looks at the bit afterwards; who clears it looks at the queues afterwards (`clearFilled`). So one of
-  /// the two sees the other, and a bit that is clear says that the queues were empty.
+  /// Who adds a job looks at the bit afterwards; who clears it looks at the backlogs afterwards (`clearFilled`). So one of
+  /// the two sees the other, and a bit that is clear says that the backlogs were empty.
   let filled = Atomic<UInt64>(0)
 
   @inline(__always)
@@ -55,7 +55,7 @@ struct Places: ~Copyable, @unchecked Sendable {  // the words are atomic, the ar
   @inline(__always)
   private static func bit(_ index: Int) -> UInt64 { 1 &<< UInt64(truncatingIfNeeded: index & 63) }
 
-  /// A queue of the place has got a job.
+  /// A backlog of the place has got a job.
   @inline(__always)
   func noteFilled(_ index: Int) {
     // seq-cst: after the job's ticket; see `filled`.
@@ -64,7 +64,7 @@ struct Places: ~Copyable, @unchecked Sendable {  // the words are atomic, the ar
     }
   }
 
-  /// The place's queues were found empty.
+  /// The place's backlogs were found empty.
   func clearFilled(_ index: Int) {
     // seq-cst: cleared before the second look; see `filled`.
     filled.bitwiseAnd(~Self.bit(index), ordering: .sequentiallyConsistent)
@@ -82,7 +82,7 @@ struct Places: ~Copyable, @unchecked Sendable {  // the words are atomic, the ar
     filled.load(ordering: .relaxed) & ~Self.bit(index) != 0 || count > 64
   }
 
-  /// Calls `visit` for the places whose queues may hold jobs, beginning behind the place `start`, until it returns a job.
+  /// Calls `visit` for the places whose backlogs may hold jobs, beginning behind the place `start`, until it returns a job.
   @inline(__always)
   func search(after start: Int, _ visit: (Place.Pointer) -> Job?) -> Job? {
     // relaxed: a hint; who is about to sleep looks at the pending bits with the proper order.
@@ -103,7 +103,7 @@ struct Places: ~Copyable, @unchecked Sendable {  // the words are atomic, the ar
     return nil
   }
 
-  /// Whether a queue of a place holds a job of `band`.
+  /// Whether a backlog of a place holds a job of `band`.
   func holdWork(_ band: Band) -> Bool {
     for index in 0..<count where self[index].pointee.holdsWork(band) { return true }
     return false

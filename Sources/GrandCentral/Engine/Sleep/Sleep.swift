@@ -87,7 +87,7 @@ extension Engine {
     if last, hasVisibleWork || slotsNeedWatcher || poller.isMissed(timers) && !monitor.isAwake { wakeIfNeeded() }
   }
 
-  /// Whether a queue holds a job: the pending bits alone may be out of date.
+  /// Whether a run queue or a backlog holds a job: the pending bits alone may be out of date.
   private var hasVisibleWork: Bool {
     // seq-cst: looked at after F1; a submitter publishes before it looks at the searchers.
     var rest = pending.load(ordering: .sequentiallyConsistent)

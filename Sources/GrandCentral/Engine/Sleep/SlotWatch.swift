@@ -17,7 +17,7 @@ import Synchronization
 //     looks afterwards whether a watch is wanted that nobody keeps. So one of them sees the other.
 // S3  A watcher that finds something to run gives the role up; the last one to cease searching passes it on.
 // S4  While all processors are busy the monitor watches: their jobs may be waiting unseen for what lies in a slot. It
-//     moves an aged job to a place's queue, where it counts as pending.
+//     moves an aged job to a backlog, where it counts as pending.
 // S5  No job begins beside a full slot without a watch: who fills the slot in a job asks for one, and who has filled it
 //     between jobs, as a poller's holder does, asks when another job comes first. That job may block where nobody sees it.
 // S6  The watcher looks at every nap. A surplus worker does not look, so it does not keep the role: the monitor does.
