@@ -22,5 +22,5 @@ fact "$(tail -n 1 "$OUT/checker-programs.log")"
 fact "to the end: $(tail -n 1 "$OUT/checker-small.log")"
 fact "walks: GC_CHECKER_SECONDS=$seconds GC_CHECKER_SEED=$seed"
 # Not yet those of the whole engine (checker Engine): several still end in a deadlock that is not understood.
-"$bin/checker" MPSCList FIFOQueue DispatchSemaphore LaneState Magazine SpinBudget --large --seconds "$seconds" --seed "$seed" | tee "$OUT/checker-large.log"
+"$bin/checker" MPSCList FIFOQueue DispatchSemaphore DispatchOnce LaneState Lane TargetHierarchy Magazine SpinBudget --large --seconds "$seconds" --seed "$seed" | tee "$OUT/checker-large.log"
 fact "walks: $(tail -n 1 "$OUT/checker-large.log")"

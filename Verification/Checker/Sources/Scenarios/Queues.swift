@@ -141,11 +141,11 @@ func queues() -> [Scenario] {
 }
 
 func rings() -> [Scenario] {
-  func taking(_ ring: Box<StealingRing>, _ found: inout [Int], owner: Bool) {
-    guard let raw = owner ? ring.value.pop() : ring.value.steal() else { return }
+  func take(_ ring: Box<StealingRing>, owner: Bool) -> Int? {
+    guard let raw = owner ? ring.value.pop() : ring.value.steal() else { return nil }
     let node = Node(raw: raw)
-    found.append(node.number)
-    node.free()
+    defer { node.free() }
+    return node.number
   }
   return [
     protocolScenario("R3: the owner pushes and pops, a thief steals: each value once", of: "StealingRing") { run in
@@ -153,11 +153,11 @@ func rings() -> [Scenario] {
       var found: [Int] = [], stolen: [Int] = []
       run.thread {
         for number in 1...2 { run.check(ring.value.push(Node(number).raw), "the ring is full") }
-        taking(ring, &found, owner: true)
+        if let number = take(ring, owner: true) { found.append(number) }
       }
-      run.thread { for _ in 0..<2 { taking(ring, &stolen, owner: false) } }
+      run.thread { for _ in 0..<2 { if let number = take(ring, owner: false) { stolen.append(number) } } }
       run.finally {
-        for _ in 0..<3 { taking(ring, &found, owner: true) }
+        while let number = take(ring, owner: true) { found.append(number) }
         run.check((found + stolen).sorted() == [1, 2], "taken \(found), stolen \(stolen)")
       }
     },
@@ -165,9 +165,9 @@ func rings() -> [Scenario] {
       let ring = Box(StealingRing())
       var found: [Int] = []
       run.thread { for number in 1...2 { run.check(ring.value.push(Node(number).raw), "the ring is full") } }
-      for _ in 0..<2 { run.thread { taking(ring, &found, owner: false) } }
+      for _ in 0..<2 { run.thread { if let number = take(ring, owner: false) { found.append(number) } } }
       run.finally {
-        for _ in 0..<3 { taking(ring, &found, owner: true) }
+        while let number = take(ring, owner: true) { found.append(number) }
         run.check(found.sorted() == [1, 2], "found \(found)")
       }
     },
@@ -176,7 +176,7 @@ func rings() -> [Scenario] {
       var found: [Int] = []
       for number in 0..<StealingRing.capacity { run.check(ring.value.push(Node(number).raw), "the ring is full") }
       var pushed = false
-      run.thread { taking(ring, &found, owner: false) }
+      run.thread { if let number = take(ring, owner: false) { found.append(number) } }
       run.thread {
         let node = Node(1_000)
         pushed = ring.value.push(node.raw)
