@@ -91,7 +91,11 @@ void ck_kernel_sync(const void *object) { (void)object; }
 void ck_kernel_store32(void *word, uint32_t value) { *(volatile uint32_t *)word = value; }
 uint32_t ck_kernel_take32(const void *word) { return *(const volatile uint32_t *)word; }
 void ck_kernel_give32(void *word, uint32_t value) { *(volatile uint32_t *)word = value; }
-void ck_kernel_look(const void *object) { (void)object; }
+bool ck_is_alone(void) { return true; }
+void ck_kernel_look(const char *what, const void *object) {
+  (void)what;
+  (void)object;
+}
 uint32_t ck_choose(uint32_t count, const char *what) { return (void)count, (void)what, 0; }
 ck_thread ck_self(void) { return current; }
 void ck_set_name(const char *name) { (void)name; }

@@ -110,18 +110,21 @@ size_t ck_machine_statics(void) { return kept_size; }
 // MARK: Initialisers
 
 // Not the runtime's -1, which compiled code looks for by itself: then nobody would see that an initialiser comes before.
-enum { is_running = 1, is_done = 2 };
+enum { is_running = 1, is_done = 2, is_old = 3 };
 
 void swift_once(intptr_t *token, void (*initialise)(void *), void *context) {
-  if (*token == is_done) return ck_kernel_look(token);
-  machine_point("once", token);
-  while (*token == is_running) machine_block(token, UINT64_MAX, false, "once");
-  if (*token != is_done) {
-    *token = is_running;
-    initialise(context);
-    machine_sync(token);
-    *token = is_done;
-    if (ck_self() != 0) machine_wake_all(token);
+  // Done before there was a second thread: whoever began it has ordered that.
+  if (*token == is_old) return;
+  // Threads that come by later learn of the initialiser's work, and nothing of each other.
+  if (ck_self() != 0) ck_kernel_look("once", token);
+  while (*token == is_running) {
+    machine_block(token, UINT64_MAX, false, "once");
+    ck_kernel_look("once", token);
   }
-  ck_kernel_look(token);
+  if (*token == is_done) return;
+  *token = is_running;
+  initialise(context);
+  machine_sync(token);
+  *token = ck_is_alone() ? is_old : is_done;
+  if (ck_self() != 0) machine_wake_all(token);
 }

@@ -23,6 +23,7 @@ void ck_kernel_sync(const void *object) {
   if (!isRunning()) return;
   Fibre &fibre = self();
   uintptr_t key = reinterpret_cast<uintptr_t>(object);
+  if (R->sleep != 0) wakeSleepers(object, true, true);
   writeAccess(accessesOf(key));
   fibre.view.hb.at[fibre.id]++;
   fibre.view.seen.at[fibre.id]++;
@@ -31,12 +32,15 @@ void ck_kernel_sync(const void *object) {
   view = fibre.view;
 }
 
-void ck_kernel_look(const void *object) {
+void ck_kernel_look(const char *what, const void *object) {
   if (!isRunning()) return;
   uintptr_t key = reinterpret_cast<uintptr_t>(object);
+  point({Kind::point, 0, 0, 0, object, __builtin_return_address(0), what});
   readAccess(accessesOf(key));
   self().view.join(kernelView(key));
 }
+
+bool ck_is_alone(void) { return !isRunning() || R->threads <= 1; }
 
 void ck_reference_dropped(const void *object) {
   if (!isRunning()) return;

@@ -75,7 +75,7 @@ void beginStep(Fibre &fibre) {
 }
 
 void wakeSleepers(const void *address, bool writes, bool isPoint) {
-  // A fence: it may depend on anything SeqCst.
+  // A fence, or a point that names no object: it may depend on anything.
   if (address == nullptr) R->sleep = 0;
   for (uint32_t rest = R->sleep; rest != 0; rest &= rest - 1) {
     int i = __builtin_ctz(rest);

@@ -198,6 +198,7 @@ using namespace ck;
 void ck_point(const char *what, const void *address) {
   if (!isRunning()) return;
   point({Kind::point, 0, 0, 0, address, __builtin_return_address(0), what});
+  if (R->sleep != 0) wakeSleepers(address, true, true);
   writeAccess(accessesOf(reinterpret_cast<uintptr_t>(address)));
 }
 

@@ -55,7 +55,7 @@ func sourceKinds() -> [Scenario] {
       }
       run.thread { takes(source, data, run) }
     },
-    protocolScenario("the list of watched files is made once", of: "FileWatches", unusual: 0) { run in
+    protocolScenario("the list of watched files is made once", of: "FileWatches", unusual: 0, isSmall: false) { run in
       standInForPool()
       var lists: [FileWatches] = []
       for _ in 0..<2 {

@@ -19,7 +19,7 @@ func protocolScenario(
 }
 
 /// The scenario's threads are all there is: a worker that searches is counted, so that nobody wakes or starts one. What is
-/// submitted stays in the run queues.
+/// submitted stays where it is laid.
 func standInForPool() { Engine.shared.pointee.pool.update { $0.startSearching() } }
 
 /// The calling thread is the poller: takes what the kernel has to tell, and reports it.
@@ -29,18 +29,18 @@ func poll() {
   _ = engine.pointee.poller.dispatchEvents(in: engine.pointee)
 }
 
-/// The calling thread is a worker: runs what is in the run queues, up to so many jobs.
+/// The calling thread is a worker: runs what waits, up to so many jobs.
 func work(_ most: Int = .max) {
   var left = most
-  while left > 0, let raw = nextJob() {
-    Job(raw: raw).invoke(raw)
+  while left > 0, let job = nextJob() {
+    job.run()
     left -= 1
   }
 }
 
-private func nextJob() -> UnsafeMutableRawPointer? {
+private func nextJob() -> Job? {
   for rank in 0..<Band.count {
-    if let raw = Engine.shared.pointee.runQueues[rank].dequeue() { return raw }
+    if let job = Engine.shared.pointee.takeShared(from: Band(rank: UInt8(rank))) { return job }
   }
   return nil
 }

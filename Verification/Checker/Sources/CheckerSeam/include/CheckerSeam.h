@@ -46,8 +46,10 @@ uint32_t ck_newest32(const void *word);
 // A lock of the kernel's, taken and left: the calling fibre's view joins that of `object` (a descriptor, by any number), which
 // becomes the fibre's.
 void ck_kernel_sync(const void *object);
-// As `ck_kernel_sync`, of who only looks: it takes over the object's view, and leaves nothing there.
-void ck_kernel_look(const void *object);
+// A look at what was left there, a point of its own: the calling fibre's view joins that of `object`, and leaves nothing.
+void ck_kernel_look(const char *what, const void *object);
+// Whether the run has had no other thread yet.
+bool ck_is_alone(void);
 // A store of the kernel's into an atomic word, by no fibre. Who reads it takes over nothing.
 void ck_kernel_store32(void *word, uint32_t value);
 // What a thread of the kernel's does with an atomic word, here on the calling fibre: a load that acquires, a store that releases.
