@@ -18,24 +18,33 @@ struct PlacesTests {
 
   private func worker(_ engine: Engine.Pointer) -> Worker.Pointer { engine.pointee.workers.take() }
 
+  // Macros take no values that cannot be copied.
+  private func take(_ engine: Engine.Pointer, _ worker: Worker.Pointer) -> Bool { engine.pointee.takePlace(worker) }
+  private func place(_ worker: Worker.Pointer) -> Int? { worker.pointee.place?.pointee.index }
+  private func next(_ engine: Engine.Pointer, _ place: Place.Pointer) -> Job? {
+    place.pointee.findWork(in: engine.pointee)
+  }
+  private func dequeue(_ place: Place.Pointer) -> Job? { place.pointee.dequeue(.normal) }
+  private func filled(_ engine: Engine.Pointer) -> UInt64 { engine.pointee.places.filled.load(ordering: .relaxed) }
+
   private func job(_ band: Band = .normal) -> Job { Job(invoke: { _ in }, flags: [], qos: 0, band: band, owner: nil) }
 
   @Test("E9: a worker takes a free place, then one whose holder is away, and none that is in use")
   func taking() {
     let engine = engine(places: 1)
     let (first, second) = (worker(engine), worker(engine))
-    #expect(engine.pointee.takePlace(first))
-    #expect(first.pointee.place?.pointee.index == 0)
-    #expect(!engine.pointee.takePlace(second))
+    #expect(take(engine, first))
+    #expect(place(first) == 0)
+    #expect(!take(engine, second))
 
     first.pointee.waits.store(1, ordering: .relaxed)
-    #expect(engine.pointee.takePlace(second))
-    #expect(second.pointee.place != nil && first.pointee.place == nil)
+    #expect(take(engine, second))
+    #expect(place(second) == 0 && place(first) == nil)
 
     first.pointee.waits.store(0, ordering: .relaxed)
-    #expect(!engine.pointee.takePlace(first))
+    #expect(!take(engine, first))
     second.pointee.status.store(Worker.Status.adrift, ordering: .relaxed)
-    #expect(engine.pointee.takePlace(first))
+    #expect(take(engine, first))
   }
 
   @Test("E9: a place where jobs wait is taken first")
@@ -43,26 +52,27 @@ struct PlacesTests {
     let engine = engine(places: 3)
     engine.pointee.places[1].pointee.enqueue(job(), in: engine.pointee)
     let worker = worker(engine)
-    #expect(engine.pointee.takePlace(worker))
-    #expect(worker.pointee.place?.pointee.index == 1)
+    #expect(take(engine, worker))
+    #expect(place(worker) == 1)
   }
 
   @Test("with fewer processors those who hold the last places lose them")
   func fewer() {
     let engine = engine(places: 2)
     let workers = [worker(engine), worker(engine)]
-    for worker in workers { #expect(engine.pointee.takePlace(worker)) }
+    for worker in workers { #expect(take(engine, worker)) }
     engine.pointee.setTarget(1)
-    #expect(workers.filter { $0.pointee.place == nil }.count == 1)
+    #expect(workers.filter { place($0) == nil }.count == 1)
     engine.pointee.setTarget(2)
-    #expect(engine.pointee.places.count == 2)
+    let count = engine.pointee.places.count
+    #expect(count == 2)
   }
 
   @Test("E9: nothing is passed over: slot, own queue, run queue and other places' queues have their turns")
   func turns() {
     let engine = engine(places: 2)
     let me = worker(engine)
-    #expect(engine.pointee.takePlace(me))
+    #expect(take(engine, me))
     let place = me.pointee.place!
     let other = engine.pointee.places[1 - place.pointee.index]
     let (ordered, own, foreign, hop) = (job(), job(), job(), job())
@@ -90,42 +100,43 @@ struct PlacesTests {
   func hurry() {
     let engine = engine(places: 1)
     let me = worker(engine)
-    #expect(engine.pointee.takePlace(me))
+    #expect(take(engine, me))
     let place = me.pointee.place!
     let (hop, ordered) = (job(), job())
     place.pointee.keep(hop, by: me, in: engine.pointee)
     engine.pointee.submit(ordered)
     place.pointee.hurry()
-    #expect(place.pointee.findWork(in: engine.pointee) == ordered)
-    #expect(place.pointee.findWork(in: engine.pointee) == hop)
+    #expect(next(engine, place) == ordered)
+    #expect(next(engine, place) == hop)
   }
 
   @Test("a thief takes half of what it finds, in order, and keeps the rest in its own place")
   func theft() {
     let engine = engine(places: 2)
     let me = worker(engine)
-    #expect(engine.pointee.takePlace(me))
+    #expect(take(engine, me))
     let place = me.pointee.place!
     let other = engine.pointee.places[1 - place.pointee.index]
     let jobs = (0..<9).map { _ in job() }
     for job in jobs { other.pointee.enqueue(job, in: engine.pointee) }
-    #expect(place.pointee.findWork(in: engine.pointee) == jobs[0])
-    #expect(place.pointee.count(.normal) == 4 && other.pointee.count(.normal) == 4)
-    #expect(place.pointee.dequeue(.normal) == jobs[1])
+    #expect(next(engine, place) == jobs[0])
+    let counts = [place.pointee.count(.normal), other.pointee.count(.normal)]
+    #expect(counts == [4, 4])
+    #expect(dequeue(place) == jobs[1])
   }
 
   @Test("the map of filled places says where to look, and loses nothing")
   func map() {
     let engine = engine(places: 70)
     for index in [3, 67] { engine.pointee.places[index].pointee.enqueue(job(), in: engine.pointee) }
-    #expect(engine.pointee.places.filled.load(ordering: .relaxed) == 1 << 3)
-    #expect(engine.pointee.places[3].pointee.dequeue(.normal) != nil)
+    #expect(filled(engine) == 1 << 3)
+    #expect(dequeue(engine.pointee.places[3]) != nil)
     engine.pointee.places.clearFilled(3)
-    #expect(engine.pointee.places.filled.load(ordering: .relaxed) == 1 << 3, "place 67 shares the bit")
+    #expect(filled(engine) == 1 << 3, "place 67 shares the bit")
     let found = engine.pointee.places.search(after: 5) { $0.pointee.dequeue(.normal) }
     #expect(found != nil)
     engine.pointee.places.clearFilled(3)
-    #expect(engine.pointee.places.filled.load(ordering: .relaxed) == 0)
+    #expect(filled(engine) == 0)
   }
 }
 
@@ -149,7 +160,8 @@ struct SlicesTests {
     var slices = Slices()
     let most = slices.mayDisplace(adrift: 0, places: places, hasStarted: true, lanesWait: false, elapsed: tick)
     #expect(most == few)
-    #expect(slices.mayDisplace(adrift: few, places: places, hasStarted: true, lanesWait: true, elapsed: tick) == 0)
+    let more = slices.mayDisplace(adrift: few, places: places, hasStarted: true, lanesWait: true, elapsed: tick)
+    #expect(more == 0)
   }
 
   @Test("E9: at a standstill with queues waiting, more each slice; 64 queues in less than three seconds")
