@@ -1,7 +1,7 @@
 # Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 """Runs the rows of Tests/Programs/Fairness on both libraries, and compares what they tell with the bars.
 
-    fairness.py FOLDER [--brief] [--null] [ROW...]     Scripts/fairness says what the options mean
+    fairness.py FOLDER [--brief] [--gate] [--null] [ROW...]     Scripts/fairness says what the options mean
 """
 
 import argparse
@@ -29,6 +29,13 @@ class Bar:
     # below, at most, at least: the worst run counts; median: at most that, of the median run; ratio: ours to theirs, at most;
     # without: ours to ours without what the row is about.
     kind: str = "below"
+    # What fails a check on a machine that others load as well: so many times the bar.
+    slack: float = 4
+
+    def gate(self):
+        """The bar that a check fails for."""
+        limit = self.limit / self.slack if self.kind == "at least" else self.limit * self.slack
+        return dataclasses.replace(self, limit=limit)
 
     @property
     def compares(self):
@@ -85,7 +92,7 @@ def spin(kind, count, limit, figure="ms"):
 
 def processors(items, milliseconds, rounds):
     return Row(f"cpu-items {items} × {milliseconds} ms", f"cpu-items {items} {milliseconds} {rounds}",
-               [Bar("of the processors", 1.02, "median"), Bar("surplus threads", 4, "at most")])
+               [Bar("of the processors", 1.02, "median", 1.15), Bar("surplus threads", 4, "at most", 3)])
 
 
 def ping_pongs(suffix, **environment):
@@ -96,7 +103,7 @@ def ping_pongs(suffix, **environment):
 def interval(microseconds, hops):
     # The latencies are to be no worse than theirs: a tenth is what one library differs by from itself.
     return Row(f"interval {microseconds} us, {hops} hops", f"interval {microseconds} {hops}",
-               [Bar("CPU us", 0.95, "ratio"), Bar("p50 us", 1.1, "ratio"), Bar("p99 us", 1.1, "ratio")],
+               [Bar("CPU us", 0.95, "ratio", 1.8), Bar("p50 us", 1.1, "ratio", 2.5), Bar("p99 us", 1.1, "ratio", 9)],
                takes_turns=True)
 
 
@@ -114,10 +121,10 @@ ROWS = [
       for way in ("semaphore", "read") for load in ("quiet", "busy")],
     ping_pongs(""),
     ping_pongs(", one thread", GRANDCENTRAL_THREAD_BUDGET="1"),
-    *[Row(f"burst, {kind}", f"burst {kind} 500", [Bar("CPU us", 1.2, "without")], without=f"burst {kind} 0")
+    *[Row(f"burst, {kind}", f"burst {kind} 500", [Bar("CPU us", 1.2, "without", 1.5)], without=f"burst {kind} 0")
       for kind in ("pauses", "one-processor")],
     *[interval(microseconds, hops) for microseconds in (200, 1_000, 5_000) for hops in (1, 2)],
-    *[Row(f"all-to-all, {kind}", kind, [Bar("ns", 0.8, "ratio"), Bar("CPU ns", 0.8, "ratio")], program="all_to_all")
+    *[Row(f"all-to-all, {kind}", kind, [Bar("ns", 0.8, "ratio", 3), Bar("CPU ns", 0.8, "ratio", 3)], program="all_to_all")
       for kind in ("burst", "relay", "answers")],
 ]
 
@@ -187,14 +194,14 @@ def text(value):
     return value if isinstance(value, str) else f"{value:.4g}"
 
 
-def judge(row, figures):
-    """Prints a line for each bar; whether all are kept."""
+def judge(row, figures, gates):
+    """Prints a line for each bar; whether all are kept, or all gates."""
     kept = True
     for bar in row.bars:
         values = {side: [HANGS if each is None else each[bar.figure] for each in runs] for side, runs in figures.items()}
         ours, theirs = values["ours"], values.get("theirs", [])
         holds = bar.holds(ours, theirs)
-        kept = kept and holds
+        kept = kept and (bar.gate() if gates else bar).holds(ours, theirs)
         verdict = "ok" if holds else "MISSED"
         if bar.compares:
             verdict += f" ({text(bar.ratio(ours, theirs))})"
@@ -207,6 +214,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("--brief", action="store_true")
+    parser.add_argument("--gate", action="store_true")
     parser.add_argument("--null", action="store_true")
     parser.add_argument("rows", nargs="*")
     options = parser.parse_intermixed_args()
@@ -216,8 +224,9 @@ def main():
     programs = {"ours": "theirs" if options.null else "ours", "theirs": "theirs"}
 
     print("| row | ours | theirs | bar | verdict |\n|---|---|---|---|---|", flush=True)
-    missed = [row.name for row in rows if not judge(row, collect(row, options.folder, programs, options.brief))]
-    print(f"=> {len(rows) - len(missed)} of {len(rows)} rows keep their bars"
+    missed = [row.name for row in rows
+              if not judge(row, collect(row, options.folder, programs, options.brief), options.gate)]
+    print(f"=> {len(rows) - len(missed)} of {len(rows)} rows keep their {'gates' if options.gate else 'bars'}"
           + (f"; missed: {', '.join(missed)}" if missed else ""))
     sys.exit(1 if missed else 0)
 
