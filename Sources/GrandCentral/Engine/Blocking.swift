@@ -46,12 +46,14 @@ enum Blocking {
       guard let worker else { return }
       back(worker)
       Engine.shared.pointee.pool.updateInOrder { $0.unblock() }
+      Engine.shared.pointee.driftWithoutPlace(worker)
     }
 
     func end(_ duty: borrowing WakeDuty) {
       guard let worker else { return }
       back(worker)
       if duty.disarm() { Engine.shared.pointee.pool.updateInOrder { $0.unblock() } }
+      Engine.shared.pointee.driftWithoutPlace(worker)
     }
 
     private func back(_ worker: Worker.Pointer) {

@@ -77,7 +77,12 @@ extension Engine {
   func reportExhaustion() {
     monitor.wake(self)
     // The kernel has no thread for us: that has been reported, and the monitor asks again.
-    if Shortages.threads.isShort { return }
+    if Shortages.threads.isShort {
+      // The last worker is about to wait, perhaps for what is pending, and the monitor may have been refused as well.
+      // relaxed: as in `isForsaken`.
+      if isForsaken, pool.load(ordering: .relaxed).live > 0 { standIn(1_000_000) }
+      return
+    }
     // relaxed: observations, for the report.
     let state = pool.load(ordering: .relaxed)
     if state.blocked == 0 || state.active >= target.load(ordering: .relaxed) { return }

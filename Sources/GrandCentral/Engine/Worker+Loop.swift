@@ -78,7 +78,7 @@ extension Engine {
   func findAnew(_ worker: Worker.Pointer) -> Job? {
     if worker.pointee.place != nil { return nil }
     if takePlace(worker) { return worker.pointee.place?.pointee.findWork(in: self) }
-    return isCrowded ? nil : findWorkThoroughly(nil)
+    return isCrowded ? findUrgentWork() : findWorkThoroughly(nil)
   }
 
   /// Counted as searching: comes back with a job, no longer counted; or with nil, retired.
@@ -87,7 +87,7 @@ extension Engine {
     while true {
       // A worker that comes back from a wait may find all places held: it leaves the processors to the others.
       let surplus = worker.pointee.place == nil && !takePlace(worker) && isCrowded
-      if !surplus, let job = search(worker) {
+      if let job = surplus ? findUrgentWork() : search(worker) {
         giveUpWatch(worker)
         stopSearching()
         return job

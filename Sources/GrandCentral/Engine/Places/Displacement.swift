@@ -5,11 +5,13 @@ import Synchronization
 // A worker loses its place while its job goes on, because others need the place:
 //
 // - The job blocks where nobody sees it: the monitor finds the worker off its processor, and counts it as blocked.
-// - More urgent work is pending, and all places are held: the least urgent job makes way. The submitter sees to it.
+// - The job waited in one of our primitives, and somebody has taken the place meanwhile.
 // - The job has run for a slice, and something is pending: the monitor sees to it, as far as `Slices` allows.
+// - There are fewer processors than before.
 //
-// In the second and third case the worker is adrift: it goes on, as one thread more, and the kernel shares the
-// processors out. When its job has ended it takes a free place, or sleeps.
+// In the last three cases the worker is adrift: it goes on, as one thread more, and the kernel shares the processors out.
+// When its job has ended it takes a free place, or sleeps. So every worker that counts as active has a place, or is one that
+// was added beyond them, in place of blocked ones or for urgent work.
 //
 // D1  Who sets a worker aside counts first, then changes its status from running, and looks at its pulse again. A worker
 //     that has ended its job moves the pulse, and looks at its status behind a fence before it sleeps; without one after each
@@ -33,31 +35,58 @@ extension Engine {
     return false
   }
 
-  /// All places are held and work of `band` is pending: the least urgent of their jobs makes way, if it is less urgent.
-  @inline(never)
-  func makeWay(for band: Band) {
-    var victim: (worker: Worker.Pointer, pulse: UInt64, rank: UInt8)?
-    for index in 0..<places.count {
-      guard let worker = holder(of: places[index]), !worker.pointee.isAway else { continue }
-      // relaxed: observations; `setAside` makes sure of the pulse.
-      let pulse = worker.pointee.progress.load(ordering: .relaxed)
-      let rank = worker.pointee.runningRank.load(ordering: .relaxed)
-      if pulse & 1 == 1, rank > victim?.rank ?? band.rank { victim = (worker, pulse, rank) }
-    }
-    guard let victim, setAside(victim.worker, victim.pulse, as: Worker.Status.adrift) else { return }
-    // relaxed: a setting.
-    claimAndWake(target: target.load(ordering: .relaxed), budget: threadLimit)
+  /// Owner, back from a wait in the middle of a job: without a place it is adrift.
+  func driftWithoutPlace(_ worker: Worker.Pointer) {
+    // relaxed: the owner's own pulse.
+    let pulse = worker.pointee.progress.load(ordering: .relaxed)
+    if worker.pointee.place != nil || takePlace(worker) || pulse & 1 == 0 { return }
+    _ = setAside(worker, pulse, as: Worker.Status.adrift)
   }
 
-  /// Monitor: takes up to `most` places from workers whose jobs have run for a slice at `now`.
+  /// As many are active as there are places, and work of `band` is pending: a worker is added for it if not all of them run
+  /// work that is as urgent. When that has run the worker sleeps, if the places are still held.
+  @inline(never)
+  func addWorker(for band: Band) {
+    // relaxed: the claim looks again; a setting.
+    let active = pool.load(ordering: .relaxed).active
+    let target = target.load(ordering: .relaxed)
+    if active >= 2 * target + allowance.load(ordering: .relaxed) || !mayOvertake(band) { return }
+    _ = reinforce(target: active + 1, budget: threadLimit)
+  }
+
+  /// Whether a place is free, or its holder runs a job that is less urgent than `band`.
+  private func mayOvertake(_ band: Band) -> Bool {
+    for index in 0..<places.count {
+      guard let worker = holder(of: places[index]), !worker.pointee.isAway else { return true }
+      // relaxed: observations; a wrong guess adds a worker, or leaves the job to the next free one.
+      if worker.pointee.isInJob, worker.pointee.runningRank.load(ordering: .relaxed) > band.rank { return true }
+    }
+    return false
+  }
+
+  /// What a worker may take that is one too many: work more urgent than what the others run.
+  @inline(never)
+  func findUrgentWork() -> Job? {
+    // relaxed: a hint; the sleep protocol looks again.
+    var rest = pending.load(ordering: .relaxed)
+    while rest != 0 {
+      let band = Band(firstIn: rest)
+      if !mayOvertake(band) { return nil }
+      if let job = takeShared(from: band) { return job }
+      rest &= ~band.both
+    }
+    return nil
+  }
+
+  /// Monitor: sets up to `most` workers adrift whose jobs have run for a slice at `now`, whether they hold places or not.
   func takePlacesFromLongJobs(_ most: Int, now: UInt64) {
     var left = most
-    for index in 0..<places.count where left > 0 {
-      guard let worker = holder(of: places[index]), !worker.pointee.isAway else { continue }
-      // relaxed: the monitor's own notes; `setAside` makes sure of the pulse.
+    for index in 0..<workers.count where left > 0 {
+      let worker = workers[index]
+      // relaxed: the monitor's own notes, and a hint; `setAside` makes sure of the pulse.
       let pulse = worker.pointee.seenProgress.load(ordering: .relaxed)
       let since = worker.pointee.seenSince.load(ordering: .relaxed)
-      guard pulse & 1 == 1, now &- since >= Slices.slice else { continue }
+      guard pulse & 1 == 1, now &- since >= Slices.slice, !worker.pointee.isAway else { continue }
       if setAside(worker, pulse, as: Worker.Status.adrift) { left -= 1 }
     }
   }

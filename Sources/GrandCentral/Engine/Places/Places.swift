@@ -116,8 +116,13 @@ extension Engine {
     places.grow(to: wanted)
     // relaxed: a setting.
     target.store(wanted, ordering: .relaxed)
-    // relaxed: see P2 of Place.
-    for index in wanted..<max(wanted, places.count) { places[index].pointee.holder.store(0, ordering: .relaxed) }
+    for index in wanted..<max(wanted, places.count) {
+      guard let worker = holder(of: places[index]) else { continue }
+      // relaxed: see P2 of Place; `setAside` makes sure of the pulse.
+      places[index].pointee.holder.store(0, ordering: .relaxed)
+      let pulse = worker.pointee.progress.load(ordering: .relaxed)
+      if pulse & 1 == 1, !worker.pointee.isAway { _ = setAside(worker, pulse, as: Worker.Status.adrift) }
+    }
   }
 
   /// Gives the worker, which holds no place, one that nobody holds or whose holder is away.

@@ -34,12 +34,12 @@ extension Engine {
     case .watch:
       monitor.wake(self)
       // relaxed: bits are only ever added; a program of one band never goes further.
-      if bandsInUse.load(ordering: .relaxed) & ~(band.both | band.moreUrgent) != 0 { makeWay(for: band) }
+      if bandsInUse.load(ordering: .relaxed) & ~(band.both | band.moreUrgent) != 0 { addWorker(for: band) }
     case .unpark, .spawn, .exhausted: claimAndWake(target: target, budget: budget)
     }
   }
 
-  func claimAndWake(target: Int, budget: Int) {
+  private func claimAndWake(target: Int, budget: Int) {
     idle.lock.lock()
     let wake = pool.updateInOrder { $0.claimWake(target: target, budget: budget) }
     carryOut(wake)
