@@ -7,8 +7,8 @@ import GrandCentral
 /// Workers that hold no place and run on: other work starts all the same. Each scenario reports how many items ended in time.
 extension Scenario {
   static let displacing: [String: Body] = [
-    "long-after-wait": longAfterWait, "long-beside-blocked": longBesideBlocked, "long-with-fewer-processors": longWithFewer,
-    "flood-of-urgent-items": floodOfUrgentItems,
+    "long-after-wait": longAfterWait, "long-beside-blocked": longBesideBlocked,
+    "long-with-fewer-processors": longWithFewer, "flood-of-urgent-items": floodOfUrgentItems,
   ]
 
   /// Submits an urgent item and one of a queue; reports how many have run.
