@@ -1,15 +1,20 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
+import Synchronization
 import Testing
 
 @testable import GrandCentral
 
 @Suite("Places")
 struct PlacesTests {
-  /// An engine without workers, with `count` places. It is never freed, as the real one.
+  /// The addresses of the tests' engines. No engine is ever freed; as long as somebody knows them they have not leaked.
+  private static let engines = Mutex([UInt]())
+
+  /// An engine without workers, with `count` places.
   private func engine(places count: Int) -> Engine.Pointer {
     let engine = Engine.Pointer.allocate(capacity: 1)
     engine.initialize(to: Engine())
+    Self.engines.withLock { $0.append(UInt(bitPattern: engine)) }
     engine.pointee.setTarget(count)
     // Nobody is woken or started for what the tests submit.
     engine.pointee.pool.updateInOrder { $0.startSearching() }
@@ -26,6 +31,13 @@ struct PlacesTests {
   }
   private func dequeue(_ place: Place.Pointer) -> Job? { place.pointee.dequeue(.normal) }
   private func filled(_ engine: Engine.Pointer) -> UInt64 { engine.pointee.places.filled.load(ordering: .relaxed) }
+
+  /// A worker with a place.
+  private func holder(_ engine: Engine.Pointer) -> (Worker.Pointer, Place.Pointer) {
+    let worker = worker(engine)
+    #expect(take(engine, worker))
+    return (worker, worker.pointee.place!)
+  }
 
   private func job(_ band: Band = .normal) -> Job { Job(invoke: { _ in }, flags: [], qos: 0, band: band, owner: nil) }
 
@@ -71,9 +83,7 @@ struct PlacesTests {
   @Test("E9: nothing is passed over: slot, own queue, run queue and other places' queues have their turns")
   func turns() {
     let engine = engine(places: 2)
-    let me = worker(engine)
-    #expect(take(engine, me))
-    let place = me.pointee.place!
+    let (me, place) = holder(engine)
     let other = engine.pointee.places[1 - place.pointee.index]
     let (ordered, own, foreign, hop) = (job(), job(), job(), job())
     engine.pointee.submit(ordered)
@@ -99,9 +109,7 @@ struct PlacesTests {
   @Test("E9: after a tick of the monitor the next search goes past the slot")
   func hurry() {
     let engine = engine(places: 1)
-    let me = worker(engine)
-    #expect(take(engine, me))
-    let place = me.pointee.place!
+    let (me, place) = holder(engine)
     let (hop, ordered) = (job(), job())
     place.pointee.keep(hop, by: me, in: engine.pointee)
     engine.pointee.submit(ordered)
@@ -113,9 +121,7 @@ struct PlacesTests {
   @Test("a thief takes half of what it finds, in order, and keeps the rest in its own place")
   func theft() {
     let engine = engine(places: 2)
-    let me = worker(engine)
-    #expect(take(engine, me))
-    let place = me.pointee.place!
+    let (_, place) = holder(engine)
     let other = engine.pointee.places[1 - place.pointee.index]
     let jobs = (0..<9).map { _ in job() }
     for job in jobs { other.pointee.enqueue(job, in: engine.pointee) }

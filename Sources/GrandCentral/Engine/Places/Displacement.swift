@@ -22,12 +22,12 @@ extension Engine {
   ///
   /// - Returns: whether a place has become free by that.
   func setAside(_ worker: Worker.Pointer, _ pulse: UInt64, as status: UInt32) -> Bool {
-    pool.updateInOrder { status == Worker.Status.stalled ? $0.block() : $0.drift() }
+    pool.updateInOrder { $0.setAside(as: status) }
     // seq-cst: D1.
     let (changed, _) = worker.pointee.status.compareExchange(
       expected: Worker.Status.running, desired: status, ordering: .sequentiallyConsistent)
     guard changed else {
-      pool.updateInOrder { status == Worker.Status.stalled ? $0.unblock() : $0.undrift() }
+      pool.updateInOrder { $0.takeBack(from: status) }
       return false
     }
     if worker.pointee.progress.load(ordering: .sequentiallyConsistent) == pulse { return true }
@@ -97,11 +97,8 @@ extension Worker {
   @inline(never)
   func recover(_ engine: borrowing Engine) {
     // relaxed: who changes it also corrects the count; nothing else hangs on it.
-    switch status.exchange(Status.running, ordering: .relaxed) {
-    case Status.stalled: engine.pool.updateInOrder { $0.unblock() }
-    case Status.adrift: engine.pool.updateInOrder { $0.undrift() }
-    default: break
-    }
+    let was = status.exchange(Status.running, ordering: .relaxed)
+    if was != Status.running { engine.pool.updateInOrder { $0.takeBack(from: was) } }
   }
 }
 

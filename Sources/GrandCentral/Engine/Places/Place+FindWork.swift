@@ -92,12 +92,12 @@ extension Engine {
     let isLoose = pending & band.loose != 0
     let mayLieElsewhere = isLoose && places.mayHoldBeside(place.index)
     let othersFirst = turn % 8 == 7
-    if mayLieElsewhere, othersFirst, let job = takeFromOthers(band, place) { return job }
+    if mayLieElsewhere, othersFirst, let job = takeFromOthers(band, place, turn) { return job }
     if isLoose, turn % 2 == 0, let job = place.dequeue(band) { return job }
     if pending & band.ordered != 0, let raw = runQueues[Int(band.rank)].dequeue() { return Job(raw: raw) }
     if !isLoose { return nil }
     if turn % 2 != 0, let job = place.dequeue(band) { return job }
-    return !mayLieElsewhere || othersFirst ? nil : takeFromOthers(band, place)
+    return !mayLieElsewhere || othersFirst ? nil : takeFromOthers(band, place, turn)
   }
 
   /// How many jobs a thief takes with it at most.
@@ -105,13 +105,11 @@ extension Engine {
 
   /// Half of the jobs of `band` at the first of the other places that has some: one to run, the others to keep.
   @inline(never)
-  private func takeFromOthers(_ band: Band, _ place: borrowing Place) -> Job? {
+  private func takeFromOthers(_ band: Band, _ place: borrowing Place, _ turn: UInt32) -> Job? {
     let me = place.index
-    // relaxed: the holder's own counter; where the search begins matters little.
-    let start = me &+ Int(place.turns.load(ordering: .relaxed) &>> 3)
     var haul = 0
     var victim: Place.Pointer?
-    let job = places.search(after: start) { other in
+    let job = places.search(after: me &+ Int(turn &>> 3)) { other in
       if other.pointee.index == me { return nil }
       guard let job = other.pointee.dequeue(band) else {
         if other.pointee.isEmpty { places.clearFilled(other.pointee.index) }

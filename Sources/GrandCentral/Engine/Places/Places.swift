@@ -90,8 +90,8 @@ struct Places: ~Copyable, @unchecked Sendable {  // the words are atomic, the ar
     if map == 0 { return nil }
     let count = count
     let turn = UInt64(truncatingIfNeeded: (start + 1) & 63)
+    // Rotated: the shifts are modulo 64.
     var rest = map &>> turn | map &<< (64 &- turn)
-    if turn == 0 { rest = map }
     while rest != 0 {
       var index = (rest.trailingZeroBitCount + Int(turn)) & 63
       rest &= rest &- 1

@@ -103,8 +103,12 @@ struct PoolState: StateWord, Equatable {
 
   mutating func block() { rawValue &+= Self.blockedOne }
   mutating func unblock() { rawValue &-= Self.blockedOne }
-  mutating func drift() { rawValue &+= Self.adriftOne }
-  mutating func undrift() { rawValue &-= Self.adriftOne }
+
+  /// A worker's status changes from running to `status`, or back.
+  mutating func setAside(as status: UInt32) { rawValue &+= Self.one(status) }
+  mutating func takeBack(from status: UInt32) { rawValue &-= Self.one(status) }
+
+  private static func one(_ status: UInt32) -> UInt64 { status == Worker.Status.adrift ? adriftOne : blockedOne }
 
   /// A sleeper that has taken itself off the list is about to end, unless it is the last of those that could run anything.
   /// It runs no jobs any more. Its thread counts until `end`: what it still does may take long.

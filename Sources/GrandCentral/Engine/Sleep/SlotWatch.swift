@@ -15,7 +15,8 @@ import Synchronization
 //     switches off first and looks afterwards, while the filler fills first and looks at the switch afterwards.
 // S2  The filler asks for a watch first and looks for somebody idle afterwards; a sleeper joins the idle list first and
 //     looks afterwards whether a watch is wanted that nobody keeps. So one of them sees the other.
-// S3  A watcher that finds something to run gives the role up; the last one to cease searching passes it on.
+// S3  A watcher that finds something to run gives the role up; while slots are being filled, or one is full, the last one to
+//     cease searching passes it on.
 // S4  While all processors are busy the monitor watches: their jobs may be waiting unseen for what lies in a slot. It
 //     moves an aged job to a backlog, where it counts as pending.
 // S5  No job begins beside a full slot without a watch: who fills the slot in a job asks for one, and who has filled it

@@ -60,20 +60,6 @@ private func tokenEdges() -> [Scenario] {
 
 private func queueEdges() -> [Scenario] {
   [
-    protocolScenario("moveTail: an enqueuer looks for sleepers, a consumer sleeps and tries to take", of: "FIFOQueue") {
-      run in
-      let queue = queue(at: 0), flag = Box(AtomicFlag())
-      var sleeps = false, wakes = false
-      run.thread {
-        queue.value.enqueue(Node(1).raw)
-        wakes = flag.value.isRaised
-      }
-      run.thread {
-        flag.value.raise()
-        sleeps = take(queue) == nil
-      }
-      run.finally { run.check(!sleeps || wakes, "the consumer sleeps, and nobody wakes it") }
-    },
     protocolScenario("a link between segments shows the next one whole", of: "FIFOQueue", unusual: 0) { run in
       // A dequeuer may know by another one's look that there is more, and by nothing else.
       let queue = queue(at: 62)

@@ -75,10 +75,7 @@ private func chains() -> [Scenario] {
         }
       }
       run.thread { MainLoop.drain() }
-      run.finally {
-        drainRest()
-        run.check(ran.value == 1, "the item ran \(ran.value) times")
-      }
+      run.finally { checkRanOnce(ran, run) }
     },
     protocolScenario("a caller waits for the main thread to run its item", of: "Lane", unusual: 0, isSmall: false) {
       run in
@@ -108,10 +105,7 @@ private func chains() -> [Scenario] {
         queue.resume()
       }
       run.thread { MainLoop.drain() }
-      run.finally {
-        drainRest()
-        run.check(ran.value == 1, "the item ran \(ran.value) times")
-      }
+      run.finally { checkRanOnce(ran, run) }
     },
     protocolScenario("an item comes beside a change of target", of: "TargetHierarchy", unusual: 0, isSmall: false) {
       run in
@@ -132,10 +126,7 @@ private func chains() -> [Scenario] {
       let queue = DispatchQueue(label: "lane", attributes: .initiallyInactive, target: .main)
       run.thread { queue.async { ran.value += 1 } }
       run.thread { queue.activate() }
-      run.finally {
-        drainRest()
-        run.check(ran.value == 1, "the item ran \(ran.value) times")
-      }
+      run.finally { checkRanOnce(ran, run) }
     },
     protocolScenario("a group's last leave beside a notification", of: "DispatchGroup", unusual: 0) { run in
       touchStatics()
@@ -172,4 +163,10 @@ private func chains() -> [Scenario] {
       }
     },
   ]
+}
+
+/// At the end: what is left runs, and the item has run once.
+private func checkRanOnce(_ ran: Counter, _ run: ScenarioRun) {
+  drainRest()
+  run.check(ran.value == 1, "the item ran \(ran.value) times")
 }

@@ -123,19 +123,24 @@ func queues() -> [Scenario] {
         run.check(found.sorted() == [1, 2], "the queue held \(found)")
       }
     },
-    protocolScenario("moveTail: an enqueuer looks for sleepers, a consumer sleeps and looks again", of: "FIFOQueue") {
-      run in
-      let queue = queue(at: 0), flag = Box(AtomicFlag())
-      var sleeps = false, wakes = false
-      run.thread {
-        queue.value.enqueue(Node(1).raw)
-        wakes = flag.value.isRaised
-      }
-      run.thread {
-        flag.value.raise()
-        sleeps = queue.value.isEmpty
-      }
-      run.finally { run.check(!sleeps || wakes, "the consumer sleeps, and nobody wakes it") }
-    },
+    sleeper("looks again") { $0.value.isEmpty },
+    sleeper("tries to take") { take($0) == nil },
   ]
+}
+
+/// An enqueuer looks for sleepers; a consumer becomes one, and looks again in one of the two ways: one sees the other.
+private func sleeper(_ looks: String, isEmpty: @escaping (Box<FIFOQueue>) -> Bool) -> Scenario {
+  protocolScenario("moveTail: an enqueuer looks for sleepers, a consumer sleeps and \(looks)", of: "FIFOQueue") { run in
+    let queue = queue(at: 0), flag = Box(AtomicFlag())
+    var sleeps = false, wakes = false
+    run.thread {
+      queue.value.enqueue(Node(1).raw)
+      wakes = flag.value.isRaised
+    }
+    run.thread {
+      flag.value.raise()
+      sleeps = isEmpty(queue)
+    }
+    run.finally { run.check(!sleeps || wakes, "the consumer sleeps, and nobody wakes it") }
+  }
 }
