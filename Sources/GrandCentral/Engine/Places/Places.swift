@@ -4,10 +4,11 @@ import Synchronization
 
 /// The places: as many as there are processors, or ever were.
 struct Places: ~Copyable, @unchecked Sendable {  // the words are atomic, the array grows under `lock`
-  private typealias Entry = UnsafeMutablePointer<Place.Pointer>
+  private typealias Entry = UnsafeMutablePointer<UnsafeMutableRawPointer?>
 
   private let lock = Lock()
-  /// A, written under the lock. An array that has become too small is left to whoever may still read it.
+  /// A, written under the lock: the places, and before them the array that had become too small. It is left to whoever may
+  /// still read it, and stays known.
   private let entries = Atomic<UnsafeMutableRawPointer?>(nil)
   private let used = Atomic<Int>(0)
   /// A: the map of places whose backlogs may hold jobs: bit n stands for the places n, n + 64, and so on.
@@ -25,7 +26,8 @@ struct Places: ~Copyable, @unchecked Sendable {  // the words are atomic, the ar
   @inline(__always)
   subscript(index: Int) -> Place.Pointer {
     // pairs with: grow – publishes the array
-    entries.load(ordering: .acquiring).unsafelyUnwrapped.assumingMemoryBound(to: Place.Pointer.self)[index]
+    let entry = entries.load(ordering: .acquiring).unsafelyUnwrapped.assumingMemoryBound(to: Entry.Pointee.self)
+    return entry[index &+ 1].unsafelyUnwrapped.assumingMemoryBound(to: Place.self)
   }
 
   /// Makes places until there are `wanted`.
@@ -36,9 +38,11 @@ struct Places: ~Copyable, @unchecked Sendable {  // the words are atomic, the ar
     let old = used.load(ordering: .relaxed)
     if wanted <= old { return }
     // unsafe: lives as long as the engine.
-    let array = Entry.allocate(capacity: wanted)
+    let array = Entry.allocate(capacity: wanted + 1)
+    // relaxed: written under the lock only.
+    array.initialize(to: entries.load(ordering: .relaxed))
     for index in 0..<wanted {
-      (array + index).initialize(to: index < old ? self[index] : Self.make(index))
+      (array + index + 1).initialize(to: UnsafeMutableRawPointer(index < old ? self[index] : Self.make(index)))
     }
     // pairs with: subscript – publishes the array; then count – that the index exists
     entries.store(UnsafeMutableRawPointer(array), ordering: .releasing)
