@@ -5,4 +5,4 @@
 
 . Scripts/lib.sh
 
-run_tests .build-stress 7 -c release -Xswiftc -enable-testing --filter StressTests
+run_tests .build-stress 5 -c release -Xswiftc -enable-testing --filter StressTests
