@@ -139,7 +139,7 @@ struct PlacesTests {
     #expect(dequeue(engine.pointee.places[3]) != nil)
     engine.pointee.places.clearFilled(3)
     #expect(filled(engine) == 1 << 3, "place 67 shares the bit")
-    let found = engine.pointee.places.search(after: 5) { $0.pointee.dequeue(.normal) }
+    let found = engine.pointee.places.search(from: 6) { $0.pointee.dequeue(.normal) }
     #expect(found != nil)
     engine.pointee.places.clearFilled(3)
     #expect(filled(engine) == 0)

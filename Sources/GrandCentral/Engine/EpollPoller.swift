@@ -38,12 +38,16 @@ struct EpollPoller: ~Copyable, @unchecked Sendable {  // the holder's own, but f
   private let waits = Atomic<UInt64>(0)
   private let events: UnsafeMutableBufferPointer<Epoll.Event>
   private let eventCount: UnsafeMutablePointer<Int>
-  /// A: what the holder waits on without epoll; each interruption adds one.
+  /// A: what the holder waits on without epoll; each interruption adds one, whatever the holder waits in.
+  ///
+  /// Who interrupts counts first and looks afterwards for the epoll, and for a holder on this word. The epoll is made, and the
+  /// holder says that it waits here, before the holder looks at the count for the last time. So one of the two sees the other,
+  /// also while the first epoll is being made.
   private let fallback = Atomic<UInt32>(0)
   /// A: the holder waits on `fallback`, whether or not there is an epoll by now.
   private let isOnFallback = Atomic<Bool>(false)
-  /// The holder's own: `fallback` when the last wait had ended. An interruption since then ends the next wait at once, as
-  /// with the event descriptor: the one that interrupts may have begun before the holder prepares for its wait.
+  /// The holder's own: `fallback` when the last wait had ended. An interruption since then ends the next wait at once: the
+  /// one that interrupts may have begun before the holder prepares for its wait.
   private let seenFallback: UnsafeMutablePointer<UInt32>
   /// The holder's own: an epoll is to be replaced as soon as there is a descriptor for the new one.
   private let owesEpoll: UnsafeMutablePointer<Bool>
@@ -153,7 +157,8 @@ struct EpollPoller: ~Copyable, @unchecked Sendable {  // the holder's own, but f
     // relaxed: published with the place.
     interruption.store(event.release() + 1, ordering: .relaxed)
     // pairs with: epoll – publishes the descriptors
-    place.store(UnsafeMutableRawPointer(memory), ordering: .releasing)
+    // seq-cst: before the holder's look at the count of interruptions, see `fallback`.
+    place.store(UnsafeMutableRawPointer(memory), ordering: .sequentiallyConsistent)
     return nil
   }
 
@@ -193,7 +198,8 @@ struct EpollPoller: ~Copyable, @unchecked Sendable {  // the holder's own, but f
       waitOnFallback(min(timeout, Self.breath))
       waitInEpoll(0)
     } else if epoll != nil {
-      waitInEpoll(timeout)
+      // seq-cst: after the epoll was made, see `fallback`.
+      waitInEpoll(fallback.load(ordering: .sequentiallyConsistent) == seenFallback.pointee ? timeout : 0)
     } else if timeout > 0 {
       waitOnFallback(timeout)
     }
@@ -218,7 +224,7 @@ struct EpollPoller: ~Copyable, @unchecked Sendable {  // the holder's own, but f
 
   private func waitOnFallback(_ timeout: UInt64) {
     let deadline = timeout == .max ? Deadline.never : Deadline.after(timeout, on: .uptime)
-    // seq-cst: set before the kernel compares the word; an interrupter changes the word before it looks here.
+    // seq-cst: set before the kernel compares the word, see `fallback`.
     isOnFallback.store(true, ordering: .sequentiallyConsistent)
     Signals.receiving {
       _ = _withUnprotectedUnsafePointer(to: fallback) { Futex.wait($0, while: seenFallback.pointee, until: deadline) }
@@ -229,10 +235,10 @@ struct EpollPoller: ~Copyable, @unchecked Sendable {  // the holder's own, but f
 
   /// Ends the holder's wait; any thread.
   func interrupt() {
-    // seq-cst: counted before the looks below: a holder that waits on the word has noted an older count, and one that
-    // finds no epoll says that it waits there before the kernel compares.
+    // seq-cst: counted before the looks below, see `fallback`.
     fallback.wrappingAdd(1, ordering: .sequentiallyConsistent)
-    if epoll != nil {
+    // seq-cst: as above.
+    if place.load(ordering: .sequentiallyConsistent) != nil {
       // relaxed: published with the epoll's place.
       EventFD.signal(interruption.load(ordering: .relaxed) - 1)
     }

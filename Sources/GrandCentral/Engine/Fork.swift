@@ -23,13 +23,13 @@ enum Fork {
 
   /// The layer above has locks of its own.
   static func setGuardsAbove(_ guards: @escaping Guards) {
-    // pairs with: holdAbove – publishes the function
-    above.store(UInt(bitPattern: unsafeBitCast(guards, to: Int.self)), ordering: .releasing)
+    // relaxed: a function captures nothing, so the word is all there is to publish.
+    above.store(UInt(bitPattern: unsafeBitCast(guards, to: Int.self)), ordering: .relaxed)
   }
 
   private static func holdAbove(_ hold: Bool) {
-    // pairs with: setGuardsAbove – publishes the function
-    let word = above.load(ordering: .acquiring)
+    // relaxed: as in `setGuardsAbove`.
+    let word = above.load(ordering: .relaxed)
     // unsafe: the word is a function of this type, see `setGuardsAbove`.
     if word != 0 { unsafeBitCast(word, to: Guards.self)(hold) }
   }
@@ -49,7 +49,7 @@ enum Fork {
     Thread.atFork(prepare: { Fork.prepare() }, parent: { Fork.parent() }, child: { Fork.child() })
   }
 
-  private static func prepare() {
+  static func prepare() {
     holdAbove(true)
     upkeep.lock()
     Hooks.lockForFork()
@@ -65,7 +65,7 @@ enum Fork {
     Signals.lockForFork()
   }
 
-  private static func parent() {
+  static func parent() {
     Signals.unlockAfterFork(inChild: false)
     Region.unlockAfterFork()
     if let engine = Engine.existing {

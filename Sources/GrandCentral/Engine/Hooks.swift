@@ -41,8 +41,8 @@ enum Hooks {
 
   /// The layer above names lanes: `namer` gets the lane and returns a retained `LaneLabel`.
   static func setLaneName(_ namer: @escaping LaneName) {
-    // pairs with: name(ofLane:) – publishes the function
-    laneName.store(UInt(bitPattern: unsafeBitCast(namer, to: Int.self)), ordering: .releasing)
+    // relaxed: a function captures nothing, so the word is all there is to publish.
+    laneName.store(UInt(bitPattern: unsafeBitCast(namer, to: Int.self)), ordering: .relaxed)
   }
 
   /// A: how to name the jobs of a band that belong to no lane, set with `laneName`.
@@ -52,13 +52,13 @@ enum Hooks {
 
   /// As `setLaneName`: `namer` gets the band's rank.
   static func setBandName(_ namer: @escaping BandName) {
-    // pairs with: name(ofBand:) – publishes the function
-    bandName.store(UInt(bitPattern: unsafeBitCast(namer, to: Int.self)), ordering: .releasing)
+    // relaxed: as in `setLaneName`.
+    bandName.store(UInt(bitPattern: unsafeBitCast(namer, to: Int.self)), ordering: .relaxed)
   }
 
   static func name(ofBand band: Band) -> String {
-    // pairs with: setBandName – publishes the function
-    let word = bandName.load(ordering: .acquiring)
+    // relaxed: as in `setLaneName`.
+    let word = bandName.load(ordering: .relaxed)
     if word == 0 { return band.name }
     // unsafe: the word is a function of this type, see `setBandName`.
     let label = unsafeBitCast(word, to: BandName.self)(band.rank)
@@ -66,8 +66,8 @@ enum Hooks {
   }
 
   static func name(ofLane lane: UnsafeMutableRawPointer) -> String {
-    // pairs with: setLaneName – publishes the function
-    let word = laneName.load(ordering: .acquiring)
+    // relaxed: as in `setLaneName`.
+    let word = laneName.load(ordering: .relaxed)
     if word == 0 { return "?" }
     // unsafe: the word is a function of this type, see `setLaneName`.
     let label = unsafeBitCast(word, to: LaneName.self)(lane)

@@ -25,8 +25,8 @@ struct Inspection: ~Copyable, Sendable {
       barrier.store(Barrier.register() ? 1 : 2, ordering: .relaxed)
     }
     guard barrier.load(ordering: .relaxed) == 1 else { return }
-    // seq-cst: raised before every thread's barrier.
-    active.store(true, ordering: .sequentiallyConsistent)
+    // relaxed: the kernel's barrier is one for the calling thread as well; it comes after this, and before what `body` reads.
+    active.store(true, ordering: .relaxed)
     if Barrier.issue() { body() }
     // pairs with: passWhileInspected – publishes that nobody looks any more
     active.store(false, ordering: .releasing)
@@ -35,8 +35,9 @@ struct Inspection: ~Copyable, Sendable {
   /// Worker, after it has withdrawn its lane and before it lets go of it.
   @inline(__always)
   func passWhileInspected() {
-    // relaxed: the inspector's barrier orders this load after the withdrawal.
-    if active.load(ordering: .relaxed) { passSlow() }
+    // pairs with: withLanesHeld – publishes that nobody looks any more, also where that was so before
+    // The inspector's barrier orders this look after the withdrawal.
+    if active.load(ordering: .acquiring) { passSlow() }
   }
 
   @inline(never)

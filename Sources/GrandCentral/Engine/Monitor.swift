@@ -9,11 +9,18 @@ import Synchronization
 /// It is a thread of its own that ticks about every millisecond while awake, sleeps without a deadline's help when
 /// nothing has been pending for `patience` ticks, and ends when it has slept for long.
 ///
+/// M1  Who leaves something to the monitor publishes it first and looks at `state` afterwards: finds it awake, or wakes it. The
+///     monitor declares itself asleep first and looks at everything afterwards (`needsMonitor`). So one of the two sees the
+///     other. All four steps are in the single order. The other changes of `state` need no order: who finds the monitor
+///     awake, or being started, has published before the monitor's next `asleep`, so its last look finds that.
+/// M2  There is one monitor thread at a time. Its starter takes `none` away; the thread puts it back when it ends, its starter
+///     when the kernel refuses it. The monitor's own notes (`Soloists.seen`) go from one thread to the next that way.
+///
 /// A worker in a job has an odd pulse. Seen with the same odd pulse at two ticks, and with hardly any CPU time used in
 /// between, it is off its processor: it is counted as blocked (`stalled`) until it is back. Who changes `stalled`
 /// back corrects the count; the monitor does so itself if the pulse has moved on meanwhile.
 struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the monitor thread's own
-  private enum State {
+  enum State {
     static let none: UInt32 = 0
     static let asleep: UInt32 = 1
     static let awake: UInt32 = 2
@@ -32,12 +39,12 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
   private static let lingering: UInt64 = 2_000_000_000
 
   /// A
-  private let state = Atomic<UInt32>(State.none)
+  let state = Atomic<UInt32>(State.none)
   private let parker = Parker()
 
   /// Whether the monitor will look once more before it sleeps.
   var isAwake: Bool {
-    // seq-cst: as in `wake`: who leaves something to the monitor has published it, and asks afterwards.
+    // seq-cst: M1; who leaves something to the monitor has published it, and asks afterwards.
     state.load(ordering: .sequentiallyConsistent) == State.awake
   }
 
@@ -51,27 +58,29 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
   /// Makes sure that the monitor looks again within a tick.
   @inline(__always)
   func wake(_ engine: borrowing Engine) {
-    // seq-cst: after the publication of what it should see; the monitor falls asleep first and looks again afterwards.
+    // seq-cst: M1; after the publication of what the monitor should see.
     if state.load(ordering: .sequentiallyConsistent) != State.awake { wakeSlow() }
   }
 
   @inline(never)
   private func wakeSlow() {
     while true {
-      // seq-cst: as in `wake`.
-      let seen = state.load(ordering: .sequentiallyConsistent)
+      // relaxed: it finds what the caller's look in `wake` has found, or something later, which the publication precedes as well
+      // (M1).
+      let seen = state.load(ordering: .relaxed)
       switch seen {
       case State.asleep:
-        // pairs with: run – publishes that somebody wants the monitor awake
-        if state.compareExchange(expected: seen, desired: State.awake, ordering: .acquiringAndReleasing).exchanged {
+        // relaxed: the parker's token publishes; who finds the monitor awake has published before its next look (M1).
+        if state.compareExchange(expected: seen, desired: State.awake, ordering: .relaxed).exchanged {
           return parker.unpark()
         }
       case State.none:
         if !Shortages.threads.mayAsk { return }
-        // pairs with: wakeSlow – publishes that a start is under way; nobody else begins one
-        if state.compareExchange(expected: seen, desired: State.starting, ordering: .acquiringAndReleasing).exchanged {
-          return start()
-        }
+        // relaxed: on failure, looked at again.
+        // pairs with: fallAsleep, start – publishes the notes of the monitor thread that was there before (M2)
+        let (chosen, _) = state.compareExchange(
+          expected: seen, desired: State.starting, successOrdering: .acquiring, failureOrdering: .relaxed)
+        if chosen { return start() }
       default: return
       }
     }
@@ -80,15 +89,15 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
   private func start() {
     guard let error = Thread.spawn(name: "gc-monitor", body: Monitor.main, argument: nil) else { return }
     Shortages.threads.refused(error)
-    // pairs with: wakeSlow – publishes that there is no thread; a later caller tries again
+    // pairs with: wakeSlow – publishes an earlier monitor thread's notes to the next one (M2)
     state.store(State.none, ordering: .releasing)
   }
 
   private static let main: Thread.Body = { _ in Engine.shared.pointee.monitor.run(Engine.shared) }
 
   private func run(_ engine: Engine.Pointer) {
-    // seq-cst: awake before the first look, see `wake`.
-    state.store(State.awake, ordering: .sequentiallyConsistent)
+    // relaxed: who still finds it being started has published before its next `asleep` (M1).
+    state.store(State.awake, ordering: .relaxed)
     var (compensation, slices) = (Compensation(), Slices())
     var quiet = 0
     var eager = Self.quickTicks
@@ -103,25 +112,30 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
       quiet = look(engine, now, elapsed: now - last, &compensation, &slices) ? 0 : quiet + 1
       last = now
       if quiet < Self.patience { continue }
-      // seq-cst: asleep before the last look, see `wake`.
-      state.store(State.asleep, ordering: .sequentiallyConsistent)
-      if engine.pointee.needsMonitor {
-        // A waker that was faster has left a token; it is taken at the next sleep.
-        // pairs with: wakeSlow – publishes that the monitor is awake
-        _ = state.compareExchange(expected: State.asleep, desired: State.awake, ordering: .acquiringAndReleasing)
-        continue
-      }
-      if !parker.park(until: .after(Self.lingering, on: .uptime)) {
-        // pairs with: wakeSlow – publishes that there is no thread; whoever finds that starts one
-        let (ended, _) = state.compareExchange(
-          expected: State.asleep, desired: State.none, ordering: .acquiringAndReleasing)
-        if ended { return }
-      }
+      if !fallAsleep(engine.pointee) { continue }
+      if !parker.park(until: .after(Self.lingering, on: .uptime)), end() { return }
       quiet = 0
       eager = Self.quickTicks
       calm = 0
       last = Clock.uptime.now()
     }
+  }
+
+  /// Monitor: asleep from now on, unless there is something to watch. A waker that was faster has left a token; it is taken at
+  /// the next sleep.
+  func fallAsleep(_ engine: borrowing Engine) -> Bool {
+    // seq-cst: M1; asleep before the last look. It also publishes this thread's notes (M2).
+    state.store(State.asleep, ordering: .sequentiallyConsistent)
+    if !engine.needsMonitor { return true }
+    // relaxed: who finds the monitor awake has published before its next look (M1).
+    _ = state.compareExchange(expected: State.asleep, desired: State.awake, ordering: .relaxed)
+    return false
+  }
+
+  /// Monitor, not woken for long: its thread may end, unless somebody has been faster, and left a token.
+  func end() -> Bool {
+    // relaxed: it continues the step of `fallAsleep`, which has published this thread's notes to the next one (M2).
+    state.compareExchange(expected: State.asleep, desired: State.none, ordering: .relaxed).exchanged
   }
 
   /// One tick. Returns whether there was anything to watch.
@@ -248,7 +262,7 @@ extension Engine {
 
   /// Whether the monitor has something to watch.
   var needsMonitor: Bool {
-    // seq-cst: see `Monitor.wake`.
+    // seq-cst: M1 of Monitor.
     pending.load(ordering: .sequentiallyConsistent) != 0 || slotsNeedWatcher || poller.isMissed(timers)
       || !soloists.isEmpty
   }

@@ -56,12 +56,18 @@ struct Poller: ~Copyable, @unchecked Sendable {  // the backend is the holder's 
   func enter(_ timers: borrowing Timers) -> Bool {
     guard isMissed(timers) else { return false }
     // pairs with: leave – publishes the backend's state
-    return held.compareExchange(expected: false, desired: true, ordering: .acquiringAndReleasing).exchanged
+    // relaxed: on failure, somebody else has the role. Who still finds it free wakes a worker once too often.
+    let (entered, _) = held.compareExchange(
+      expected: false, desired: true, successOrdering: .acquiring, failureOrdering: .relaxed)
+    // Made before anybody can see the holder sleep: who finds it in the poll interrupts it there (`Worker.inPoll`, P2).
+    if entered { _ = readyBackend() }
+    return entered
   }
 
   func leave() {
     // pairs with: enter – publishes the backend's state
-    held.store(false, ordering: .sequentiallyConsistent)  // seq-cst: before the look at the timers by who lets go
+    // seq-cst: P3; before the look at the timers by who lets go. Who adds one writes it first and looks at `held` afterwards.
+    held.store(false, ordering: .sequentiallyConsistent)
   }
 
   /// Holder: waits for the next deadline, an event, or an interruption.
@@ -93,8 +99,8 @@ struct Poller: ~Copyable, @unchecked Sendable {  // the backend is the holder's 
   ///
   /// - Returns: whether there were events of descriptors.
   func dispatchEvents(in engine: borrowing Engine) -> Bool {
-    // pairs with: readyBackend – publishes the backend
-    guard let raw = backend.load(ordering: .acquiring) else { return false }
+    // relaxed: the holder has looked or waited, and has found the backend then.
+    guard let raw = backend.load(ordering: .relaxed) else { return false }
     return raw.assumingMemoryBound(to: EpollPoller.self).pointee.dispatchEvents(descriptors)
   }
 
@@ -159,14 +165,14 @@ struct Poller: ~Copyable, @unchecked Sendable {  // the backend is the holder's 
   func rearm(_ watch: DescriptorWatch.Pointer) { descriptors.rearm(watch, on: readyBackend().pointee) }
 
   private func readyBackend() -> UnsafeMutablePointer<EpollPoller> {
-    // pairs with: readyBackend – publishes the backend
+    // pairs with: below – publishes the backend
     if let raw = backend.load(ordering: .acquiring) { return raw.assumingMemoryBound(to: EpollPoller.self) }
     // unsafe: lives as long as the engine.
     let made = UnsafeMutablePointer<EpollPoller>.allocate(capacity: 1)
     made.initialize(to: EpollPoller())
-    // pairs with: readyBackend, interrupt – publishes the backend
+    // pairs with: above, interrupt – publishes the backend
     let (exchanged, first) = backend.compareExchange(
-      expected: nil, desired: UnsafeMutableRawPointer(made), ordering: .acquiringAndReleasing)
+      expected: nil, desired: UnsafeMutableRawPointer(made), successOrdering: .releasing, failureOrdering: .acquiring)
     if exchanged { return made }
     made.deinitialize(count: 1)
     made.deallocate()

@@ -60,7 +60,8 @@ struct Soloists: ~Copyable, @unchecked Sendable {  // places are atomic, notes a
       // seq-cst: H4; with anything weaker the caller's look at the monitor's state may pass the registration, while the monitor
       // falls asleep and finds the place empty: then nobody helps. It also publishes the soloist's fields to `take`.
       let (entered, _) = places[index].compareExchange(
-        expected: nil, desired: soloist, ordering: .sequentiallyConsistent)
+        // relaxed: on failure, the place is taken, and the next one is tried.
+        expected: nil, desired: soloist, successOrdering: .sequentiallyConsistent, failureOrdering: .relaxed)
       if entered { return index }
     }
     return nil
@@ -93,12 +94,15 @@ struct Soloists: ~Copyable, @unchecked Sendable {  // places are atomic, notes a
   /// Monitor: removes `soloist` if it is still registered; it belongs to the monitor then.
   private func take(_ soloist: UnsafeMutableRawPointer, from index: Int) -> Bool {
     // pairs with: enter – publishes the soloist's fields
-    places[index].compareExchange(expected: soloist, desired: nil, ordering: .acquiring).exchanged
+    // relaxed: on failure, the caller has taken it back, and the monitor looks at nothing of it.
+    places[index].compareExchange(
+      expected: soloist, desired: nil, successOrdering: .acquiring, failureOrdering: .relaxed
+    ).exchanged
   }
 
   var isEmpty: Bool {
     for index in 0..<Self.capacity {
-      // seq-cst: H4, the monitor's last look before sleep, see `Monitor.wake`.
+      // seq-cst: H4, the monitor's last look before sleep, M1 of Monitor.
       if places[index].load(ordering: .sequentiallyConsistent) != nil { return false }
     }
     return true

@@ -123,8 +123,8 @@ extension Engine {
 
   /// What a worker runs: a lane's items, or a job of its own, which is known by its band. The caller has the lanes held.
   private func nameOfWork(_ worker: Worker.Pointer) -> String? {
-    // seq-cst: read after the barrier of `withLanesHeld`.
-    if let lane = worker.pointee.runningLane.load(ordering: .sequentiallyConsistent) { return Hooks.name(ofLane: lane) }
+    // pairs with: Lane.publishRunning – publishes the lane, where it has come after the barrier of `withLanesHeld`
+    if let lane = worker.pointee.runningLane.load(ordering: .acquiring) { return Hooks.name(ofLane: lane) }
     // relaxed: for a report; a worker that goes on meanwhile is named by what it runs next.
     if !worker.pointee.isInJob || worker.pointee.thread.load(ordering: .relaxed) == 0 { return nil }
     return Hooks.name(ofBand: Band(rank: worker.pointee.runningRank.load(ordering: .relaxed)))

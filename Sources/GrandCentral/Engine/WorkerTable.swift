@@ -7,6 +7,9 @@ import Synchronization
 /// Records are handed out, given back and handed out again but never freed: a thief or the monitor may look at any
 /// of them at any time. `count` only grows, so a scan of `0..<count` sees every live worker.
 ///
+/// An index comes with its record: by `count`, by a place's `holder`, or from the thread that has started the caller. So the
+/// entries themselves publish nothing.
+///
 /// The table is a short array of chunks, each made when its first record is: the first submission of a process touches
 /// few pages.
 struct WorkerTable: ~Copyable, @unchecked Sendable {  // entries are atomic, the free list is guarded by `lock`
@@ -33,15 +36,15 @@ struct WorkerTable: ~Copyable, @unchecked Sendable {  // entries are atomic, the
 
   @inline(__always)
   var count: Int {
-    // pairs with: take – publishes the entries below the count
+    // pairs with: take – publishes the entries below the count, and their records
     used.load(ordering: .acquiring)
   }
 
   @inline(__always)
   subscript(index: Int) -> Worker.Pointer {
-    // pairs with: take – publishes the chunk, and the record's fields
-    let chunk = chunks[index / Self.chunkSize].load(ordering: .acquiring)!.assumingMemoryBound(to: Entry.self)
-    return chunk[index % Self.chunkSize].load(ordering: .acquiring)!.assumingMemoryBound(to: Worker.self)
+    // relaxed: the index has come with the chunk, the entry and the record's fields.
+    let chunk = chunks[index / Self.chunkSize].load(ordering: .relaxed)!.assumingMemoryBound(to: Entry.self)
+    return chunk[index % Self.chunkSize].load(ordering: .relaxed)!.assumingMemoryBound(to: Worker.self)
   }
 
   /// A record for a thread about to start.
@@ -59,8 +62,9 @@ struct WorkerTable: ~Copyable, @unchecked Sendable {  // entries are atomic, the
     let index = used.load(ordering: .relaxed)
     let worker = Worker.Pointer.allocate(capacity: 1)
     worker.initialize(to: Worker(index: index))
-    // pairs with: subscript, count – publishes the record, then that the index exists
-    chunk(of: index)[index % Self.chunkSize].store(UnsafeMutableRawPointer(worker), ordering: .releasing)
+    // relaxed: published with the count.
+    chunk(of: index)[index % Self.chunkSize].store(UnsafeMutableRawPointer(worker), ordering: .relaxed)
+    // pairs with: count – publishes the record, and its entry
     used.store(index + 1, ordering: .releasing)
     return worker
   }
@@ -73,8 +77,8 @@ struct WorkerTable: ~Copyable, @unchecked Sendable {  // entries are atomic, the
     }
     let chunk = UnsafeMutablePointer<Entry>.allocate(capacity: Self.chunkSize)
     for entry in 0..<Self.chunkSize { (chunk + entry).initialize(to: Entry(nil)) }
-    // pairs with: subscript – publishes the chunk
-    chunks[index / Self.chunkSize].store(UnsafeMutableRawPointer(chunk), ordering: .releasing)
+    // relaxed: published with the count.
+    chunks[index / Self.chunkSize].store(UnsafeMutableRawPointer(chunk), ordering: .relaxed)
     return chunk
   }
 

@@ -250,16 +250,17 @@ extension DispatchQueue {
 
   @inline(__always)
   final func publishRunning(_ worker: Worker.Pointer?) {
-    // relaxed: the inspector's barrier orders it, see Inspection.swift.
-    worker?.pointee.runningLane.store(Unmanaged.passUnretained(self).toOpaque(), ordering: .relaxed)
+    // pairs with: Engine.nameOfWork – publishes the lane to an inspector whose barrier came before
+    worker?.pointee.runningLane.store(Unmanaged.passUnretained(self).toOpaque(), ordering: .releasing)
   }
 
   @inline(__always)
   final func withdrawRunning(_ worker: Worker.Pointer?, outer: UnsafeMutableRawPointer?) {
     guard let worker else { return }
-    // relaxed: see above. The enclosing frame's lane, if any, is still held by whoever runs it.
+    // pairs with: Engine.nameOfWork – publishes the enclosing frame's lane, if any, which is still held by whoever runs it.
+    // The inspector's barrier comes between this step and the look that follows, see Inspection.swift.
     worker.pointee.runningLane.store(
-      outer?.assumingMemoryBound(to: Frame.self).pointee.queue, ordering: .relaxed)
+      outer?.assumingMemoryBound(to: Frame.self).pointee.queue, ordering: .releasing)
     Engine.shared.pointee.inspection.passWhileInspected()
   }
 }

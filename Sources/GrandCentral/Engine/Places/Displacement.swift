@@ -24,12 +24,15 @@ extension Engine {
   func setAside(_ worker: Worker.Pointer, _ pulse: UInt64, as status: UInt32) -> Bool {
     pool.updateInOrder { $0.setAside(as: status) }
     // seq-cst: D1.
+    // relaxed: on failure, somebody else has set it aside; only the count is taken back.
     let (changed, _) = worker.pointee.status.compareExchange(
-      expected: Worker.Status.running, desired: status, ordering: .sequentiallyConsistent)
+      expected: Worker.Status.running, desired: status, successOrdering: .sequentiallyConsistent,
+      failureOrdering: .relaxed)
     guard changed else {
       pool.updateInOrder { $0.takeBack(from: status) }
       return false
     }
+    // seq-cst: D1.
     if worker.pointee.progress.load(ordering: .sequentiallyConsistent) == pulse { return true }
     worker.pointee.recover(self)
     return false

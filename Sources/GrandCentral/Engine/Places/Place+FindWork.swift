@@ -9,10 +9,17 @@ import Synchronization
 //   2  band by band, most urgent first, in turns: the place's backlog, the band's run queue, the other places' backlogs
 //   3  the slot after all
 //
-// Within a band nothing is passed over without bound. Every 64th search, and the first one after each of the monitor's
-// ticks, goes past the slot; every second of those begins with the run queue, and every eighth with the other places. So
-// the first job of a run queue or of a backlog is started after at most 512 other starts of the same band by any
-// one place, and after a tick, eight jobs and the slot's at the latest.
+// Within a band nothing is passed over without bound. A *turn* is a search that goes past the slot: every 64th search is one,
+// the first one after each of the monitor's ticks, and each that finds the slot empty. The first job of
+//
+//   the place's backlog    is started within 2 turns: it is first in every second one
+//   the band's run queue   within 4: it is first in three of eight
+//   another place          within 8 for each place that there is: every eighth turn begins with the other places, each time
+//                          with another one (beyond 64 places the number is rounded up to a multiple of 64)
+//
+// and the slot's after one other start. So a job that is first where it waits is started after at most 512 other starts for
+// each place, by any one searcher that has nothing more urgent to do. The checker's scenarios "E9" hold each source to its
+// bound while all of them are kept full.
 //
 // Other places' slots are looked at before work of a less urgent band is taken (Q6), and by searchers once a slot has
 // aged (SlotWatch). A worker without a place takes no slot's job.
@@ -109,7 +116,7 @@ extension Engine {
     let me = place.index
     var haul = 0
     var victim: Place.Pointer?
-    let job = places.search(after: me &+ Int(turn &>> 3)) { other in
+    let job = places.search(from: me &+ Int(turn &>> 3)) { other in
       if other.pointee.index == me { return nil }
       guard let job = other.pointee.dequeue(band) else {
         if other.pointee.isEmpty { places.clearFilled(other.pointee.index) }

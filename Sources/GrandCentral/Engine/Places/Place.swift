@@ -73,7 +73,8 @@ struct Place: ~Copyable, @unchecked Sendable {  // fields are immutable or atomi
   @inline(__always)
   func takeSlot() -> Job? {
     // pairs with: keep – publishes the job's fields
-    guard let raw = slot.exchange(nil, ordering: .acquiringAndReleasing) else { return nil }
+    // It publishes nothing: who finds the slot empty only fills it.
+    guard let raw = slot.exchange(nil, ordering: .acquiring) else { return nil }
     return Job(raw: raw)
   }
 
@@ -132,7 +133,7 @@ struct Place: ~Copyable, @unchecked Sendable {  // fields are immutable or atomi
     made.initialize(to: FIFOQueue())
     // pairs with: backlog – publishes the backlog
     let (exchanged, first) = backlogs[Int(band.rank)].compareExchange(
-      expected: nil, desired: UnsafeMutableRawPointer(made), ordering: .acquiringAndReleasing)
+      expected: nil, desired: UnsafeMutableRawPointer(made), successOrdering: .releasing, failureOrdering: .acquiring)
     if exchanged { return made }
     made.deinitialize(count: 1)
     made.deallocate()

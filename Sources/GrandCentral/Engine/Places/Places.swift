@@ -64,7 +64,9 @@ struct Places: ~Copyable, @unchecked Sendable {  // the words are atomic, the ar
   func noteFilled(_ index: Int) {
     // seq-cst: after the job's ticket; see `filled`.
     if filled.load(ordering: .sequentiallyConsistent) & Self.bit(index) == 0 {
-      filled.bitwiseOr(Self.bit(index), ordering: .sequentiallyConsistent)
+      // relaxed: the look above is in the single order, behind the ticket. Who clears this bit comes behind that look, so its
+      // second look finds the job.
+      filled.bitwiseOr(Self.bit(index), ordering: .relaxed)
     }
   }
 
@@ -86,22 +88,28 @@ struct Places: ~Copyable, @unchecked Sendable {  // the words are atomic, the ar
     filled.load(ordering: .relaxed) & ~Self.bit(index) != 0 || count > 64
   }
 
-  /// Calls `visit` for the places whose backlogs may hold jobs, beginning behind the place `start`, until it returns a job.
+  /// Calls `visit` for the places whose backlogs may hold jobs, until it returns a job.
+  ///
+  /// A caller that passes consecutive numbers as `start` begins with each place in turn: with each one that may hold jobs once
+  /// in so many calls as there are places (rounded up to a multiple of 64 where there are more).
   @inline(__always)
-  func search(after start: Int, _ visit: (Place.Pointer) -> Job?) -> Job? {
+  func search(from start: Int, _ visit: (Place.Pointer) -> Job?) -> Job? {
     // relaxed: a hint; who is about to sleep looks at the pending bits with the proper order.
     let map = filled.load(ordering: .relaxed)
     if map == 0 { return nil }
     let count = count
-    let turn = UInt64(truncatingIfNeeded: (start + 1) & 63)
+    let first = UInt64(UInt32(truncatingIfNeeded: start) % UInt32(truncatingIfNeeded: min(count, 64)))
     // Rotated: the shifts are modulo 64.
-    var rest = map &>> turn | map &<< (64 &- turn)
+    var rest = map &>> first | map &<< (64 &- first)
     while rest != 0 {
-      var index = (rest.trailingZeroBitCount + Int(turn)) & 63
+      let index = (rest.trailingZeroBitCount + Int(first)) & 63
       rest &= rest &- 1
-      while index < count {
-        if let job = visit(self[index]) { return job }
-        index += 64
+      // The places that share the bit: another one is first each time around.
+      let siblings = (count &- index &+ 63) &>> 6
+      var sibling = siblings == 1 ? 0 : (start &>> 6) % siblings
+      for _ in 0..<siblings {
+        if let job = visit(self[index &+ sibling &<< 6]) { return job }
+        sibling = sibling &+ 1 == siblings ? 0 : sibling &+ 1
       }
     }
     return nil

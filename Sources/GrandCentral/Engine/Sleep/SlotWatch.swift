@@ -56,7 +56,9 @@ extension Engine {
     place.watchedFills.store(place.slotFills.load(ordering: .relaxed), ordering: .relaxed)
     let (exchanged, _) = slotWatch.state.compareExchange(
       // seq-cst: S2; `wakeIfNeeded` looks at the pool afterwards.
-      expected: SlotWatch.off, desired: SlotWatch.wanted, ordering: .sequentiallyConsistent)
+      // relaxed: on failure, somebody else has asked; that step comes after this one's look, and so does its last look (S1).
+      expected: SlotWatch.off, desired: SlotWatch.wanted, successOrdering: .sequentiallyConsistent,
+      failureOrdering: .relaxed)
     if exchanged { wakeIfNeeded() }
   }
 
@@ -105,9 +107,9 @@ extension Engine {
     resignAsWatcher(to: SlotWatch.off)
     // S1: a slot filled before the switch went off is watched on.
     guard anySlotIsFull() else { return }
-    // seq-cst: S2, as by the filler.
-    _ = slotWatch.state.compareExchange(
-      expected: SlotWatch.off, desired: SlotWatch.wanted, ordering: .sequentiallyConsistent)
+    // relaxed: nobody has to hear of it. A worker takes the watch at once, or ceases to search next (an update of the pool
+    // word, as a sleeper's W2 is: the later one of the two sees the earlier one's steps); the monitor looks at its next tick.
+    _ = slotWatch.state.compareExchange(expected: SlotWatch.off, desired: SlotWatch.wanted, ordering: .relaxed)
     if staysOn { _ = becomeWatcher(me) }
   }
 
@@ -119,10 +121,11 @@ extension Engine {
 
   private func becomeWatcher(_ me: UnsafeMutableRawPointer) -> Bool {
     let (exchanged, current) = slotWatch.watcher.compareExchange(
-      // pairs with: resignAsWatcher – publishes the last watcher's notes
-      expected: nil, desired: me, ordering: .acquiring)
+      // pairs with: resignAsWatcher – publishes the last watcher's switch: this one's comes behind it
+      // relaxed: on failure, somebody else watches, or the caller does.
+      expected: nil, desired: me, successOrdering: .acquiring, failureOrdering: .relaxed)
     if exchanged {
-      // relaxed: the state guards nothing but itself.
+      // relaxed: the state guards nothing but itself, and comes behind the last watcher's.
       slotWatch.state.store(SlotWatch.on, ordering: .relaxed)
     }
     return exchanged || current == me
@@ -131,7 +134,8 @@ extension Engine {
   private func resignAsWatcher(to state: UInt32) {
     // seq-cst: switched off before the last look, see the head of this file.
     slotWatch.state.store(state, ordering: .sequentiallyConsistent)
-    // seq-cst: as above, and publishes this watcher's notes to the next one.
+    // seq-cst: S2, S3; before the look at the sleepers, and at the monitor's state, by who gives the watch up. It also orders the
+    // switch before the next watcher's.
     slotWatch.watcher.store(nil, ordering: .sequentiallyConsistent)
   }
 

@@ -9,9 +9,10 @@ import CheckerKit
 /// A scenario of a protocol alone, on one processor: nobody spins, so that the search ends. What the library finds out once is
 /// found out before the threads begin.
 func protocolScenario(
-  _ name: String, of file: String, unusual: Int = 1, isSmall: Bool = true, _ body: @escaping (ScenarioRun) -> Void
+  _ name: String, of file: String, unusual: Int = 1, isSmall: Bool = true, steps: UInt64 = 20_000,
+  _ body: @escaping (ScenarioRun) -> Void
 ) -> Scenario {
-  Scenario(name, of: file, unusual: unusual, isSmall: isSmall) { run in
+  Scenario(name, of: file, unusual: unusual, isSmall: isSmall, steps: steps) { run in
     ck_machine_set_processors(1)
     _ = Backoff.maySpin
     body(run)
@@ -43,6 +44,52 @@ private func nextJob() -> Job? {
     if let job = Engine.shared.pointee.takeShared(from: Band(rank: UInt8(rank))) { return job }
   }
   return nil
+}
+
+var engine: Engine.Pointer { Engine.shared }
+
+/// A job that nobody runs: its node is the plain location that it publishes.
+func makeJob(_ band: Band = .normal) -> Job { Job(invoke: { _ in }, flags: [], qos: 0, band: band, owner: nil) }
+
+/// The job's owner is written before it is submitted, and read by whoever finds it. The accessors may be inlined here, where no
+/// instrumentation tells the core.
+func sign(_ job: Job) {
+  ck_plain_write(job.raw + 40, 8)
+  job.owner = UnsafeMutableRawPointer(bitPattern: 0x40)
+}
+
+func isSigned(_ job: Job) -> Bool {
+  ck_plain_read(job.raw + 40, 8)
+  return job.owner == UnsafeMutableRawPointer(bitPattern: 0x40)
+}
+
+/// Counts the calling scenario's workers as live, `searching` of them as searching; nobody else is woken or started.
+func setPool(live: Int, searching: Int = 0) {
+  engine.pointee.pool.update {
+    $0.rawValue = UInt64(live) * PoolState.liveOne + UInt64(searching) * PoolState.searchingOne
+  }
+}
+
+/// Of `live` workers one sleeps, the others search. Returns the sleeper: its token says that it was woken.
+func addSleeper(live: Int, target: Int) -> Worker.Pointer {
+  engine.pointee.setTarget(target)
+  setPool(live: live, searching: live)
+  let worker = engine.pointee.workers.take()
+  engine.pointee.joinIdle(worker)
+  return worker
+}
+
+/// The monitor counts as awake, and has no thread: what is left to it stays there.
+func standInForMonitor() { engine.pointee.monitor.state.store(Monitor.State.awake, ordering: .relaxed) }
+
+/// The calling thread is the worker's.
+func become(_ worker: Worker.Pointer) { gc_thread_self().pointee.worker = UnsafeMutableRawPointer(worker) }
+
+/// A timer that is due so many nanoseconds from now, and that nobody hears of.
+func makeTimer(_ delay: UInt64) -> UnsafeMutablePointer<TimerEntry> {
+  let entry = Memory.allocate(64, alignment: 64).bindMemory(to: TimerEntry.self, capacity: 1)
+  entry.initialize(to: TimerEntry(deadline: Clock.uptime.now() + delay))
+  return entry
 }
 
 /// A queue that runs nothing: what is sent there stays in its list.

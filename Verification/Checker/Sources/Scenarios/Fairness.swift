@@ -1,0 +1,90 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import CheckerKit
+
+@testable import GrandCentral
+
+// What a search promises (Contract.E9, `Place+FindWork.swift`): work that is runnable is started after a bounded number of
+// other starts, whatever else there is. Each source of jobs is kept full: a job that has been started is submitted again at
+// once, to where it came from. So the first job of each source waits for the searcher only.
+
+/// Where a job waits.
+private enum Source: Int, CaseIterable {
+  case slot, backlog, runQueue, secondPlace, lastPlace
+
+  /// After how many other starts of one searcher its first job must have been started, if a turn comes once in so many.
+  func bound(_ turn: Int) -> Int {
+    switch self {
+    case .slot: 1
+    // First in every second turn.
+    case .backlog: 2 * turn
+    // First in three of eight: in every second one but the last.
+    case .runQueue: 4 * turn
+    // Every eighth turn begins with the others, each time at another place.
+    case .secondPlace, .lastPlace: 8 * turn * (places <= 64 ? places : (places + 63) & ~63)
+    }
+  }
+
+  private var places: Int { engine.pointee.places.count }
+
+  func submit(_ job: Job, by worker: Worker.Pointer) {
+    switch self {
+    case .slot: engine.pointee.places[0].pointee.keep(job, by: worker, in: engine.pointee)
+    case .backlog: engine.pointee.places[0].pointee.enqueue(job, in: engine.pointee)
+    case .runQueue: engine.pointee.submit(job)
+    case .secondPlace: engine.pointee.places[1].pointee.enqueue(job, in: engine.pointee)
+    case .lastPlace: engine.pointee.places[places - 1].pointee.enqueue(job, in: engine.pointee)
+    }
+  }
+}
+
+/// Searches so often, and counts for each source how many starts its first job has seen go by.
+private func search(_ sources: [Source], turn: Int, starts: Int, run: ScenarioRun, each: (Int) -> Void) {
+  let worker = engine.pointee.workers.take()
+  _ = worker.pointee.take(engine.pointee.places[0])
+  // A job's owner says where it is from.
+  for source in sources {
+    let job = makeJob()
+    job.owner = UnsafeMutableRawPointer(bitPattern: source.rawValue + 1)
+    source.submit(job, by: worker)
+  }
+  var passed = [Int](repeating: 0, count: Source.allCases.count)
+  for start in 0..<starts {
+    each(start)
+    guard let job = engine.pointee.places[0].pointee.findWork(in: engine.pointee), let owner = job.owner,
+      let source = Source(rawValue: Int(bitPattern: owner) - 1)
+    else { return run.check(false, "work is pending, and the search finds nothing") }
+    for other in sources where other != source {
+      passed[other.rawValue] += 1
+      run.check(
+        passed[other.rawValue] <= other.bound(turn), "\(other) has been passed over \(passed[other.rawValue]) times")
+    }
+    passed[source.rawValue] = 0
+    source.submit(job, by: worker)
+  }
+}
+
+func fairness() -> [Scenario] {
+  /// `turn`: how many searches there are to one that goes past the slot.
+  func bounded(_ name: String, turn: Int, places: Int = 3, without absent: [Source] = []) -> Scenario {
+    protocolScenario(name, of: "Place", unusual: 0, steps: 500_000) { run in
+      standInForPool()
+      engine.pointee.setTarget(places)
+      run.finally {
+        let sources = Source.allCases.filter { !absent.contains($0) }
+        search(sources, turn: turn, starts: 3 * Source.lastPlace.bound(turn), run: run) { start in
+          // A tick of the monitor's.
+          if turn < 64, start % turn == 0 { engine.pointee.places[0].pointee.hurry() }
+        }
+      }
+    }
+  }
+  return [
+    bounded("E9: every source of work is started within its bound", turn: 64),
+    bounded("E9: the same beside a monitor that ticks", turn: 5),
+    bounded("E9: without a slot every search is a turn", turn: 1, without: [.slot]),
+    bounded("E9: without a run queue", turn: 64, without: [.runQueue]),
+    bounded("E9: work at other places only, and in the slot", turn: 64, without: [.backlog, .runQueue]),
+    bounded("E9: more than 64 places", turn: 1, places: 66, without: [.slot]),
+  ]
+}
