@@ -10,11 +10,13 @@ struct Places: ~Copyable, @unchecked Sendable {  // the words are atomic, the ar
   /// A, written under the lock. An array that has become too small is left to whoever may still read it.
   private let entries = Atomic<UnsafeMutableRawPointer?>(nil)
   private let used = Atomic<Int>(0)
+  private let gapBehindEntries = CacheLine.Gap()
   /// A: the map of places whose backlogs may hold jobs: bit n stands for the places n, n + 64, and so on.
   ///
   /// Who adds a job looks at the bit afterwards; who clears it looks at the backlogs afterwards (`clearFilled`). So one of
   /// the two sees the other, and a bit that is clear says that the backlogs were empty.
   let filled = Atomic<UInt64>(0)
+  private let gapBehindFilled = CacheLine.Gap()
 
   @inline(__always)
   var count: Int {
