@@ -107,6 +107,10 @@ def interval(microseconds, hops):
                takes_turns=True)
 
 
+def tasks(way, form, count):
+    return Row(f"tasks, {count} {form}, {way}", f"{way} {form} {count}", [Bar("threads", 2, "ratio", 4)], program="tasks")
+
+
 ROWS = [
     spin("serial", 8, 150),
     spin("serial", 64, 3_000),
@@ -126,6 +130,8 @@ ROWS = [
     *[interval(microseconds, hops) for microseconds in (200, 1_000, 5_000) for hops in (1, 2)],
     *[Row(f"all-to-all, {kind}", kind, [Bar("ns", 0.8, "ratio", 3), Bar("CPU ns", 0.8, "ratio", 3)], program="all_to_all")
       for kind in ("burst", "relay", "answers")],
+    tasks("group", "sleep", 100_000),
+    *[tasks("lets", form, 100) for form in ("compute", "yield", "sleep", "compute-and-sleep")],
 ]
 
 

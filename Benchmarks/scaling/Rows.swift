@@ -118,7 +118,7 @@ private func hopRows() -> [Row] {
       let hops = Hops(queues(2))
       return { _, count in afterItems(1) { hops.begin(count) } }
     },
-    // From one item to many queues: the queues wait at the worker, in its slot and its ring.
+    // From one item to many queues: the queues wait at the place, in its slot and its backlog.
     Row(name: "fan-out.256-queues", count: { _ in 256 * 20 }) { _ in
       let source = DispatchQueue(label: "scaling.source")
       let queues = queues(256)

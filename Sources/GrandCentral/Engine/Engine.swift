@@ -10,16 +10,20 @@ import Synchronization
 struct Engine: ~Copyable, @unchecked Sendable {  // every field is immutable, atomic, or guarded by its own lock
   /// A: who lives, blocks, sleeps, searches. The one word of the sleep protocol.
   let pool = AtomicState<PoolState>(PoolState())
-  private let behindPool = CacheLine.Gap()
+  private let gapBehindPool = CacheLine.Gap()
   /// A: bands that may have work in a run queue, or in a backlog of a place (`Band.ordered`, `Band.loose`); set by the
   /// submitter, cleared by a searcher about to sleep.
   let pending = Atomic<UInt32>(0)
+  // What follows is read by many, and hardly ever written.
+  private let gapBehindPending = CacheLine.Gap()
   /// A: bands that were ever submitted to; spares single-band programs the look at other places' slots.
   let bandsInUse = Atomic<UInt32>(0)
   /// A: workers wanted at once, and places in use: the active processors.
   let target = Atomic<Int>(1)
   /// A: workers allowed beyond `target`, while the monitor finds that added workers block too.
   let allowance = Atomic<Int>(0)
+  /// A: the monitor's ticks, for what it does now and then.
+  let targetTicks = Atomic<UInt32>(0)
   /// I: one FIFO per band, for items that must start in order.
   let runQueues: UnsafeMutablePointer<FIFOQueue>
   /// I: every worker record that ever was; records are reused, never freed.
@@ -40,8 +44,6 @@ struct Engine: ~Copyable, @unchecked Sendable {  // every field is immutable, at
   /// A: a submitter has waited for a thread during this shortage; whether the budget's end has been reported.
   let hasStoodIn = Atomic<Bool>(false)
   let exhaustionReported = Atomic<Bool>(false)
-  /// A: the monitor's ticks, for what it does now and then.
-  let targetTicks = Atomic<UInt32>(0)
 
   init() {
     // unsafe: the array lives as long as the engine: for ever.

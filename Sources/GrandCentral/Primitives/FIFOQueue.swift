@@ -161,38 +161,40 @@ struct FIFOQueue: ~Copyable, @unchecked Sendable {  // all words are atomic; slo
     let ticket = headIndex.load(ordering: .acquiring)
     let place = Segment.place(ticket)
     if place < Segment.lastPlace {
-      if !mayHold(ticket) { return nil }
+      let tail = tail(behind: ticket)
+      if tail <= ticket { return nil }
       // relaxed: the index has published it, and moveHead orders this load (F3).
       let segment = Segment(raw: headSegment.load(ordering: .relaxed))
-      if moveHead(from: ticket) { return segment.read(at: place) }
+      if moveHead(from: ticket, tail) { return segment.read(at: place) }
     }
     return dequeueSlow()
   }
 
-  /// Whether the ticket at the head has been given out at the tail.
+  /// A value that the tail has had: it is beyond `ticket` if, and only if, the ticket has been given out.
   @inline(__always)
-  private borrowing func mayHold(_ ticket: UInt64) -> Bool {
+  private borrowing func tail(behind ticket: UInt64) -> UInt64 {
     // relaxed: any value that the tail ever had proves as much.
-    ticket < knownTail.load(ordering: .relaxed) || mayHoldSlow(ticket)
-  }
-
-  @inline(__always)
-  private borrowing func mayHoldSlow(_ ticket: UInt64) -> Bool {
+    let known = knownTail.load(ordering: .relaxed)
     // seq-cst: see moveTail.
-    let tail = tailIndex.load(ordering: .sequentiallyConsistent)
-    // relaxed: see mayHold; of two threads that write it, the one with the older value may win.
-    if ticket < tail { knownTail.store(tail, ordering: .relaxed) }
-    return ticket < tail
+    return ticket < known ? known : tailIndex.load(ordering: .sequentiallyConsistent)
   }
 
+  /// Takes the ticket `ticket` if it is the next one; `tail` is beyond it.
+  ///
+  /// The next takers are spared the look at the tail if more has been given out: only the one that has taken the ticket says
+  /// so. If each that looks said so, the line would go to and fro among all that want the same ticket.
   @inline(__always)
-  private borrowing func moveHead(from ticket: UInt64) -> Bool {
+  private borrowing func moveHead(from ticket: UInt64, _ tail: UInt64) -> Bool {
     // pairs with: dequeue, dequeueSlow, isEmpty – publishes that the taker has read the segment word (F3) and the tail. It acquires
     // nothing: the index has been loaded so, and no value of it comes twice.
     // relaxed: a failed exchange is followed by another look.
-    headIndex.weakCompareExchange(
-      expected: ticket, desired: ticket &+ 1, successOrdering: .releasing, failureOrdering: .relaxed
-    ).exchanged
+    let (taken, _) = headIndex.weakCompareExchange(
+      expected: ticket, desired: ticket &+ 1, successOrdering: .releasing, failureOrdering: .relaxed)
+    // relaxed: see tail(behind:); of two threads that write it, the one with the older value may win.
+    if taken, tail > ticket &+ 1, tail != knownTail.load(ordering: .relaxed) {
+      knownTail.store(tail, ordering: .relaxed)
+    }
+    return taken
   }
 
   @inline(never)
@@ -206,10 +208,11 @@ struct FIFOQueue: ~Copyable, @unchecked Sendable {  // all words are atomic; slo
         backoff.wait()
         continue
       }
-      if !mayHold(ticket) { return nil }
+      let tail = tail(behind: ticket)
+      if tail <= ticket { return nil }
       // relaxed: the index has published it, and moveHead orders this load (F3).
       let segment = Segment(raw: headSegment.load(ordering: .relaxed))
-      if !moveHead(from: ticket) { continue }
+      if !moveHead(from: ticket, tail) { continue }
       return place == Segment.lastPlace ? dequeueLast(segment, ticket) : segment.read(at: place)
     }
   }

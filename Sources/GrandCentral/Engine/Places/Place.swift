@@ -29,6 +29,10 @@ struct Place: ~Copyable, @unchecked Sendable {  // fields are immutable or atomi
   let index: Int
   /// A: the holder's `Worker.name`; 0: nobody.
   let holder = Atomic<UInt32>(0)
+  /// I; A: one FIFO per band, each made when it is first needed.
+  private let backlogs: UnsafeMutablePointer<Atomic<UnsafeMutableRawPointer?>>
+  // Searchers read what is above at every place; what is below is written at every search, or hop.
+  private let gapBehindBacklogs = CacheLine.Gap()
   /// A: how often the slot was filled. Tells an aged slot from a busy one.
   let slotFills = Atomic<UInt32>(0)
   /// A
@@ -38,16 +42,16 @@ struct Place: ~Copyable, @unchecked Sendable {  // fields are immutable or atomi
   /// A, written by the holder: searches so far, and those among them that went beyond the slot.
   let searches = Atomic<UInt32>(0)
   let turns = Atomic<UInt32>(0)
+  private let gapBehindSlot = CacheLine.Gap()
   /// The slot watcher's own: `slotFills` at its last look.
   let watchedFills = Atomic<UInt32>(0)
-  /// I; A: one FIFO per band, each made when it is first needed.
-  private let backlogs: UnsafeMutablePointer<Atomic<UnsafeMutableRawPointer?>>
-  private let gap = CacheLine.Gap()
+  private let gapBehindAll = CacheLine.Gap()
 
   init(index: Int) {
     self.index = index
-    // unsafe: lives as long as the engine.
-    backlogs = .allocate(capacity: Band.count)
+    // unsafe: lives as long as the engine. On a line of its own, for many read it.
+    let size = max(CacheLine.size, Band.count * MemoryLayout<Atomic<UnsafeMutableRawPointer?>>.stride)
+    backlogs = Memory.allocate(size, alignment: CacheLine.size).bindMemory(to: Atomic.self, capacity: Band.count)
     for rank in 0..<Band.count { (backlogs + rank).initialize(to: Atomic(nil)) }
   }
 
@@ -129,14 +133,15 @@ struct Place: ~Copyable, @unchecked Sendable {  // fields are immutable or atomi
   @inline(never)
   private func makeBacklog(_ band: Band) -> UnsafeMutablePointer<FIFOQueue> {
     // unsafe: lives as long as the engine.
-    let made = UnsafeMutablePointer<FIFOQueue>.allocate(capacity: 1)
+    let made = Memory.allocate(MemoryLayout<FIFOQueue>.stride, alignment: CacheLine.size)
+      .bindMemory(to: FIFOQueue.self, capacity: 1)
     made.initialize(to: FIFOQueue())
     // pairs with: backlog – publishes the backlog
     let (exchanged, first) = backlogs[Int(band.rank)].compareExchange(
       expected: nil, desired: UnsafeMutableRawPointer(made), successOrdering: .releasing, failureOrdering: .acquiring)
     if exchanged { return made }
     made.deinitialize(count: 1)
-    made.deallocate()
+    Memory.free(UnsafeMutableRawPointer(made))
     return first!.assumingMemoryBound(to: FIFOQueue.self)
   }
 }

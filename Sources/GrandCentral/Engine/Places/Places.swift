@@ -11,11 +11,13 @@ struct Places: ~Copyable, @unchecked Sendable {  // the words are atomic, the ar
   /// still read it, and stays known.
   private let entries = Atomic<UnsafeMutableRawPointer?>(nil)
   private let used = Atomic<Int>(0)
+  private let gapBehindEntries = CacheLine.Gap()
   /// A: the map of places whose backlogs may hold jobs: bit n stands for the places n, n + 64, and so on.
   ///
   /// Who adds a job looks at the bit afterwards; who clears it looks at the backlogs afterwards (`clearFilled`). So one of
   /// the two sees the other, and a bit that is clear says that the backlogs were empty.
   let filled = Atomic<UInt64>(0)
+  private let gapBehindFilled = CacheLine.Gap()
 
   @inline(__always)
   var count: Int {

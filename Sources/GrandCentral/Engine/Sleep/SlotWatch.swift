@@ -147,7 +147,9 @@ extension Engine {
       if other == place { continue }
       // relaxed: counters by themselves; the theft is an exchange.
       let fills = other.pointee.slotFills.load(ordering: .relaxed)
-      let unchanged = other.pointee.watchedFills.exchange(fills, ordering: .relaxed) == fills
+      let unchanged = other.pointee.watchedFills.load(ordering: .relaxed) == fills
+      // relaxed: the watcher's own note. What has not changed is not written: many watch in turn, and would share the line.
+      if !unchanged { other.pointee.watchedFills.store(fills, ordering: .relaxed) }
       if !unchanged { active = true }
       if unchanged, !other.pointee.slotIsEmpty, let job = other.pointee.takeSlot() { return (job, active) }
     }
