@@ -6,6 +6,7 @@ import pathlib
 import sys
 import tempfile
 
+import ids
 import imports
 import orderings
 
@@ -66,9 +67,34 @@ IMPORTS = [
     ("run queue in Engine", "Engine", "let q: RunQueue  // the run queue; enqueue, FIFOQueue", 0),
 ]
 
+# name, sources by file name, number of findings; the contract has the clause Q1
+IDS = [
+    ("a definition and its use", {"A.swift": "// Lane.L1  Only the owner.\nlet x = 0  // by Lane.L1"}, 0),
+    ("a bare id", {"A.swift": "// Lane.L1  Only the owner.\nlet x = 0  // by L1"}, 1),
+    ("nobody defines it", {"A.swift": "let x = 0  // Lane.L1"}, 1),
+    ("two define it", {"A.swift": "// Lane.L1  One.", "B.swift": "// Lane.L1  Another."}, 1),
+    ("a sentence begins with it", {"A.swift": "// Lane.L1  Only the owner.\n\n/// Lane.L1: the step"}, 0),
+    ("a range", {"A.swift": "// Lock.L1  One.\n// Lock.L2  Two.\nlet x = 0  // Lock.L1–L2"}, 0),
+    ("a range with a gap", {"A.swift": "// Lock.L1  One.\nlet x = 0  // Lock.L1–L3"}, 2),
+    ("a clause", {"A.swift": "let x = 0  // Contract.Q1"}, 0),
+    ("no clause", {"A.swift": "let x = 0  // Contract.Q99"}, 1),
+    ("a README may use its own bare", {"README.md": "- **Sleep.S1** publish\n\nAfter S1 look."}, 0),
+    ("and no other's", {"README.md": "- **Sleep.S1** publish\n\nAfter S2 look."}, 1),
+    ("in code it is no id", {"A.swift": 'let L1 = "L1"  // C11 has no such thing'}, 0),
+    ("a model's macro", {"a.pml": "#define K0 1\n// K0 and Lane.L1"}, 1),
+]
+
 
 def main():
     failures = []
+    for name, sources, expected in IDS:
+        with tempfile.TemporaryDirectory() as folder:
+            files = [pathlib.Path(folder, file) for file in sources]
+            for file in files:
+                file.write_text(sources[file.name])
+            found = ids.check(files, {"Q1"})
+            if len(found) != expected:
+                failures.append(f"ids: {name}: found {[text for _, _, text in found]}, expected {expected}")
     with tempfile.TemporaryDirectory() as folder:
         file = pathlib.Path(folder, "Case.swift")
         for name, source, expected in ORDERINGS:
@@ -84,7 +110,7 @@ def main():
             found, _ = imports.check(pathlib.Path(folder))
             if len(found) != expected:
                 failures.append(f"imports: {name}: {found}, expected {expected}")
-    print("\n".join(failures) or f"=> {len(ORDERINGS) + len(IMPORTS)} cases")
+    print("\n".join(failures) or f"=> {len(ORDERINGS) + len(IMPORTS) + len(IDS)} cases")
     sys.exit(1 if failures else 0)
 
 

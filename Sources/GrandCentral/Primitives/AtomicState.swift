@@ -9,7 +9,10 @@ protocol StateWord {
   var rawValue: UInt64 { get }
 }
 
-/// A state word that threads share, and the only compare-and-exchange loop of the library.
+/// A state word that threads share, and the loop that changes it by a compare-and-exchange.
+///
+/// Words with fields are changed here and nowhere else. A word that has a few values and no fields (a lock, a parker, the
+/// monitor's state) is changed where it is, in a line or two.
 ///
 /// A transition is a pure function of the state: it may run several times for one `update`, and what the last run
 /// returned is what the caller got, and now owes.

@@ -3,6 +3,24 @@
 import CPlatform
 import Synchronization
 
+// The state word.
+//
+// | bits  | field    | meaning                                              |
+// |-------|----------|------------------------------------------------------|
+// | 0–31  | count    | entered and not left                                 |
+// | 32    | watched  | somebody waits, or wants to be notified, for zero    |
+// | 33    | kept     | I: the group keeps itself while it is entered        |
+//
+// R1  Nobody is registered while `watched` is clear. Registering sets it, under the lock, and only while count > 0.
+// R2  The step from 1 to 0 with `watched` set is made under the lock, clears `watched`, and takes the whole
+//     registration list with it: so whoever registers later waits for the next zero, and nobody is let through early.
+//
+// R3  `kept` is for the C interface, where whoever leaves need not hold a reference: a waiter may release the group as
+//     soon as it sees zero. The step from 0 to 1 retains the group, and the caller of the step from 1 to 0 releases it
+//     when it has touched it last. A step from 0 to 1 in between retains it once more, so the order does not matter.
+//
+// Model: `Verification/group.pml`.
+
 /// A count of things under way, and what to do when it comes to zero.
 ///
 /// ```swift
@@ -10,22 +28,6 @@ import Synchronization
 /// for file in files { queue.async(group: group) { load(file) } }
 /// group.notify(queue: .main) { show() }
 /// ```
-///
-/// | bits  | field    | meaning                                              |
-/// |-------|----------|------------------------------------------------------|
-/// | 0–31  | count    | entered and not left                                 |
-/// | 32    | watched  | somebody waits, or wants to be notified, for zero    |
-/// | 33    | kept     | I: the group keeps itself while it is entered        |
-///
-/// R1  Nobody is registered while `watched` is clear. Registering sets it, under the lock, and only while count > 0.
-/// R2  The step from 1 to 0 with `watched` set is made under the lock, clears `watched`, and takes the whole
-///     registration list with it: so whoever registers later waits for the next zero, and nobody is let through early.
-///
-/// R3  `kept` is for the C interface, where whoever leaves need not hold a reference: a waiter may release the group as
-///     soon as it sees zero. The step from 0 to 1 retains the group, and the caller of the step from 1 to 0 releases it
-///     when it has touched it last. A step from 0 to 1 in between retains it once more, so the order does not matter.
-///
-/// Model: `Verification/group.pml`.
 public final class DispatchGroup: DispatchObject, @unchecked Sendable {  // an atomic, and lists under their lock
   private static let watched: UInt64 = 1 << 32
   private static let kept: UInt64 = 1 << 33

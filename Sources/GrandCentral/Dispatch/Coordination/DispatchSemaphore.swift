@@ -2,6 +2,16 @@
 
 import Synchronization
 
+// The counter goes below zero while threads wait: −n means that n waiters have not been promised a signal yet. Whoever
+// moves it up from below zero owes one waiter its wake-up, and whoever moves it down to below zero becomes that
+// waiter. Both then meet in the waiter list, under its lock; `owed` counts signals that came before their waiter.
+//
+// N1  value < 0: exactly −value waiters without a promised signal exist (listed, or on their way into the list).
+// N2  A waiter that gives up moves the value back up itself, if it is still below zero; if not, a signal has been
+//     promised to it and is on its way: it takes that.
+//
+// Model: `Verification/semaphore.pml`.
+
 /// A counter that threads wait for.
 ///
 /// ```swift
@@ -11,16 +21,6 @@ import Synchronization
 /// ```
 ///
 /// Uncontended calls cost one atomic operation and no system call. Waiters are served first come, first served.
-///
-/// The counter goes below zero while threads wait: −n means that n waiters have not been promised a signal yet. Whoever
-/// moves it up from below zero owes one waiter its wake-up, and whoever moves it down to below zero becomes that
-/// waiter. Both then meet in the waiter list, under its lock; `owed` counts signals that came before their waiter.
-///
-/// N1  value < 0: exactly −value waiters without a promised signal exist (listed, or on their way into the list).
-/// N2  A waiter that gives up moves the value back up itself, if it is still below zero; if not, a signal has been
-///     promised to it and is on its way: it takes that.
-///
-/// Model: `Verification/semaphore.pml`.
 public final class DispatchSemaphore: DispatchObject, @unchecked Sendable {  // atomics, and a list under its lock
   /// A
   private let value: Atomic<Int>

@@ -3,6 +3,20 @@
 import CPlatform
 import Synchronization
 
+// The state word.
+//
+// | bits  | field     | meaning                                                        |
+// |-------|-----------|----------------------------------------------------------------|
+// | 0–15  | running   | executions under way                                           |
+// | 16    | cancelled | later executions do nothing                                    |
+// | 17    | finished  | has run once, or was dequeued cancelled                        |
+// | 18    | watched   | somebody waits or wants to be notified                         |
+// | 19    | emptied   | the closure has been released                                  |
+// | 20    | timed     | timers may submit it                                           |
+//
+// I1  The closure is released by whoever finds `cancelled` with running = 0 and sets `emptied`: exactly one does.
+// I2  Nobody registers once `finished` is set; setting it with `watched` set is followed by one release of the lists.
+
 /// A piece of work with a handle: it can be cancelled, waited for, and followed up.
 ///
 /// ```swift
@@ -10,18 +24,6 @@ import Synchronization
 /// queue.async(execute: search)
 /// search.notify(queue: .main) { show(results) }
 /// ```
-///
-/// | bits  | field     | meaning                                                        |
-/// |-------|-----------|----------------------------------------------------------------|
-/// | 0–15  | running   | executions under way                                           |
-/// | 16    | cancelled | later executions do nothing                                    |
-/// | 17    | finished  | has run once, or was dequeued cancelled                        |
-/// | 18    | watched   | somebody waits or wants to be notified                         |
-/// | 19    | emptied   | the closure has been released                                  |
-/// | 20    | timed     | timers may submit it                                           |
-///
-/// I1  The closure is released by whoever finds `cancelled` with running = 0 and sets `emptied`: exactly one does.
-/// I2  Nobody registers once `finished` is set; setting it with `watched` set is followed by one release of the lists.
 public class DispatchWorkItem: @unchecked Sendable {  // an atomic word; the rest is under its lock, or I
   private struct State: StateWord {
     var rawValue: UInt64

@@ -40,9 +40,9 @@ public class DispatchSource: DispatchObject, DispatchSourceProtocol, @unchecked 
   let floor = Atomic<UInt16>(0)
   /// A, written under the lock: the roles whose handlers are barriers.
   private let barriers = Atomic<UInt8>(0)
-  /// I
+  /// What the source watches, as a number: a descriptor, a signal, a process; 0 if its kind has none.
   public let handle: UInt
-  /// I
+  /// What the source watches for, as the bits of its kind's option set; 0 if its kind has none.
   public let mask: UInt
 
   init(handle: UInt, mask: UInt, queue: DispatchQueue?) {
