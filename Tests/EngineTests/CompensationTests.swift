@@ -13,12 +13,17 @@ struct CompensationTests {
     var active = 2
 
     /// One tick; the workers that are wanted are there at the next one.
-    mutating func tick(stalled: Int = 0, ended: Int = 0) -> Int? {
+    /// `granted`: 0 if those that are active have had no processor.
+    mutating func tick(
+      stalled: Int = 0, ended: Int = 0, granted: UInt64 = 1_000_000, elapsed: UInt64 = 1_000_000
+    ) -> Int? {
       blocked += stalled
       active -= stalled
       let pool = PoolState(
         rawValue: UInt64(blocked + active) * PoolState.liveOne + UInt64(blocked) * PoolState.blockedOne)
-      let wanted = compensation.wanted(pool, target: 2, stalled: stalled, ended: ended, elapsed: 1_000_000)
+      let findings = Compensation.Findings(
+        stalled: stalled, working: granted > 0 ? active : 0, ended: ended, hasStarted: ended > 0, granted: granted)
+      let wanted = compensation.wanted(pool, target: 2, findings, elapsed: elapsed)
       active = max(active, wanted ?? 0)
       return wanted
     }
@@ -53,6 +58,29 @@ struct CompensationTests {
     #expect(world.blocked < 64, "\(world.blocked)")
   }
 
+  @Test("E2: a crowd does not grow while its holder has no processor")
+  func busyMachine() {
+    var world = World()
+    world.blocked = 9
+    world.active = 1
+    _ = world.tick(ended: 5)
+    _ = world.tick(ended: 5)
+    // The holder and those that are added, now and then, get no processor for half a second.
+    for _ in 0..<500 {
+      _ = world.tick(granted: 0)
+      world.blocked += world.active - 1
+      world.active = 1
+    }
+    #expect(world.blocked < 9 + 10, "\(world.blocked)")
+    // With a processor of its own it does not end either: then what is pending may be what the crowd waits for.
+    for _ in 0..<100 {
+      _ = world.tick()
+      world.blocked += world.active - 1
+      world.active = 1
+    }
+    #expect(world.blocked > 64, "\(world.blocked)")
+  }
+
   @Test("E2: a crowd whose members wait for things of their own grows as far as that helps")
   func independent() {
     var world = World()
@@ -67,6 +95,22 @@ struct CompensationTests {
       ticks += 1
     }
     #expect(ticks < 2500)
+  }
+
+  @Test("E2: on a busy machine counts differ by chance, and no crowd grows by it", arguments: [1, 2, 3, 4] as [UInt64])
+  func chance(seed: UInt64) {
+    var world = World()
+    world.blocked = 20
+    world.active = 1
+    var random = seed
+    for _ in 0..<4000 {
+      random = random &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+      // As many as the machine lets end, from none to sixty-three, whatever the size.
+      _ = world.tick(ended: Int(random >> 58), elapsed: 5_000_000)
+      world.blocked += world.active - 1
+      world.active = 1
+    }
+    #expect(world.blocked < 120, "\(world.blocked)")
   }
 
   @Test("E2: beside a crowd the processors are used: a worker that goes on working is followed by the next one soon")

@@ -27,7 +27,8 @@ struct Compensation {
   private var burst = 0
   /// How many workers beyond the processors may look for jobs: what was added, and the members of a crowd that are back.
   private(set) var allowance = 0
-  /// How long no job has ended.
+  /// How long no job has ended, in processor time that a worker has got. On a busy machine the one that holds what the crowd
+  /// waits for gets little, and whoever is added would wait as well.
   private var standstill: UInt64 = 0
   /// 0 until one has ended beside the crowd.
   private var patience: UInt64 = 0
@@ -37,7 +38,7 @@ struct Compensation {
   private var pause = 1
   private var pausing = 0
   /// What there was when a worker was added for a free processor.
-  private var before: (blocked: Int, active: Int, looks: Int)?
+  private var before: (blocked: Int, working: Int, looks: Int)?
 
   private var attempts = Attempts()
 
@@ -47,19 +48,32 @@ struct Compensation {
   /// There is nothing to do: what has been noticed is over.
   mutating func rest() { self = Compensation() }
 
-  /// - Parameters:
-  ///   - stalled: Workers that have been found blocked at this tick.
-  ///   - ended: Jobs that have ended since the last tick, and are no more urgent than what is pending.
-  ///   - elapsed: The time since then.
+  /// What the monitor has found at a tick, of the time since the last one.
+  struct Findings {
+    /// Workers that have been found blocked.
+    var stalled = 0
+    /// Workers that are in jobs, and neither wait nor have been found blocked.
+    var working = 0
+    /// Jobs that have ended, and are no more urgent than what is pending.
+    var ended = 0
+    /// Whether a job has been started.
+    var hasStarted = false
+    /// What one of those that work has had a processor for, at most. Nil if none of them was there all the time.
+    var granted: UInt64?
+  }
+
+  /// - Parameter elapsed: The time since the last tick.
   /// - Returns: how many workers should be active; nil for as many as there are.
-  mutating func wanted(_ pool: PoolState, target: Int, stalled: Int, ended: Int, elapsed: UInt64) -> Int? {
+  mutating func wanted(_ pool: PoolState, target: Int, _ findings: Findings, elapsed: UInt64) -> Int? {
     // At the first look it is not known when they have ended.
-    let ended = isFirst ? 0 : ended
+    let ended = isFirst ? 0 : findings.ended
     isFirst = false
-    standstill = ended > 0 ? 0 : standstill &+ elapsed
+    // Nobody worked all the time, but somebody is active: on the way into a job, or out of a wait that is over.
+    let granted = findings.granted ?? (pool.active > 0 ? elapsed / 16 : elapsed)
+    standstill = ended > 0 ? 0 : standstill &+ granted
     guard pool.isCrowd(target: target) else {
       forgetCrowd()
-      burst = nextBurst(stalled)
+      burst = nextBurst(findings.stalled)
       allowance = burst
       return target + burst
     }
@@ -69,7 +83,7 @@ struct Compensation {
       hasAddedToCrowd = false
     } else if standstill >= patience {
       hasAddedToCrowd = true
-      burst = nextBurst(stalled)
+      burst = nextBurst(findings.stalled)
       return target + burst
     }
     burst = attempts.next(size: pool.live - pool.sleeping, ended: ended, elapsed: elapsed)
@@ -77,7 +91,7 @@ struct Compensation {
     // With a lock that we do not see the one who holds it may be counted as blocked until its job ends: that hardly
     // anybody seems to work is no reason by itself.
     if 2 * pool.active < target, standstill >= Self.shortestPatience { return pool.active + 1 }
-    return trial(pool, target)
+    return trial(pool, target, findings.working)
   }
 
   private mutating func forgetCrowd() {
@@ -86,20 +100,20 @@ struct Compensation {
   }
 
   /// A worker for a free processor. Whether it has joined the crowd is known after some looks: two show a stall.
-  private mutating func trial(_ pool: PoolState, _ target: Int) -> Int? {
+  private mutating func trial(_ pool: PoolState, _ target: Int, _ working: Int) -> Int? {
     if let then = before {
-      then.looks > 1 ? before?.looks -= 1 : judge(pool, then)
+      then.looks > 1 ? before?.looks -= 1 : judge(pool, working, then)
       if before != nil { return nil }
     }
     pausing = max(0, pausing - 1)
     if pool.active >= target || pausing > 0 { return nil }
-    before = (pool.blocked, pool.active, 3)
+    before = (pool.blocked, working, 3)
     return pool.active + 1
   }
 
-  private mutating func judge(_ pool: PoolState, _ then: (blocked: Int, active: Int, looks: Int)) {
+  private mutating func judge(_ pool: PoolState, _ working: Int, _ then: (blocked: Int, working: Int, looks: Int)) {
     before = nil
-    let works = pool.blocked <= then.blocked && pool.active > then.active
+    let works = pool.blocked <= then.blocked && working > then.working
     pause = works ? max(1, pause / 2) : min(2 * pause, Self.longestPause)
     pausing = works ? 0 : pause
   }
@@ -113,14 +127,24 @@ struct Compensation {
 }
 
 /// Whether a crowd gets more done if it is larger: counts, grows, lets the new ones settle, and counts again.
+///
+/// On a busy machine counts differ by chance. There a step is judged by three counts before it and three after it: it pays if the
+/// least of these exceeds the greatest of those.
 private struct Attempts {
   /// What makes a count: so many ends, and so much time.
   private static let enough = (ends: 64, time: 8_000_000 as UInt64)
   /// Counts between attempts that fail.
   private static let longestPause = 4096
+  /// A tick that comes so late says that the machine is busy.
+  private static let late: UInt64 = 3_000_000
+  private static let countsIfBusy = 3
 
   private var ends = 0
   private var time: UInt64 = 0
+  /// The counts since the last step, or pause: ends in a nanosecond.
+  private var rates: (least: Double, greatest: Double)?
+  private var counts = 0
+  private var isBusy = false
   /// Before the last step: the size, and the ends in a nanosecond.
   private var before: (size: Int, rate: Double)?
   private var settles = false
@@ -131,6 +155,7 @@ private struct Attempts {
   mutating func next(size: Int, ended: Int, elapsed: UInt64) -> Int {
     ends += ended
     time &+= elapsed
+    isBusy = isBusy || elapsed >= Self.late
     if ends < Self.enough.ends || time < Self.enough.time { return 0 }
     let rate = Double(ends) / Double(time)
     (ends, time) = (0, 0)
@@ -138,10 +163,15 @@ private struct Attempts {
       settles = false
       return 0
     }
+    let (least, greatest) = (min(rates?.least ?? rate, rate), max(rates?.greatest ?? rate, rate))
+    rates = (least, greatest)
+    counts += 1
+    if isBusy, counts < Self.countsIfBusy { return 0 }
+    (rates, counts, isBusy) = (nil, 0, false)
     if let before {
       let expected = Double(size) / Double(before.size) - 1
       // Half of what it would be if the new ones got as much done as the others.
-      let pays = expected > 0 && rate >= before.rate * (1 + expected / 2)
+      let pays = expected > 0 && least >= before.rate * (1 + expected / 2)
       self.before = nil
       pause = pays ? 0 : min(max(8, 8 * pause), Self.longestPause)
       pausing = pause
@@ -150,7 +180,7 @@ private struct Attempts {
       pausing -= 1
       return 0
     }
-    before = (size, rate)
+    before = (size, greatest)
     settles = true
     return min(max(4, size / 4), Compensation.largestBurst)
   }

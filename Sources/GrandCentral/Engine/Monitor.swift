@@ -175,7 +175,7 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
     for index in 0..<engine.pointee.places.count { engine.pointee.places[index].pointee.hurry() }
     let pool = engine.pointee.pool.load(ordering: .relaxed)
     let wanted = compensation.wanted(
-      pool, target: target, stalled: seen.stalled, ended: seen.ended, elapsed: elapsed)
+      pool, target: target, seen, elapsed: elapsed)
     // relaxed: a hint for workers that wonder whether they are too many.
     engine.pointee.allowance.store(compensation.allowance, ordering: .relaxed)
     if let wanted { grow(engine, to: wanted) }
@@ -192,12 +192,10 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
     }
   }
 
-  /// Counts the workers that have been off their processor since the last tick as blocked; counts the jobs that have ended and are
-  /// no more urgent than all that is pending.
-  private func findStalled(
-    _ engine: Engine.Pointer, _ now: UInt64, elapsed: UInt64
-  ) -> (stalled: Int, ended: Int, hasStarted: Bool) {
-    var (found, ended, hasStarted) = (0, 0, false)
+  /// Looks at every worker, and counts those as blocked that have been off their processors since the last tick.
+  private func findStalled(_ engine: Engine.Pointer, _ now: UInt64, elapsed: UInt64) -> Compensation.Findings {
+    var findings = Compensation.Findings()
+    var most: UInt64?
     // relaxed: a hint.
     let bands = engine.pointee.pending.load(ordering: .relaxed)
     let leastUrgent = UInt8(truncatingIfNeeded: max(0, UInt32.bitWidth - 1 - bands.leadingZeroBitCount) / 2)
@@ -209,18 +207,19 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
       // relaxed: the monitor's own note.
       let seen = worker.pointee.seenProgress.exchange(pulse, ordering: .relaxed)
       if pulse != seen {
-        hasStarted = true
+        findings.hasStarted = true
         // relaxed: the monitor's own note.
         worker.pointee.seenSince.store(now, ordering: .relaxed)
       }
       // It is odd in a job: half of it counts the ends.
       // relaxed: an observation.
       let rank = worker.pointee.runningRank.load(ordering: .relaxed)
-      if pulse > seen, rank >= leastUrgent { ended += Int(pulse / 2 - seen / 2) }
+      if pulse > seen, rank >= leastUrgent { findings.ended += Int(pulse / 2 - seen / 2) }
       // relaxed: observations, as above.
       guard thread != 0, pulse & 1 == 1, worker.pointee.waits.load(ordering: .relaxed) == 0,
         worker.pointee.status.load(ordering: .relaxed) == Worker.Status.running
       else { continue }
+      findings.working += 1
       let used = Thread.processorTime(of: thread)
       // relaxed: the monitor's own note.
       let before = worker.pointee.seenCPU.exchange(used, ordering: .relaxed)
@@ -231,10 +230,14 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
       if used &- before < elapsed / 4, isOff(worker, thread, elapsed),
         engine.pointee.setAside(worker, pulse, as: Worker.Status.stalled)
       {
-        found += 1
+        findings.stalled += 1
+        findings.working -= 1
+      } else {
+        most = max(most ?? 0, used &- before)
       }
     }
-    return (found, ended, hasStarted)
+    findings.granted = findings.hasStarted ? elapsed : most.map { min($0, elapsed) }
+    return findings
   }
 
   /// Without a word from the system a worker is taken for blocked if it has not run at all for this long.
@@ -242,14 +245,16 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
 
   /// Whether a worker that has hardly run waits for something else than a processor.
   ///
-  /// Where the system does not say, it is taken to wait for a processor, until it has not run at all for so many looks that
-  /// it would have got one. A look counts for a tick at most: on a machine that is busy the monitor waits as well.
+  /// A short wait in the kernel counts once the worker has not run at all for more than a tick. Where the system does not say,
+  /// the worker is taken to wait for a processor, until it has not run at all for so many looks that it would have got one. A look
+  /// counts for a tick at most: on a machine that is busy the monitor waits as well.
   private func isOff(_ worker: Worker.Pointer, _ thread: UInt32, _ elapsed: UInt64) -> Bool {
-    if let isRunnable = Thread.isRunnable(thread) { return !isRunnable }
+    let activity = Thread.activity(of: thread)
+    if activity == .runnable || activity == .waits { return activity == .waits }
     // relaxed: the monitor's own note.
     let still = worker.pointee.stillness.load(ordering: .relaxed) + min(elapsed, Self.tick)
     worker.pointee.stillness.store(still, ordering: .relaxed)
-    return still >= Self.longStillness
+    return still > (activity == .waitsBriefly ? Self.tick : Self.longStillness)
   }
 }
 

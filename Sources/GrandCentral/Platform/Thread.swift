@@ -88,17 +88,30 @@ enum Thread {
   /// The CPU time that a thread of this process has used, in nanoseconds; 0 when it cannot be read.
   static func processorTime(of thread: UInt32) -> UInt64 { gc_clock_thread_cpu(thread) }
 
-  /// Whether a thread of this process runs, or would run if it had a processor. Nil when the system does not say: there
-  /// is no descriptor left to ask with, or no `/proc`.
-  static func isRunnable(_ thread: UInt32) -> Bool? {
+  /// What the system says of a thread.
+  enum Activity {
+    /// It runs, or would run if it had a processor.
+    case runnable
+    /// It waits in the kernel for something that is short as a rule: the process's memory map, a page of a file.
+    case waitsBriefly
+    case waits
+  }
+
+  /// What a thread of this process does. Nil when the system does not say: there is no descriptor left to ask with, or no
+  /// `/proc`.
+  static func activity(of thread: UInt32) -> Activity? {
     guard let file = FileDescriptor.openForReading("/proc/self/task/" + String(thread) + "/stat") else { return nil }
-    return withUnsafeTemporaryAllocation(byteCount: 256, alignment: 1) { buffer -> Bool? in
+    return withUnsafeTemporaryAllocation(byteCount: 256, alignment: 1) { buffer -> Activity? in
       let count = file.read(into: buffer)
       // The name stands in parentheses and may contain some: the state is the letter after the last ')'.
       guard count > 2, let end = buffer[..<count].lastIndex(of: UInt8(ascii: ")")), end + 2 < count else {
         return nil
       }
-      return buffer[end + 2] == UInt8(ascii: "R")
+      switch buffer[end + 2] {
+      case UInt8(ascii: "R"): return .runnable
+      case UInt8(ascii: "D"): return .waitsBriefly
+      default: return .waits
+      }
     }
   }
 }
