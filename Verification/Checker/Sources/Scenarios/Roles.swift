@@ -234,6 +234,12 @@ private struct Soloist {
     raw.storeBytes(of: 0, toByteOffset: 8, as: Int.self)
   }
 
+  /// The caller's again: a helper that comes afterwards, or has come without a word, is found.
+  func free() {
+    ck_plain_write(raw, 16)
+    Memory.free(raw)
+  }
+
   var isHelped: Bool { raw.load(fromByteOffset: 8, as: Int.self) == 1 }
 }
 
@@ -248,8 +254,7 @@ private func soloists() -> [Scenario] {
         soloist.value = mine
         guard let index = engine.pointee.soloists.enter(mine.raw) else { return }
         left = engine.pointee.soloists.leave(index, mine.raw)
-        // Whoever touches it afterwards is found.
-        if left { Memory.free(mine.raw) }
+        if left { mine.free() }
       }
       run.thread { for _ in 0..<2 { _ = engine.pointee.soloists.helpLingering() } }
       run.finally {
