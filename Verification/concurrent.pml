@@ -33,7 +33,7 @@
 // expect: fail
 //
 // Abstracted: bands, but for the overtaking activation and whether there is an urgency at all; targets; retains. FULL is the
-// queue's limit (L7); 9 stands for none. The list is that of lane.pml.
+// queue's limit (Lane.L7); 9 stands for none. The list is that of lane.pml.
 
 #define ITEMS 4
 #ifndef FULL
@@ -53,12 +53,12 @@
 byte owner = 0;
 byte readers = 0;
 bool enqueued = false;
-bool sent = false;        // an activation is on its way (L8); there is one band
+bool sent = false;        // an activation is on its way (Lane.L8); there is one band
 bool dirty = false;
 bool barrierPending = false;
 bool roomPending = false;
 bool suspended = false;
-bool urgent = false;      // urgency is not 0 (L6)
+bool urgent = false;      // urgency is not 0 (Lane.L6)
 
 #define PENDING (barrierPending || roomPending)
 #define TOUCHED (owner != 0 || enqueued || dirty || PENDING || suspended || urgent)

@@ -42,7 +42,7 @@ inline unlock() { locked = false }
 inline begin(who) { d_step { since[who] = zeros; atOnce[who] = (count == 0) } }
 inline through(who) { assert(atOnce[who] || zeros > since[who] || count == 0) }
 
-// R1, under the lock.
+// Group.R1, under the lock.
 inline watch(isWatched) {
 #ifdef REGISTERS_AT_ZERO
   watched = true;

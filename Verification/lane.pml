@@ -8,7 +8,7 @@
 //
 // Properties: items run one at a time, each once, a thread's items in its order (so a sync runs after the asyncs before it);
 // after suspend at most the item that had been chosen starts; when nothing can move everything has run and the lane is free;
-// no more than one activation of a band is on its way through a target (L8).
+// no more than one activation of a band is on its way through a target (Lane.L8).
 //
 // check: safety
 // check: safety -DSUSPEND
@@ -43,7 +43,7 @@ byte owner = 0;
 bool enqueued = false;
 bool dirty = false;
 bool suspended = false;
-byte urgency = 0;         // 0: nobody has been in the list since the lane was last idle (L6)
+byte urgency = 0;         // 0: nobody has been in the list since the lane was last idle (Lane.L6)
 bool sent[3];
 
 #include "list.inc"

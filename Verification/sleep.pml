@@ -3,9 +3,9 @@
 // The sleep protocol: Sources/GrandCentral/Engine/Sleep. Submitters publish jobs and wake at most one sleeper; workers
 // search, join the idle list, look once more, and park, or end. A job may publish into its worker's own ring (RING), wait
 // as we can see (BLOCKING) or unseen (UNSEEN), or run until all jobs run at once (TOGETHER: no processor stays idle while a
-// job waits). SETTLES: a thread that takes no job clears bits that are out of date. S1–S4, W1–W4, F1, F2, B1–B3 are the steps of README.md there.
+// job waits). SETTLES: a thread that takes no job clears bits that are out of date. Sleep.S1–Sleep.S4, Sleep.W1–Sleep.W4, Sleep.F1, Sleep.F2, Sleep.B1–Sleep.B3 are the steps of README.md there.
 //
-// Property: when nothing can move any more, every job has run and every worker sleeps. P1 and P2 of PoolState hold at
+// Property: when nothing can move any more, every job has run and every worker sleeps. PoolState.P1 and PoolState.P2 hold at
 // each step that changes it. With RING, worker 0 begins in a job that is not counted in JOBS, and whose worker's ring gets another.
 //
 // check: safety -DJOBS=3 -DWORKERS=2
@@ -15,7 +15,7 @@
 // check: safety -DJOBS=2 -DWORKERS=2 -DRETIRE
 // check: safety -DJOBS=1 -DWORKERS=3 -DRING -DTOGETHER
 // check: safety -DJOBS=2 -DWORKERS=2 -DTARGET=1 -DBLOCKING
-// check: safety -DJOBS=2 -DWORKERS=3 -DTARGET=2 -DBLOCKING -DCROWD=0
+// check: safety -DJOBS=2 -DWORKERS=3 -DTARGET=2 -DBLOCKING -DCONVOY=0
 // check: safety -DJOBS=2 -DWORKERS=2 -DTARGET=1 -DUNSEEN
 // check: safety -DJOBS=2 -DWORKERS=2 -DSETTLES
 // check: safety -DJOBS=2 -DWORKERS=2 -DLOOK_FIRST
@@ -87,10 +87,10 @@ byte ended = 0;
 #define PENDING (pending[0])
 #endif
 // live - blocked - sleeping, without going below zero
-#define CROWDED (live > TARGET + blocked + sleeping)
-// A crowd of blocked ones is not replaced as long as half of the processors have a worker.
-#ifdef CROWD
-#define HOLDS_BACK (blocked > CROWD && 2 * live >= TARGET + 2 * (blocked + sleeping))
+#define SURPLUS (live > TARGET + blocked + sleeping)
+// A convoy of blocked ones is not replaced as long as half of the processors have a worker.
+#ifdef CONVOY
+#define HOLDS_BACK (blocked > CONVOY && 2 * live >= TARGET + 2 * (blocked + sleeping))
 #else
 #define HOLDS_BACK false
 #endif
@@ -141,7 +141,7 @@ inline rouse(chosen) {
   fi
 }
 
-// S3, S4
+// Sleep.S3, Sleep.S4
 inline wakeIfNeeded(chosen) {
   if
   :: searching > 0 -> skip
@@ -163,7 +163,7 @@ inline wakeIfNeeded(chosen) {
   fi
 }
 
-// S2 to S4
+// Sleep.S2 to Sleep.S4
 inline announce(band, chosen) {
   if :: pending[band] -> skip :: !pending[band] -> pending[band] = true fi;
   wakeIfNeeded(chosen)
@@ -177,7 +177,7 @@ proctype submitter(byte band) {
   runQueue[band]++;
   if :: pending[band] -> skip :: !pending[band] -> pending[band] = true fi
 #else
-  runQueue[band]++; // S1
+  runQueue[band]++; // Sleep.S1
   announce(band, chosen)
 #endif
 }
@@ -208,7 +208,7 @@ inline take(band, got) {
   fi
 }
 
-// W1 for one band
+// Sleep.W1 for one band
 inline searchBand(band) {
   if
   :: pending[band] ->
@@ -234,18 +234,18 @@ proctype worker(byte me) {
 end_unborn:
   born[me];
 search:
-  surplus = CROWDED;
+  surplus = SURPLUS;
   if :: surplus -> goto joinIdle :: else -> skip fi;
   searchBand(0);
 #if BANDS == 2
   searchBand(1);
 #endif
 
-joinIdle: // W2
+joinIdle: // Sleep.W2
   atomic { listed[me] = true; searching--; sleeping++; CONSISTENT };
 #ifndef NO_LOOK_AFTER_JOIN
-  if // W3
-  :: PENDING && !surplus -> // W4
+  if // Sleep.W3
+  :: PENDING && !surplus -> // Sleep.W4
     if
     :: atomic { listed[me] -> listed[me] = false; sleeping--; searching++; CONSISTENT }
     :: atomic { !listed[me] && token[me] -> token[me] = false }
@@ -268,9 +268,9 @@ end_parked:
   fi;
 
 found:
-  atomic { got = false; searching--; last = (searching == 0) }; // F1
+  atomic { got = false; searching--; last = (searching == 0) }; // Sleep.F1
 #ifndef NO_PASSING_ON
-  if // F2
+  if // Sleep.F2
   :: last && PENDING ->
     if
 #ifdef RINGS_UNSEEN
@@ -301,10 +301,10 @@ work:
 #endif
 #ifdef BLOCKING
   if
-  :: first -> // its worker's slot is empty: no B1
-    atomic { blocked++; CONSISTENT }; // B2
+  :: first -> // its worker's slot is empty: no Sleep.B1
+    atomic { blocked++; CONSISTENT }; // Sleep.B2
 #ifndef NO_WAKE_BY_BLOCKER
-    if // B3
+    if // Sleep.B3
     :: PENDING -> wakeIfNeeded(chosen)
     :: !PENDING -> skip
     fi;
@@ -327,7 +327,7 @@ work:
   atomic { ended++; first = false };
   // The next job, if one is found at once.
   if
-  :: !CROWDED && PENDING ->
+  :: !SURPLUS && PENDING ->
     take(0, got);
     if :: got -> got = false; goto work :: else -> skip fi
   :: else -> skip

@@ -6,13 +6,13 @@
 // there is, and may cancel. The registration may be refused.
 //
 // Properties, by the names of SourceState.swift:
-//   V1  the job is in one place, no two handlers run at once
-//   V2  no event handler starts once `cancelled` is set, no registration handler either
-//   V3  the cancel handler runs once, when the kernel's side is off the table and nothing else runs
-//   V4  at rest, a cancelled source has finished and given up its own reference, once; nobody but its user touches it
+//   SourceState.V1  the job is in one place, no two handlers run at once
+//   SourceState.V2  no event handler starts once `cancelled` is set, no registration handler either
+//   SourceState.V3  the cancel handler runs once, when the kernel's side is off the table and nothing else runs
+//   SourceState.V4  at rest, a cancelled source has finished and given up its own reference, once; nobody but its user touches it
 //       afterwards
-//   V5  at rest, all that was written to a source that is not cancelled has been read, and the watch is armed again
-//   V10 at rest, the registration handler has run, whenever it was set
+//   SourceState.V5  at rest, all that was written to a source that is not cancelled has been read, and the watch is armed again
+//   SourceState.V10 at rest, the registration handler has run, whenever it was set
 //   ends  a source that is cancelled, activated and resumed finishes
 //
 // check: safety

@@ -1,7 +1,7 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 //
 // Pending work always has a watcher, though workers block where nobody sees it: Sources/GrandCentral/Engine/Sleep with
-// SlotWatch.swift (S1–S6) and the monitor. The run queue holds a job B that blocks, unseen, until a job R has run; R lies in
+// SlotWatch.swift (SlotWatch.S1–SlotWatch.S6) and the monitor. The run queue holds a job B that blocks, unseen, until a job R has run; R lies in
 // worker 0's slot. Worker 0 has filled it between jobs, as the poller's holder does, and may take B first; with IN_JOB it
 // fills the slot in a job that waits for R itself. Worker 1 sleeps. Worker 2 is blocked unseen for good. With NAPS worker 1
 // naps as the slots' watcher, and worker 2 is first blocked where it is seen, and comes back at any moment. Two processors.
@@ -61,7 +61,7 @@ byte quietNaps = 0;
 bool awake = true;        // the monitor
 bool hasRun = false;      // R
 
-#define CROWDED (WORKERS > TARGET + blocked + sleeping)
+#define SURPLUS (WORKERS > TARGET + blocked + sleeping)
 #define FREE (WORKERS < TARGET + blocked + sleeping)
 #define SLOTS_NEED_WATCHER (watch != OFF && watcher == NOBODY)
 
@@ -84,7 +84,7 @@ inline choose(chosen) {
   searching++
 }
 
-// S3, S4 of the sleep protocol
+// Sleep.S3, Sleep.S4 of the sleep protocol
 inline wakeIfNeeded(chosen) {
   if
   :: searching > 0 -> skip
@@ -212,7 +212,7 @@ proctype worker(byte me) {
 #endif
 
 search:
-  surplus = CROWDED;
+  surplus = SURPLUS;
   if
   :: surplus -> takeOwnSlot(me, job)
   :: else ->
@@ -222,7 +222,7 @@ search:
       if
       :: job == NOTHING -> takeOwnSlot(me, job)
 #ifndef ASKS_IN_JOBS_ONLY
-      :: job != NOTHING && me == 0 && slot -> watchSlots(chosen) // S5
+      :: job != NOTHING && me == 0 && slot -> watchSlots(chosen) // SlotWatch.S5
 #endif
       :: else -> skip
       fi
@@ -255,7 +255,7 @@ search:
   fi;
 #ifndef SURPLUS_KEEPS_ROLE
   if
-  :: surplus && watcher == me -> resign(WANTED) // S6
+  :: surplus && watcher == me -> resign(WANTED) // SlotWatch.S6
   :: else -> skip
   fi;
 #endif
@@ -295,8 +295,8 @@ found:
   :: watcher == me -> resign(WANTED)
   :: watcher != me -> skip
   fi;
-  atomic { searching--; last = (searching == 0) }; // F1
-  if // F2
+  atomic { searching--; last = (searching == 0) }; // Sleep.F1
+  if // Sleep.F2
   :: last && (pending && QUEUED || SLOTS_NEED_WATCHER) -> wakeIfNeeded(chosen)
   :: else -> skip
   fi;

@@ -38,7 +38,7 @@ public func runLoopQueuePerform(_ queue: OpaquePointer?) -> Bool {
 public func runLoopQueueWakeUp(_ queue: OpaquePointer?) {}
 
 extension DispatchQueue {
-  /// The queue is never activated, so that only who calls this takes items off (L1).
+  /// The queue is never activated, so that only who calls this takes items off (Lane.L1).
   fileprivate func performFirst() -> Bool {
     let me = Thread.id
     let owns: Bool? = state.attempt { state in
@@ -47,15 +47,15 @@ extension DispatchQueue {
       return true
     }
     if owns == nil { return false }
-    var frame = Frame()
-    return _withUnprotectedUnsafeMutablePointer(to: &frame) { frame in
-      Frame.push(frame, self, .nothing)
+    var context = QueueContext()
+    return _withUnprotectedUnsafeMutablePointer(to: &context) { context in
+      QueueContext.push(context, self, .nothing)
       let job = first()
       if let job {
         take(job)
         job.run()
       }
-      Frame.pop(frame)
+      QueueContext.pop(context)
       state.update { $0.clear(LaneState.ownerMask) }
       return job != nil
     }

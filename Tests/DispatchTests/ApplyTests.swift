@@ -143,8 +143,8 @@ struct ApplyTests {
 
   @Test(
     "Q16: many callers that the monitor helps each return once all of their pieces have ended",
-    arguments: ["apply-crowd", "apply-nested-crowd"])
-  func helpedCrowd(scenario: String) {
+    arguments: ["apply-convoy", "apply-nested-convoy"])
+  func helpedConvoy(scenario: String) {
     let result = Probe.run(scenario)
     #expect(result.ended, "\(result)")
     #expect(result.number("broken") == 0, "\(result)")

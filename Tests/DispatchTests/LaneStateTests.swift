@@ -139,8 +139,8 @@ struct LaneStateTests {
     #expect(overtakeAnswer13 == .push(.userInitiated))
     #expect(state.urgency == 5)
     var idle = LaneState(rawValue: 0)
-    let hurryAnswer14 = idle.hurry(urgency: 5)
-    #expect(hurryAnswer14 == .nothing)
+    let boostAnswer14 = idle.boost(urgency: 5)
+    #expect(boostAnswer14 == .nothing)
     #expect(idle.rawValue == 0)
   }
 

@@ -84,10 +84,10 @@ struct LaneTransitionTests {
     }
   }
 
-  @Test("hurry is overtake, but for a lane without work")
-  func hurry() {
+  @Test("boost is overtake, but for a lane without work")
+  func boost() {
     compare {
-      $0.hurry(urgency: 4)
+      $0.boost(urgency: 4)
     } with: { lane in
       guard lane.owned || lane.enqueued || lane.dirty || lane.readersPending, lane.urgency < 4 else { return .nothing }
       lane.urgency = 4

@@ -12,7 +12,7 @@ import Testing
 @Suite("Work waits behind no other work", .serialized)
 struct ProgressTests {
   /// More than the pool starts at once, whatever the machine has.
-  private static let crowd = Kernel.usableProcessors + 6
+  private static let convoy = Kernel.usableProcessors + 6
 
   /// Items of a queue each that spin until `free` is raised; returns when each processor has one. The latch opens when all have
   /// ended.
@@ -32,7 +32,7 @@ struct ProgressTests {
   @Test("E9: a serial queue's item runs while items of more queues than there are processors spin until it has run")
   func serialQueues() {
     let (free, ran) = (Counter(), Latch())
-    let ended = spin(Self.crowd, until: free)
+    let ended = spin(Self.convoy, until: free)
     DispatchQueue(label: "sets free").async {
       free.add()
       ran.open()
@@ -47,8 +47,8 @@ struct ProgressTests {
     arguments: ["global", "concurrent"])
   func oneQueue(kind: String) {
     let queue = kind == "global" ? DispatchQueue.global() : DispatchQueue(label: "spins", attributes: .concurrent)
-    let (free, ran, ended) = (Counter(), Latch(), Latch(Self.crowd))
-    for _ in 0..<Self.crowd {
+    let (free, ran, ended) = (Counter(), Latch(), Latch(Self.convoy))
+    for _ in 0..<Self.convoy {
       queue.async {
         while free.value == 0 {}
         ended.open()
@@ -66,7 +66,7 @@ struct ProgressTests {
   @Test("E9: a timer fires while items of more queues than there are processors spin until it has fired")
   func timer() {
     let (free, fired) = (Counter(), Latch())
-    let ended = spin(Self.crowd, until: free)
+    let ended = spin(Self.convoy, until: free)
     let timer = DispatchSource.makeTimerSource(queue: DispatchQueue(label: "timer"))
     timer.setEventHandler {
       free.add()
@@ -96,7 +96,7 @@ struct ProgressTests {
     }
     source.activate()
     #expect(registered.wait())
-    let ended = spin(Self.crowd, until: free)
+    let ended = spin(Self.convoy, until: free)
     #expect(write(ends.writeEnd, "x", 1) == 1)
     #expect(told.wait(), "the handler ran")
     free.add()

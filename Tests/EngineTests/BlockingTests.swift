@@ -72,7 +72,7 @@ struct BlockingTests {
   }
 
   @Test(
-    "E1, E2: items that work in turns do not make a crowd of threads, whatever they wait for",
+    "E1, E2: items that work in turns do not make a convoy of threads, whatever they wait for",
     arguments: ["contended-mutex", "contended-semaphore", "contended-queue"])
   func contended(scenario: String) {
     let result = run(scenario)

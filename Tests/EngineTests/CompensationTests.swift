@@ -23,7 +23,7 @@ struct CompensationTests {
         rawValue: UInt64(blocked + active) * PoolState.liveOne + UInt64(blocked) * PoolState.blockedOne)
       let findings = Compensation.Findings(
         stalled: stalled, working: granted > 0 ? active : 0, ended: ended, hasStarted: ended > 0, granted: granted)
-      let wanted = compensation.wanted(pool, target: 2, findings, elapsed: elapsed)
+      let wanted = compensation.wanted(pool, parallelism: 2, findings, elapsed: elapsed)
       active = max(active, wanted ?? 0)
       return wanted
     }
@@ -34,7 +34,7 @@ struct CompensationTests {
     var world = World()
     #expect(world.tick() == 2)
     #expect(world.tick(stalled: 2) == 2 + 8)
-    // A crowd by now, but nothing has ended since: the jobs wait for what is pending.
+    // A convoy by now, but nothing has ended since: the jobs wait for what is pending.
     var added: [Int] = []
     for _ in 0..<8 {
       if let wanted = world.tick(stalled: world.active) { added.append(wanted - 2) }
@@ -43,7 +43,7 @@ struct CompensationTests {
     #expect(world.blocked > 128)
   }
 
-  @Test("E2: a crowd that lets its members through one by one does not grow")
+  @Test("E2: a convoy that lets its members through one by one does not grow")
   func convoy() {
     var world = World()
     world.blocked = 9
@@ -58,7 +58,7 @@ struct CompensationTests {
     #expect(world.blocked < 64, "\(world.blocked)")
   }
 
-  @Test("E2: a crowd does not grow while its holder has no processor")
+  @Test("E2: a convoy does not grow while its holder has no processor")
   func busyMachine() {
     var world = World()
     world.blocked = 9
@@ -72,7 +72,7 @@ struct CompensationTests {
       world.active = 1
     }
     #expect(world.blocked < 9 + 10, "\(world.blocked)")
-    // With a processor of its own it does not end either: then what is pending may be what the crowd waits for.
+    // With a processor of its own it does not end either: then what is pending may be what the convoy waits for.
     for _ in 0..<100 {
       _ = world.tick()
       world.blocked += world.active - 1
@@ -81,7 +81,7 @@ struct CompensationTests {
     #expect(world.blocked > 64, "\(world.blocked)")
   }
 
-  @Test("E2: a crowd whose members wait for things of their own grows as far as that helps")
+  @Test("E2: a convoy whose members wait for things of their own grows as far as that helps")
   func independent() {
     var world = World()
     world.blocked = 9
@@ -97,7 +97,7 @@ struct CompensationTests {
     #expect(ticks < 2500)
   }
 
-  @Test("E2: on a busy machine counts differ by chance, and no crowd grows by it", arguments: [1, 2, 3, 4] as [UInt64])
+  @Test("E2: on a busy machine counts differ by chance, and no convoy grows by it", arguments: [1, 2, 3, 4] as [UInt64])
   func chance(seed: UInt64) {
     var world = World()
     world.blocked = 20
@@ -113,7 +113,7 @@ struct CompensationTests {
     #expect(world.blocked < 120, "\(world.blocked)")
   }
 
-  @Test("E2: beside a crowd the processors are used: a worker that goes on working is followed by the next one soon")
+  @Test("E2: beside a convoy the processors are used: a worker that goes on working is followed by the next one soon")
   func trials() {
     var world = World()
     world.blocked = 40
@@ -131,7 +131,7 @@ struct CompensationTests {
     #expect(longest <= 4)
   }
 
-  @Test("E2: a standstill that ends while the crowd stays has to last longer the next time")
+  @Test("E2: a standstill that ends while the convoy stays has to last longer the next time")
   func patience() {
     var world = World()
     world.blocked = 20
@@ -180,7 +180,7 @@ struct CompensationTests {
     #expect(ticks ?? .max <= 17)
   }
 
-  @Test("E2: with the crowd it is forgotten")
+  @Test("E2: with the convoy it is forgotten")
   func forgets() {
     var world = World()
     world.blocked = 20

@@ -15,7 +15,7 @@ struct PlacesTests {
     let engine = Engine.Pointer.allocate(capacity: 1)
     engine.initialize(to: Engine())
     Self.engines.withLock { $0.append(UInt(bitPattern: engine)) }
-    engine.pointee.setTarget(count)
+    engine.pointee.setParallelism(count)
     // Nobody is woken or started for what the tests submit.
     engine.pointee.pool.updateInOrder { $0.startSearching() }
     return engine
@@ -73,9 +73,9 @@ struct PlacesTests {
     let engine = engine(places: 2)
     let workers = [worker(engine), worker(engine)]
     for worker in workers { #expect(take(engine, worker)) }
-    engine.pointee.setTarget(1)
+    engine.pointee.setParallelism(1)
     #expect(workers.filter { place($0) == nil }.count == 1)
-    engine.pointee.setTarget(2)
+    engine.pointee.setParallelism(2)
     let count = engine.pointee.places.count
     #expect(count == 2)
   }
@@ -107,13 +107,13 @@ struct PlacesTests {
   }
 
   @Test("E9: after a tick of the monitor the next search goes past the slot")
-  func hurry() {
+  func passOverSlot() {
     let engine = engine(places: 1)
     let (me, place) = holder(engine)
     let (hop, ordered) = (job(), job())
     place.pointee.keep(hop, by: me, in: engine.pointee)
     engine.pointee.submit(ordered)
-    place.pointee.hurry()
+    place.pointee.passOverSlot()
     #expect(next(engine, place) == ordered)
     #expect(next(engine, place) == hop)
   }

@@ -19,7 +19,7 @@ struct PoolStateTests {
         for sleeping in 0...(live - blocked) where searching <= live - blocked - sleeping {
           let before = word(live: live, blocked: blocked, sleeping: sleeping, searching: searching)
           var after = before
-          let wake = after.claimWake(target: 2, budget: 4)
+          let wake = after.claimWake(parallelism: 2, budget: 4)
           let free = live - blocked - sleeping < 2
           switch wake {
           case .nothing: #expect(searching > 0 && after == before)
@@ -39,17 +39,17 @@ struct PoolStateTests {
     }
   }
 
-  @Test("E2: a crowd of blocked workers is left to the monitor while half of the processors have a worker")
-  func crowd() {
-    for target in [1, 2, 3, 16] {
-      let most = max(8, 2 * target + 4)
+  @Test("E2: a convoy of blocked workers is left to the monitor while half of the processors have a worker")
+  func convoy() {
+    for parallelism in [1, 2, 3, 16] {
+      let most = max(8, 2 * parallelism + 4)
       for blocked in [0, most, most + 1, 100] {
-        for active in 0...target {
+        for active in 0...parallelism {
           let state = word(live: blocked + active, blocked: blocked, sleeping: 0, searching: 0)
-          #expect(state.isCrowd(target: target) == (blocked > most))
+          #expect(state.isConvoy(parallelism: parallelism) == (blocked > most))
           let expected: PoolState.Wake =
-            active >= target || blocked > most && 2 * active >= target ? .watch : .spawn
-          #expect(state.wake(target: target, budget: 512) == expected, "\(blocked) blocked, \(active) of \(target)")
+            active >= parallelism || blocked > most && 2 * active >= parallelism ? .watch : .spawn
+          #expect(state.wake(parallelism: parallelism, budget: 512) == expected, "\(blocked) blocked, \(active) of \(parallelism)")
         }
       }
     }
@@ -89,13 +89,13 @@ struct PoolStateTests {
     let mayEnd = state.retire()
     #expect(mayEnd)
     #expect(state.live == 3 && state.sleeping == 1 && state.active == 1)
-    #expect(state.wake(target: 3, budget: 3) == .unpark)
-    _ = state.claimWake(target: 3, budget: 3)
+    #expect(state.wake(parallelism: 3, budget: 3) == .unpark)
+    _ = state.claimWake(parallelism: 3, budget: 3)
     _ = state.stopSearching()
-    #expect(state.wake(target: 3, budget: 3) == .exhausted)
+    #expect(state.wake(parallelism: 3, budget: 3) == .exhausted)
     state.end()
     #expect(state.live == 2 && state.blocked == 0)
-    #expect(state.wake(target: 3, budget: 3) == .spawn)
+    #expect(state.wake(parallelism: 3, budget: 3) == .spawn)
   }
 
   @Test("E3: the last worker that could run anything does not retire")
@@ -115,7 +115,7 @@ struct PoolStateTests {
   func spawnFailed() {
     let start = word(live: 1, blocked: 1, sleeping: 0, searching: 0)
     var state = start
-    let claimWakeAnswer6 = state.claimWake(target: 2, budget: 4)
+    let claimWakeAnswer6 = state.claimWake(parallelism: 2, budget: 4)
     #expect(claimWakeAnswer6 == .spawn)
     state.spawnFailed()
     #expect(state == start)

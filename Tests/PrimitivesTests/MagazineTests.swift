@@ -28,7 +28,7 @@ struct MagazineTests {
     }
   }
 
-  @Test("never gives a node out twice, each is a cache line, and it keeps at most two clips")
+  @Test("never gives a node out twice, each is a cache line, and it keeps at most two batches")
   func model() {
     let seed = Stress.seed("magazine")
     onFreshThread {
@@ -48,8 +48,8 @@ struct MagazineTests {
           known.remove(node)
           Magazine.give(node)
         }
-        #expect(Self.loaded <= UInt32(Clip.capacity))
-        #expect(Self.spare <= UInt32(Clip.capacity))
+        #expect(Self.loaded <= UInt32(NodeBatch.capacity))
+        #expect(Self.spare <= UInt32(NodeBatch.capacity))
       }
       for node in taken { Magazine.give(node) }
     }
@@ -60,7 +60,7 @@ struct MagazineTests {
     onFreshThread {
       let nodes = (0..<200).map { _ in Magazine.take() }
       for node in nodes { Magazine.give(node) }
-      for _ in 0..<Clip.capacity { _ = Self.loaded == 0 ? nil : Optional(Magazine.take()) }
+      for _ in 0..<NodeBatch.capacity { _ = Self.loaded == 0 ? nil : Optional(Magazine.take()) }
       let (loaded, spare) = (Self.loaded, Self.spare)
       for _ in 0..<1_000 { Magazine.give(Magazine.take()) }
       #expect(Self.loaded + Self.spare == loaded + spare || loaded + spare == 0)
@@ -104,12 +104,12 @@ struct RegionTests {
   @Test("nodes never used before are taken in the order of their addresses")
   func ascending() {
     PlainThread {
-      let clip = Depot.emptyClip()
-      let count = Region.carve(into: clip)
-      #expect(count > 0 && count <= Clip.capacity)
-      let addresses = (0..<count).map { UInt(bitPattern: clip[count - 1 - $0]) }
+      let batch = Depot.emptyClip()
+      let count = Region.carve(into: batch)
+      #expect(count > 0 && count <= NodeBatch.capacity)
+      let addresses = (0..<count).map { UInt(bitPattern: batch[count - 1 - $0]) }
       for (first, second) in zip(addresses, addresses.dropFirst()) { #expect(second == first + 64) }
-      if let empty = Depot.deposit(clip, count: count) { Depot.keep(empty) }
+      if let empty = Depot.deposit(batch, count: count) { Depot.keep(empty) }
     }.join()
   }
 

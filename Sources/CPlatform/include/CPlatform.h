@@ -38,10 +38,10 @@ extern "C" {
 typedef struct gc_thread {
   uint32_t tid;         ///< Owner id; 0 until the first `gc_thread_id`.
   uint32_t registered;  ///< Non-zero once the exit hook is armed.
-  void *frame;          ///< Innermost queue frame (layer 4).
+  void *queue_context;  ///< Innermost queue that the thread runs an item of (layer 4).
   void *worker;         ///< The pool worker that this thread is, or NULL.
-  void *loaded;         ///< Clip in use: pointers to free nodes.
-  void *spare;          ///< Second clip.
+  void *loaded;         ///< NodeBatch in use: pointers to free nodes.
+  void *spare;          ///< Second batch.
   uint32_t loaded_count;
   uint32_t loaded_limit;  ///< Nodes that `loaded` has room for; 0 without one.
   uint32_t spare_count;

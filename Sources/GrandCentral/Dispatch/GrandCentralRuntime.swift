@@ -25,7 +25,7 @@ public enum GrandCentralRuntime {
     get { Topology.overrideCount }
     set {
       Topology.setOverride(newValue)
-      Engine.existing?.pointee.setTarget(Topology.activeProcessors())
+      Engine.existing?.pointee.setParallelism(Topology.activeProcessors())
     }
   }
 

@@ -8,7 +8,7 @@ import Synchronization
 /// program. On threads of our own pool a blocked task is replaced like everything else, and only slow.
 enum BlockingReports {
   private static let lock = Lock()
-  /// M(lock): traces that have been looked at, and places that have been reported.
+  /// Guarded by `lock`: traces that have been looked at, and places that have been reported.
   nonisolated(unsafe) private static var seen: Set<UInt> = []
 
   /// How much of a trace tells it from others.

@@ -3,36 +3,36 @@
 /// How many workers the monitor adds in place of blocked ones, from tick to tick.
 ///
 /// - Few are blocked: workers for all processors, and a burst beyond them that doubles while added ones block too.
-/// - A crowd is blocked and no job has ended since there is one, or for `patience`: they may wait for what is pending; the
+/// - A convoy is blocked and no job has ended since there is one, or for `patience`: they may wait for what is pending; the
 ///   same.
-/// - A crowd is blocked and jobs end all the same. They may wait for something that they hand on, a lock or
+/// - A convoy is blocked and jobs end all the same. They may wait for something that they hand on, a lock or
 ///   a semaphore: whoever is added joins them. Or each waits for something of its own: more of them get more done. So
 ///   it is tried out: how many jobs end in a time, then some workers more, then the same count again. If it has
 ///   not grown with them, the next attempt comes after eight times as long.
 ///
-/// In the third case a processor may be free beside the crowd: one worker is added for it, and the next one as soon
-/// as that one has been seen to work; if it has joined the crowd, after a pause that doubles.
+/// In the third case a processor may be free beside the convoy: one worker is added for it, and the next one as soon
+/// as that one has been seen to work; if it has joined the convoy, after a pause that doubles.
 ///
-/// A standstill that ends while the crowd stays had nothing to do with the workers that were added: the next one has to
-/// last twice as long, unless hardly anybody works. All is forgotten with the crowd.
+/// A standstill that ends while the convoy stays had nothing to do with the workers that were added: the next one has to
+/// last twice as long, unless hardly anybody works. All is forgotten with the convoy.
 struct Compensation {
   /// Most workers added at one tick beyond the processors.
   static let largestBurst = 64
-  /// Whoever holds what the crowd waits for may be without a processor for as long.
+  /// Whoever holds what the convoy waits for may be without a processor for as long.
   private static let shortestPatience: UInt64 = 16_000_000
   private static let longestPatience: UInt64 = 512_000_000
   /// Ticks between workers for free processors.
   private static let longestPause = 256
 
   private var burst = 0
-  /// How many workers beyond the processors may look for jobs: what was added, and the members of a crowd that are back.
+  /// How many workers beyond the processors may look for jobs: what was added, and the members of a convoy that are back.
   private(set) var allowance = 0
-  /// How long no job has ended, in processor time that a worker has got. On a busy machine the one that holds what the crowd
+  /// How long no job has ended, in processor time that a worker has got. On a busy machine the one that holds what the convoy
   /// waits for gets little, and whoever is added would wait as well.
   private var standstill: UInt64 = 0
-  /// 0 until one has ended beside the crowd.
+  /// 0 until one has ended beside the convoy.
   private var patience: UInt64 = 0
-  private var hasAddedToCrowd = false
+  private var hasAddedToConvoy = false
   private var isFirst = true
 
   private var pause = 1
@@ -64,49 +64,49 @@ struct Compensation {
 
   /// - Parameter elapsed: The time since the last tick.
   /// - Returns: how many workers should be active; nil for as many as there are.
-  mutating func wanted(_ pool: PoolState, target: Int, _ findings: Findings, elapsed: UInt64) -> Int? {
+  mutating func wanted(_ pool: PoolState, parallelism: Int, _ findings: Findings, elapsed: UInt64) -> Int? {
     // At the first look it is not known when they have ended.
     let ended = isFirst ? 0 : findings.ended
     isFirst = false
     // Nobody worked all the time, but somebody is active: on the way into a job, or out of a wait that is over.
     let granted = findings.granted ?? (pool.active > 0 ? elapsed / 16 : elapsed)
     standstill = ended > 0 ? 0 : standstill &+ granted
-    guard pool.isCrowd(target: target) else {
-      forgetCrowd()
+    guard pool.isConvoy(parallelism: parallelism) else {
+      forgetConvoy()
       burst = nextBurst(findings.stalled)
       allowance = burst
-      return target + burst
+      return parallelism + burst
     }
     allowance = Self.largestBurst
     if ended > 0 {
-      patience = min(max(hasAddedToCrowd ? 2 * patience : patience, Self.shortestPatience), Self.longestPatience)
-      hasAddedToCrowd = false
+      patience = min(max(hasAddedToConvoy ? 2 * patience : patience, Self.shortestPatience), Self.longestPatience)
+      hasAddedToConvoy = false
     } else if standstill >= patience {
-      hasAddedToCrowd = true
+      hasAddedToConvoy = true
       burst = nextBurst(findings.stalled)
-      return target + burst
+      return parallelism + burst
     }
     burst = attempts.next(size: pool.live - pool.sleeping, ended: ended, elapsed: elapsed)
     if burst > 0 { return max(pool.active, 0) + burst }
     // With a lock that we do not see the one who holds it may be counted as blocked until its job ends: that hardly
     // anybody seems to work is no reason by itself.
-    if 2 * pool.active < target, standstill >= Self.shortestPatience { return pool.active + 1 }
-    return trial(pool, target, findings.working)
+    if 2 * pool.active < parallelism, standstill >= Self.shortestPatience { return pool.active + 1 }
+    return trial(pool, parallelism, findings.working)
   }
 
-  private mutating func forgetCrowd() {
-    (patience, hasAddedToCrowd, pause, pausing, before) = (0, false, 1, 0, nil)
+  private mutating func forgetConvoy() {
+    (patience, hasAddedToConvoy, pause, pausing, before) = (0, false, 1, 0, nil)
     attempts = Attempts()
   }
 
-  /// A worker for a free processor. Whether it has joined the crowd is known after some looks: two show a stall.
-  private mutating func trial(_ pool: PoolState, _ target: Int, _ working: Int) -> Int? {
+  /// A worker for a free processor. Whether it has joined the convoy is known after some looks: two show a stall.
+  private mutating func trial(_ pool: PoolState, _ parallelism: Int, _ working: Int) -> Int? {
     if let then = before {
       then.looks > 1 ? before?.looks -= 1 : judge(pool, working, then)
       if before != nil { return nil }
     }
     pausing = max(0, pausing - 1)
-    if pool.active >= target || pausing > 0 { return nil }
+    if pool.active >= parallelism || pausing > 0 { return nil }
     before = (pool.blocked, working, 3)
     return pool.active + 1
   }
@@ -126,7 +126,7 @@ struct Compensation {
   }
 }
 
-/// Whether a crowd gets more done if it is larger: counts, grows, lets the new ones settle, and counts again.
+/// Whether a convoy gets more done if it is larger: counts, grows, lets the new ones settle, and counts again.
 ///
 /// On a busy machine counts differ by chance. There a step is judged by three counts before it and three after it: it pays if the
 /// least of these exceeds the greatest of those.

@@ -14,19 +14,21 @@ import Synchronization
 //   | first        | M(lock) | the watches; the kernel is told what they want together             |
 //   | told         | M(lock) | what it was told last                                               |
 //
-// D1  The kernel has one registration for a descriptor number, as long as somebody watches it. It is level-triggered: a
-//     reader that has drained its descriptor by the time of the next wait costs no further call. A watch whose events
-//     nobody has taken yet is disarmed when they are reported again, and armed when they have been taken.
-// D2  An event's token is the descriptor's number and the registration's generation. Events of an older generation are
-//     nobody's. So a descriptor number that is used again never gets another file's events. Most of them come from a
-//     wait that had begun when the watch was taken off, and are the last of their kind.
-// D3  Watches are reported to under the lock, and taken off under the lock: when `remove` has returned, no report runs,
-//     and none will.
-// D4  A program may close a descriptor that is watched. The kernel forgets it then, and the next call about it fails:
-//     its watches are told that it is gone. If a duplicate keeps the file open the kernel does not forget, and there is
-//     no number left to call it off with; its events, which are nobody's, come for ever. They are told from those of D2
-//     by the wait that brought them: it began after the generation did (`asOf`), so the kernel had been told already.
-//     Then everything that is watched moves to a new epoll, and the old one is closed (`foreign`).
+// DescriptorTable.D1  The kernel has one registration for a descriptor number, as long as somebody watches it. It is
+//     level-triggered: a reader that has drained its descriptor by the time of the next wait costs no further call. A
+//     watch whose events nobody has taken yet is disarmed when they are reported again, and armed when they have been
+//     taken.
+// DescriptorTable.D2  An event's token is the descriptor's number and the registration's generation. Events of an older
+//     generation are nobody's. So a descriptor number that is used again never gets another file's events. Most of them
+//     come from a wait that had begun when the watch was taken off, and are the last of their kind.
+// DescriptorTable.D3  Watches are reported to under the lock, and taken off under the lock: when `remove` has returned,
+//     no report runs, and none will.
+// DescriptorTable.D4  A program may close a descriptor that is watched. The kernel forgets it then, and the next call
+//     about it fails: its watches are told that it is gone. If a duplicate keeps the file open the kernel does not
+//     forget, and there is no number left to call it off with; its events, which are nobody's, come for ever. They are
+//     told from those of DescriptorTable.D2 by the wait that brought them: it began after the generation did (`asOf`),
+//     so the kernel had been told already. Then everything that is watched moves to a new epoll, and the old one is
+//     closed (`foreign`).
 //
 // The lock is never held while a program's code runs; reports submit jobs.
 struct DescriptorTable: ~Copyable, @unchecked Sendable {  // the pages are guarded by `lock`
@@ -42,9 +44,10 @@ struct DescriptorTable: ~Copyable, @unchecked Sendable {  // the pages are guard
   static let pageSize = 256
 
   private let lock = Lock()
-  /// M(lock): grows, never shrinks. One allocation that holds the array, so that the table itself stays immutable.
+  /// Guarded by `lock`: grows, never shrinks. One allocation that holds the array, so that the table itself stays
+  /// immutable.
   private let pages: UnsafeMutablePointer<[Page?]>
-  /// A, written under the lock: watches listed.
+  /// Written under the lock: watches listed.
   private let count = Atomic<Int>(0)
 
   init() {
@@ -134,7 +137,8 @@ struct DescriptorTable: ~Copyable, @unchecked Sendable {  // the pages are guard
 
   /// Holder of the poller's role: reports a batch of events.
   ///
-  /// - Returns: whether there were events of a file that nobody watches and that cannot be called off (D4).
+  /// - Returns: whether there were events of a file that nobody watches and that cannot be called off
+  /// (DescriptorTable.D4).
   func report(_ events: UnsafeBufferPointer<Epoll.Event>, on poller: borrowing EpollPoller) -> Bool {
     lock.lock()
     defer { lock.unlock() }
@@ -171,7 +175,7 @@ struct DescriptorTable: ~Copyable, @unchecked Sendable {  // the pages are guard
     return changed
   }
 
-  /// D4: moves every registration to another epoll, which takes the old one's place.
+  /// DescriptorTable.D4: moves every registration to another epoll, which takes the old one's place.
   ///
   /// - Returns: nil, or why the kernel does not take them all now: then the old one stays, with all of them.
   func move(
@@ -259,14 +263,14 @@ struct DescriptorTable: ~Copyable, @unchecked Sendable {  // the pages are guard
     return error
   }
 
-  /// D2: what the kernel reports from now on is of another generation. After the kernel has been told to stop, so that a
-  /// wait that begins later brings nothing of the former one.
+  /// DescriptorTable.D2: what the kernel reports from now on is of another generation. After the kernel has been told
+  /// to stop, so that a wait that begins later brings nothing of the former one.
   private func begin(_ registration: Page, on poller: borrowing EpollPoller) {
     registration.pointee.generation &+= 1
     registration.pointee.asOf = poller.newestWait
   }
 
-  /// D4: the descriptor was closed; its watches are told, and are off the table.
+  /// DescriptorTable.D4: the descriptor was closed; its watches are told, and are off the table.
   private func forget(_ registration: Page, on poller: borrowing EpollPoller) {
     begin(registration, on: poller)
     while let watch = registration.pointee.first {

@@ -12,17 +12,15 @@ struct DescriptorWatch: ~Copyable {
   /// Reported instead of events: the descriptor was closed behind the watch's back. The watch is off the table.
   static let gone: UInt32 = .max
 
-  /// M(the table's lock)
+  /// Guarded by the table's lock.
   var next: Pointer?
-  /// I
   let descriptor: Int32
-  /// I
   let interest: Epoll.Interest
   let report: Report
   let context: UnsafeMutableRawPointer
-  /// M(the table's lock): whether events are wanted now.
+  /// Guarded by the table's lock: whether events are wanted now.
   var isArmed = true
-  /// M(the table's lock): whether the table has it.
+  /// Guarded by the table's lock: whether the table has it.
   var isListed = false
 
   init(_ descriptor: Int32, _ interest: Epoll.Interest, context: UnsafeMutableRawPointer, report: @escaping Report) {

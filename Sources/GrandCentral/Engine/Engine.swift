@@ -8,25 +8,25 @@ import Synchronization
 /// It lives in raw memory behind one pointer and is never freed, so that reaching it costs one load, and so that a
 /// forked child can start over with a fresh one (see Fork.swift).
 struct Engine: ~Copyable, @unchecked Sendable {  // every field is immutable, atomic, or guarded by its own lock
-  /// A: who lives, blocks, sleeps, searches. The one word of the sleep protocol.
+  /// Who lives, blocks, sleeps, searches. The one word of the sleep protocol.
   let pool = AtomicState<PoolState>(PoolState())
   private let gapBehindPool = CacheLine.Gap()
-  /// A: bands that may have work in a run queue, or in a backlog of a place (`Band.ordered`, `Band.loose`); set by the
+  /// Bands that may have work in a run queue, or in a backlog of a place (`Band.ordered`, `Band.loose`); set by the
   /// submitter, cleared by a searcher about to sleep.
   let pending = Atomic<UInt32>(0)
   // What follows is read by many, and hardly ever written.
   private let gapBehindPending = CacheLine.Gap()
-  /// A: bands that were ever submitted to; spares single-band programs the look at other places' slots.
+  /// Bands that were ever submitted to; spares single-band programs the look at other places' slots.
   let bandsInUse = Atomic<UInt32>(0)
-  /// A: workers wanted at once, and places in use: the active processors.
-  let target = Atomic<Int>(1)
-  /// A: workers allowed beyond `target`, while the monitor finds that added workers block too.
+  /// Workers wanted at once, and places in use: the active processors.
+  let parallelism = Atomic<Int>(1)
+  /// Workers allowed beyond `parallelism`, while the monitor finds that added workers block too.
   let allowance = Atomic<Int>(0)
-  /// A: the monitor's ticks, for what it does now and then.
-  let targetTicks = Atomic<UInt32>(0)
-  /// I: one FIFO per band, for items that must start in order.
+  /// The monitor's ticks, for what it does now and then.
+  let parallelismTicks = Atomic<UInt32>(0)
+  /// One FIFO per band, for items that must start in order.
   let runQueues: UnsafeMutablePointer<FIFOQueue>
-  /// I: every worker record that ever was; records are reused, never freed.
+  /// Every worker record that ever was; records are reused, never freed.
   let workers: WorkerTable
   let places = Places()
   let idle = IdleList()
@@ -37,11 +37,11 @@ struct Engine: ~Copyable, @unchecked Sendable {  // every field is immutable, at
   let slotWatch = SlotWatch()
   let inspection = Inspection()
   let starvation = Starvation()
-  let soloists = Soloists()
+  let applyHelp = ApplyHelpRegistry()
   /// Searching workers look for about 5 µs before they sleep: a submitter within that time makes no system call.
   let searchSpin = SpinBudget(nanoseconds: 5_000)
   let retries = Retries()
-  /// A: a submitter has waited for a thread during this shortage; whether the budget's end has been reported.
+  /// A submitter has waited for a thread during this shortage; whether the budget's end has been reported.
   let hasStoodIn = Atomic<Bool>(false)
   let exhaustionReported = Atomic<Bool>(false)
 
@@ -50,7 +50,7 @@ struct Engine: ~Copyable, @unchecked Sendable {  // every field is immutable, at
     runQueues = .allocate(capacity: Band.count)
     for rank in 0..<Band.count { (runQueues + rank).initialize(to: FIFOQueue()) }
     workers = WorkerTable()
-    setTarget(Topology.quickProcessors())
+    setParallelism(Topology.quickProcessors())
   }
 
   private nonisolated(unsafe) static let instance = Atomic<UnsafeMutableRawPointer?>(nil)
@@ -126,7 +126,7 @@ struct Engine: ~Copyable, @unchecked Sendable {  // every field is immutable, at
     // The one who will most likely be woken finds it beside itself.
     if let place = idle.placeOfNewest { return place.pointee.enqueue(job, in: self) }
     // relaxed: a setting. Threads spread over the places, each always to the same one.
-    let index = UInt32(truncatingIfNeeded: Thread.id) % UInt32(truncatingIfNeeded: target.load(ordering: .relaxed))
+    let index = UInt32(truncatingIfNeeded: Thread.id) % UInt32(truncatingIfNeeded: parallelism.load(ordering: .relaxed))
     places[Int(index)].pointee.enqueue(job, in: self)
   }
 

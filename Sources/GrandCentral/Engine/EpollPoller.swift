@@ -26,7 +26,7 @@ struct EpollPoller: ~Copyable, @unchecked Sendable {  // the holder's own, but f
 
   private typealias Slot = UnsafeMutablePointer<UnsafeMutablePointer<ClockTimer>?>
 
-  /// A, made once: where the epoll is, and the number of the event descriptor plus one, which comes first. The epoll
+  /// Made once: where the epoll is, and the number of the event descriptor plus one, which comes first. The epoll
   /// in that place is replaced by the holder, under the descriptor table's lock.
   private let place = Atomic<UnsafeMutableRawPointer?>(nil)
   private let interruption = Atomic<Int32>(0)
@@ -34,17 +34,17 @@ struct EpollPoller: ~Copyable, @unchecked Sendable {  // the holder's own, but f
   /// The holder's own, one for the wall clock and one for the continuous clock; made when first needed.
   private let wall: Slot
   private let continuous: Slot
-  /// A, written by the holder: counts the waits, each before it begins.
+  /// Written by the holder: counts the waits, each before it begins.
   private let waits = Atomic<UInt64>(0)
   private let events: UnsafeMutableBufferPointer<Epoll.Event>
   private let eventCount: UnsafeMutablePointer<Int>
-  /// A: what the holder waits on without epoll; each interruption adds one, whatever the holder waits in.
+  /// What the holder waits on without epoll; each interruption adds one, whatever the holder waits in.
   ///
   /// Who interrupts counts first and looks afterwards for the epoll, and for a holder on this word. The epoll is made, and the
   /// holder says that it waits here, before the holder looks at the count for the last time. So one of the two sees the other,
   /// also while the first epoll is being made.
   private let fallback = Atomic<UInt32>(0)
-  /// A: the holder waits on `fallback`, whether or not there is an epoll by now.
+  /// The holder waits on `fallback`, whether or not there is an epoll by now.
   private let isOnFallback = Atomic<Bool>(false)
   /// The holder's own: `fallback` when the last wait had ended. An interruption since then ends the next wait at once: the
   /// one that interrupts may have begun before the holder prepares for its wait.
@@ -191,7 +191,7 @@ struct EpollPoller: ~Copyable, @unchecked Sendable {  // the holder's own, but f
   /// Waits for at most `timeout` nanoseconds; `max` is for ever.
   func wait(for timeout: UInt64) {
     // relaxed: the holder is the only writer; who changes a registration reads it after a call about the same epoll,
-    // which the kernel orders against the wait's own look (DescriptorTable, D4).
+    // which the kernel orders against the wait's own look (DescriptorTable.D4).
     waits.store(newestWait &+ 1, ordering: .relaxed)
     eventCount.pointee = 0
     if owesEpoll.pointee, timeout > 0 {
@@ -254,7 +254,7 @@ struct EpollPoller: ~Copyable, @unchecked Sendable {  // the holder's own, but f
   func dispatchEvents(_ descriptors: borrowing DescriptorTable) -> Bool {
     Signals.reassert()
     let batch = UnsafeBufferPointer(start: events.baseAddress, count: eventCount.pointee)
-    // An empty table as well: what cannot be called off is nobody's (DescriptorTable, D4).
+    // An empty table as well: what cannot be called off is nobody's (DescriptorTable.D4).
     if !batch.isEmpty, descriptors.report(batch, on: self) { replaceEpoll(descriptors) }
     var ownEvents = 0
     for event in batch {

@@ -18,7 +18,7 @@ enum Fork {
   /// Takes the locks of the layer above, or lets go of them.
   typealias Guards = @convention(c) (_ hold: Bool) -> Void
 
-  /// A: `Guards`, or 0.
+  /// `Guards`, or 0.
   private static let above = Atomic<UInt>(0)
 
   /// The layer above has locks of its own.

@@ -10,9 +10,9 @@ enum Hooks {
   }
 
   private static let lock = Lock()
-  /// M(lock)
+  /// Guarded by `lock`.
   private nonisolated(unsafe) static var pair = Pair()
-  /// A: how to name what a worker runs, set by the layer above before it submits anything.
+  /// How to name what a worker runs, set by the layer above before it submits anything.
   private static let laneName = Atomic<UInt>(0)
 
   typealias LaneName = @convention(c) (UnsafeMutableRawPointer) -> UnsafeMutableRawPointer
@@ -45,7 +45,7 @@ enum Hooks {
     laneName.store(UInt(bitPattern: unsafeBitCast(namer, to: Int.self)), ordering: .relaxed)
   }
 
-  /// A: how to name the jobs of a band that belong to no lane, set with `laneName`.
+  /// How to name the jobs of a band that belong to no lane, set with `laneName`.
   private static let bandName = Atomic<UInt>(0)
 
   typealias BandName = @convention(c) (UInt8) -> UnsafeMutableRawPointer

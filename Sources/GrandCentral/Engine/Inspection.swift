@@ -11,9 +11,8 @@ import Synchronization
 /// stays alive while it looks.
 struct Inspection: ~Copyable, Sendable {
   private let lock = Lock()
-  /// A
   private let active = Atomic<Bool>(false)
-  /// A: whether the kernel's barrier is registered: 0 not yet asked, 1 yes, 2 refused.
+  /// Whether the kernel's barrier is registered: 0 not yet asked, 1 yes, 2 refused.
   private let barrier = Atomic<UInt32>(0)
 
   /// Runs `body` while no lane that a worker has published can go away; does nothing where the kernel refuses.

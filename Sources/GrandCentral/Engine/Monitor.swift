@@ -9,12 +9,14 @@ import Synchronization
 /// It is a thread of its own that ticks about every millisecond while awake, sleeps without a deadline's help when
 /// nothing has been pending for `patience` ticks, and ends when it has slept for long.
 ///
-/// M1  Who leaves something to the monitor publishes it first and looks at `state` afterwards: finds it awake, or wakes it. The
-///     monitor declares itself asleep first and looks at everything afterwards (`needsMonitor`). So one of the two sees the
-///     other. All four steps are in the single order. The other changes of `state` need no order: who finds the monitor
-///     awake, or being started, has published before the monitor's next `asleep`, so its last look finds that.
-/// M2  There is one monitor thread at a time. Its starter takes `none` away; the thread puts it back when it ends, its starter
-///     when the kernel refuses it. The monitor's own notes (`Soloists.seen`) go from one thread to the next that way.
+/// Monitor.M1  Who leaves something to the monitor publishes it first and looks at `state` afterwards: finds it awake,
+///     or wakes it. The monitor declares itself asleep first and looks at everything afterwards (`needsMonitor`). So
+///     one of the two sees the other. All four steps are in the single order. The other changes of `state` need no
+///     order: who finds the monitor awake, or being started, has published before the monitor's next `asleep`, so its
+///     last look finds that.
+/// Monitor.M2  There is one monitor thread at a time. Its starter takes `none` away; the thread puts it back when it
+///     ends, its starter when the kernel refuses it. The monitor's own notes (`ApplyHelpRegistry.seen`) go from one thread to
+///     the next that way.
 ///
 /// A worker in a job has an odd pulse. Seen with the same odd pulse at two ticks, and with hardly any CPU time used in
 /// between, it is off its processor: it is counted as blocked (`stalled`) until it is back. Who changes `stalled`
@@ -38,13 +40,12 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
   private static let calmness = 8
   private static let lingering: UInt64 = 2_000_000_000
 
-  /// A
   let state = Atomic<UInt32>(State.none)
   private let parker = Parker()
 
   /// Whether the monitor will look once more before it sleeps.
   var isAwake: Bool {
-    // seq-cst: M1; who leaves something to the monitor has published it, and asks afterwards.
+    // seq-cst: Monitor.M1; who leaves something to the monitor has published it, and asks afterwards.
     state.load(ordering: .sequentiallyConsistent) == State.awake
   }
 
@@ -58,7 +59,7 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
   /// Makes sure that the monitor looks again within a tick.
   @inline(__always)
   func wake(_ engine: borrowing Engine) {
-    // seq-cst: M1; after the publication of what the monitor should see.
+    // seq-cst: Monitor.M1; after the publication of what the monitor should see.
     if state.load(ordering: .sequentiallyConsistent) != State.awake { wakeSlow() }
   }
 
@@ -66,18 +67,19 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
   private func wakeSlow() {
     while true {
       // relaxed: it finds what the caller's look in `wake` has found, or something later, which the publication precedes as well
-      // (M1).
+      // (Monitor.M1).
       let seen = state.load(ordering: .relaxed)
       switch seen {
       case State.asleep:
-        // relaxed: the parker's token publishes; who finds the monitor awake has published before its next look (M1).
+        // relaxed: the parker's token publishes; who finds the monitor awake has published before its next look
+        // (Monitor.M1).
         if state.compareExchange(expected: seen, desired: State.awake, ordering: .relaxed).exchanged {
           return parker.unpark()
         }
       case State.none:
         if !Shortages.threads.mayAsk { return }
         // relaxed: on failure, looked at again.
-        // pairs with: fallAsleep, start – publishes the notes of the monitor thread that was there before (M2)
+        // pairs with: fallAsleep, start – publishes the notes of the monitor thread that was there before (Monitor.M2)
         let (chosen, _) = state.compareExchange(
           expected: seen, desired: State.starting, successOrdering: .acquiring, failureOrdering: .relaxed)
         if chosen { return start() }
@@ -89,14 +91,14 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
   private func start() {
     guard let error = Thread.spawn(name: "gc-monitor", body: Monitor.main, argument: nil) else { return }
     Shortages.threads.refused(error)
-    // pairs with: wakeSlow – publishes an earlier monitor thread's notes to the next one (M2)
+    // pairs with: wakeSlow – publishes an earlier monitor thread's notes to the next one (Monitor.M2)
     state.store(State.none, ordering: .releasing)
   }
 
   private static let main: Thread.Body = { _ in Engine.shared.pointee.monitor.run(Engine.shared) }
 
   private func run(_ engine: Engine.Pointer) {
-    // relaxed: who still finds it being started has published before its next `asleep` (M1).
+    // relaxed: who still finds it being started has published before its next `asleep` (Monitor.M1).
     state.store(State.awake, ordering: .relaxed)
     var (compensation, slices) = (Compensation(), Slices())
     var quiet = 0
@@ -124,17 +126,18 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
   /// Monitor: asleep from now on, unless there is something to watch. A waker that was faster has left a token; it is taken at
   /// the next sleep.
   func fallAsleep(_ engine: borrowing Engine) -> Bool {
-    // seq-cst: M1; asleep before the last look. It also publishes this thread's notes (M2).
+    // seq-cst: Monitor.M1; asleep before the last look. It also publishes this thread's notes (Monitor.M2).
     state.store(State.asleep, ordering: .sequentiallyConsistent)
     if !engine.needsMonitor { return true }
-    // relaxed: who finds the monitor awake has published before its next look (M1).
+    // relaxed: who finds the monitor awake has published before its next look (Monitor.M1).
     _ = state.compareExchange(expected: State.asleep, desired: State.awake, ordering: .relaxed)
     return false
   }
 
   /// Monitor, not woken for long: its thread may end, unless somebody has been faster, and left a token.
   func end() -> Bool {
-    // relaxed: it continues the step of `fallAsleep`, which has published this thread's notes to the next one (M2).
+    // relaxed: it continues the step of `fallAsleep`, which has published this thread's notes to the next one
+    // (Monitor.M2).
     state.compareExchange(expected: State.asleep, desired: State.none, ordering: .relaxed).exchanged
   }
 
@@ -145,7 +148,7 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
     let busy = engine.pointee.poller.isBusy
     engine.pointee.pollIfVacant()
     engine.pointee.watchSlotsFromMonitor()
-    let helped = engine.pointee.soloists.helpLingering()
+    let helped = engine.pointee.applyHelp.helpLingering()
     // relaxed: a hint; `settle` verifies it.
     let bands = engine.pointee.pending.load(ordering: .relaxed)
     if bands != 0 { _ = engine.pointee.settle(bands) }
@@ -167,25 +170,25 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
     }
     let seen = findStalled(engine, now, elapsed: elapsed)
     // relaxed: a setting; the claims look at the word again.
-    let target = engine.pointee.target.load(ordering: .relaxed)
+    let parallelism = engine.pointee.parallelism.load(ordering: .relaxed)
     let most = slices.mayDisplace(
-      adrift: engine.pointee.pool.load(ordering: .relaxed).adrift, places: target, hasStarted: seen.hasStarted,
+      adrift: engine.pointee.pool.load(ordering: .relaxed).adrift, places: parallelism, hasStarted: seen.hasStarted,
       lanesWait: engine.pointee.pending.load(ordering: .relaxed) & Band.allLoose != 0, elapsed: elapsed)
     if most > 0 { engine.pointee.takePlacesFromLongJobs(most, now: now) }
-    for index in 0..<engine.pointee.places.count { engine.pointee.places[index].pointee.hurry() }
+    for index in 0..<engine.pointee.places.count { engine.pointee.places[index].pointee.passOverSlot() }
     let pool = engine.pointee.pool.load(ordering: .relaxed)
     let wanted = compensation.wanted(
-      pool, target: target, seen, elapsed: elapsed)
+      pool, parallelism: parallelism, seen, elapsed: elapsed)
     // relaxed: a hint for workers that wonder whether they are too many.
     engine.pointee.allowance.store(compensation.allowance, ordering: .relaxed)
     if let wanted { grow(engine, to: wanted) }
-    engine.pointee.refreshTarget()
+    engine.pointee.refreshParallelism()
     return true
   }
 
   private func grow(_ engine: Engine.Pointer, to wanted: Int) {
     for _ in 0..<Compensation.largestBurst {
-      switch engine.pointee.reinforce(target: wanted, budget: engine.pointee.threadLimit) {
+      switch engine.pointee.reinforce(parallelism: wanted, budget: engine.pointee.threadLimit) {
       case .unpark, .spawn: continue
       case .nothing, .watch, .exhausted: return
       }
@@ -262,34 +265,34 @@ extension Engine {
   /// Whether nothing waits to be run, and somebody waits for the kernel.
   fileprivate var isCalm: Bool {
     // relaxed: decides about the length of the next tick only.
-    pending.load(ordering: .relaxed) == 0 && !slotsNeedWatcher && !poller.isMissed(timers) && soloists.isEmpty
+    pending.load(ordering: .relaxed) == 0 && !slotsNeedWatcher && !poller.isMissed(timers) && applyHelp.isEmpty
   }
 
   /// Whether the monitor has something to watch.
   var needsMonitor: Bool {
-    // seq-cst: M1 of Monitor.
+    // seq-cst: Monitor.M1.
     pending.load(ordering: .sequentiallyConsistent) != 0 || slotsNeedWatcher || poller.isMissed(timers)
-      || !soloists.isEmpty
+      || !applyHelp.isEmpty
   }
 
   /// The first worker counts the processors exactly, control groups included, so that the first submission need not.
-  func refreshTargetOnce() {
+  func refreshParallelismOnce() {
     // relaxed: as below. The look comes first: every worker passes here, and the line is shared.
-    if targetTicks.load(ordering: .relaxed) == 0,
-      targetTicks.compareExchange(expected: 0, desired: 1, ordering: .relaxed).exchanged
+    if parallelismTicks.load(ordering: .relaxed) == 0,
+      parallelismTicks.compareExchange(expected: 0, desired: 1, ordering: .relaxed).exchanged
     {
       countProcessors()
     }
   }
 
   /// Reads the number of processors again, now and then.
-  func refreshTarget() {
+  func refreshParallelism() {
     // relaxed: the monitor's own counter; a setting.
-    let ticks = targetTicks.wrappingAdd(1, ordering: .relaxed).newValue
+    let ticks = parallelismTicks.wrappingAdd(1, ordering: .relaxed).newValue
     if ticks % 1024 == 0 { countProcessors() }
   }
 
   private func countProcessors() {
-    Fork.undisturbed { setTarget(Topology.activeProcessors()) }
+    Fork.undisturbed { setParallelism(Topology.activeProcessors()) }
   }
 }

@@ -7,7 +7,7 @@ import Synchronization
 // where none does: the monitor watches for nothing, and drainers of less urgent lanes give way to nobody after each item.
 // So whoever is about to act upon a bit has it verified here.
 //
-// It is the searcher's step W1 (see Sleep/README.md) by a thread that takes no job: the bit is cleared first, then the band is
+// It is the searcher's step Sleep.W1 by a thread that takes no job: the bit is cleared first, then the band is
 // looked at once more; a submitter publishes first and looks at the bit afterwards. So either the submitter finds the bit
 // clear, and sets it, or the second look finds the job, and announces it in the submitter's place.
 extension Engine {

@@ -6,24 +6,25 @@ import Synchronization
 /// The role of waiting for the kernel: at most one thread holds it, a worker that would sleep anyway, or the monitor
 /// while all workers are busy.
 ///
-/// P1  Only the holder touches the backend, fires timers, and dispatches events.
-/// P2  The holder announces in `until` how long it will sleep, then looks at the timers once more; who adds a timer
-///     writes the timers' `earliest` first and looks at `until` afterwards. So a nearer deadline is never slept over. It
-///     never sleeps longer than announced, though the timer that it wakes up for is cancelled meanwhile: who adds one
-///     that is due between the two relies on the announcement. Verification/poller.pml has the proof.
-/// P3  While nobody holds the role, whoever ceases to search, and the monitor, look after the timers (`isMissed`).
-struct Poller: ~Copyable, @unchecked Sendable {  // the backend is the holder's alone (P1)
-  /// A: whether somebody holds the role.
+/// Poller.P1  Only the holder touches the backend, fires timers, and dispatches events.
+/// Poller.P2  The holder announces in `until` how long it will sleep, then looks at the timers once more; who adds a
+///     timer writes the timers' `earliest` first and looks at `until` afterwards. So a nearer deadline is never slept
+///     over. It never sleeps longer than announced, though the timer that it wakes up for is cancelled meanwhile: who
+///     adds one that is due between the two relies on the announcement. Verification/poller.pml has the proof.
+/// Poller.P3  While nobody holds the role, whoever ceases to search, and the monitor, look after the timers
+///     (`isMissed`).
+struct Poller: ~Copyable, @unchecked Sendable {  // the backend is the holder's alone (Poller.P1)
+  /// Whether somebody holds the role.
   private let held = Atomic<Bool>(false)
-  /// A: when the sleeping holder wakes up by itself, uptime; 0 while it is awake.
+  /// When the sleeping holder wakes up by itself, uptime; 0 while it is awake.
   private let until = Atomic<UInt64>(0)
-  /// A: made when first needed; nil before.
+  /// Made when first needed; nil before.
   private let backend = Atomic<UnsafeMutableRawPointer?>(nil)
-  /// A, written by the holder: when it came back last, and whether that was soon after the time before.
+  /// Written by the holder: when it came back last, and whether that was soon after the time before.
   private let lastReturn = Atomic<UInt64>(0)
   private let busy = Atomic<Bool>(false)
   let descriptors = DescriptorTable()
-  /// A, written by the holder: when timers fired last.
+  /// Written by the holder: when timers fired last.
   private let lastFiring = Atomic<UInt64>(0)
 
   /// Returns within this time of each other make the poller busy: then the monitor stays awake to stand in for it.
@@ -59,14 +60,16 @@ struct Poller: ~Copyable, @unchecked Sendable {  // the backend is the holder's 
     // relaxed: on failure, somebody else has the role. Who still finds it free wakes a worker once too often.
     let (entered, _) = held.compareExchange(
       expected: false, desired: true, successOrdering: .acquiring, failureOrdering: .relaxed)
-    // Made before anybody can see the holder sleep: who finds it in the poll interrupts it there (`Worker.inPoll`, P2).
+    // Made before anybody can see the holder sleep: who finds it in the poll interrupts it there (`Worker.inPoll`,
+    // Poller.P2).
     if entered { _ = readyBackend() }
     return entered
   }
 
   func leave() {
     // pairs with: enter – publishes the backend's state
-    // seq-cst: P3; before the look at the timers by who lets go. Who adds one writes it first and looks at `held` afterwards.
+    // seq-cst: Poller.P3; before the look at the timers by who lets go. Who adds one writes it first and looks at
+    // `held` afterwards.
     held.store(false, ordering: .sequentiallyConsistent)
   }
 
@@ -74,7 +77,7 @@ struct Poller: ~Copyable, @unchecked Sendable {  // the backend is the holder's 
   func wait(_ timers: borrowing Timers) {
     let backend = readyBackend()
     let announced = max(1, backend.pointee.prepare(timers))
-    // seq-cst: P2.
+    // seq-cst: Poller.P2.
     until.store(announced, ordering: .sequentiallyConsistent)
     let deadline = min(announced, backend.pointee.prepare(timers))
     // relaxed: the holder's own note.
@@ -125,7 +128,7 @@ struct Poller: ~Copyable, @unchecked Sendable {  // the backend is the holder's 
   /// - Parameter needsArming: The clock is one that may step: its kernel timer must be armed by the holder, however long
   ///   the holder would sleep.
   func timerAdded(dueAt instant: UInt64, needsArming: Bool, isReturning: Bool, in engine: borrowing Engine) {
-    // seq-cst: P2, and P3 for a role that is free.
+    // seq-cst: Poller.P2, and Poller.P3 for a role that is free.
     if held.load(ordering: .sequentiallyConsistent) {
       let sleepsUntil = until.load(ordering: .sequentiallyConsistent)
       if sleepsUntil != 0, needsArming || instant < sleepsUntil { interrupt() }
@@ -149,7 +152,7 @@ struct Poller: ~Copyable, @unchecked Sendable {  // the backend is the holder's 
     let isNew = backend.pointee.epoll == nil
     if let error = backend.pointee.makeReady() { return .failed(error) }
     let result = descriptors.add(watch, on: backend.pointee)
-    // seq-cst: listed before the look at the role, see `DescriptorTable.isEmpty` (P3).
+    // seq-cst: listed before the look at the role, see `DescriptorTable.isEmpty` (Poller.P3).
     if result == .watched, !held.load(ordering: .sequentiallyConsistent) { engine.wakeIfNeeded() }
     // A holder may wait without epoll.
     if isNew { interrupt() }

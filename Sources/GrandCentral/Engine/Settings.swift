@@ -7,9 +7,9 @@ import Synchronization
 enum Settings {
   static let defaultThreadBudget = 512
 
-  /// A: the most pool threads of the process, over all bands. 0 until first asked for.
+  /// The most pool threads of the process, over all bands. 0 until first asked for.
   private static let budget = Atomic<Int>(0)
-  /// A: nanoseconds after which the least urgent bands get a turn; 0 = never (strict order).
+  /// Nanoseconds after which the least urgent bands get a turn; 0 = never (strict order).
   private static let starvation = Atomic<UInt64>(.max)
 
   @inline(__always)
@@ -52,10 +52,10 @@ enum Settings {
   static var maySpin: Bool {
     guard let engine = Engine.existing else { return Topology.activeProcessors() > 1 }
     // relaxed: a number by itself.
-    return engine.pointee.target.load(ordering: .relaxed) > 1
+    return engine.pointee.parallelism.load(ordering: .relaxed) > 1
   }
 
-  /// A: whether `GRANDCENTRAL_CHECKS` asks for reports of async code that blocks: 0 until first asked, 1 no, 2 yes.
+  /// Whether `GRANDCENTRAL_CHECKS` asks for reports of async code that blocks: 0 until first asked, 1 no, 2 yes.
   private static let blockingReports = Atomic<UInt8>(0)
 
   static var reportsBlocking: Bool {

@@ -10,9 +10,8 @@ struct SignalWatch: ~Copyable {
   /// Tells the party how many deliveries there were, with the tables' locks held: it must not call them.
   typealias Report = @convention(c) (_ context: UnsafeMutableRawPointer, _ deliveries: UInt) -> Void
 
-  /// M(list)
+  /// Guarded by `list`.
   var next: Pointer?
-  /// I
   let signal: Int32
   let context: UnsafeMutableRawPointer
   let report: Report
@@ -28,35 +27,35 @@ struct SignalWatch: ~Copyable {
 //
 //   signal ─► handler: counts[n] += 1 ─► event descriptor ─► poller ─► report: takes counts[n] ─► watch ─► watch
 //
-// G1  A signal is counted while it has watches: the first one's `add` begins it, the last one's `remove` ends it, and
-//     has put the program's disposition back when it returns.
-// G2  Watches are reported to under `list`, and taken off under it: when `remove` has returned, no report runs, and none
-//     will.
-// G3  The event descriptor is on the poller while there is any watch. It is made once and never closed: a handler may be
-//     about to write to it. While the kernel refuses the descriptor, deliveries are counted all the same, and each retry
-//     hands out what has been counted.
+// SignalTable.G1  A signal is counted while it has watches: the first one's `add` begins it, the last one's `remove`
+//     ends it, and has put the program's disposition back when it returns.
+// SignalTable.G2  Watches are reported to under `list`, and taken off under it: when `remove` has returned, no report
+//     runs, and none will.
+// SignalTable.G3  The event descriptor is on the poller while there is any watch. It is made once and never closed: a
+//     handler may be about to write to it. While the kernel refuses the descriptor, deliveries are counted all the
+//     same, and each retry hands out what has been counted.
 //
 // Order of locks: `life`, the descriptor table's, `list`. Reports come with the last two held.
 struct SignalTable: ~Copyable, @unchecked Sendable {  // all of it is guarded by the locks
   private struct State: ~Copyable {
-    /// M(life)
+    /// Guarded by `life`.
     var watches = 0
-    /// M(life): whether that is on the poller.
+    /// Guarded by `life`: whether that is on the poller.
     var isOnPoller = false
-    /// M(life): whether `retry` is listed, or on its way.
+    /// Guarded by `life`: whether `retry` is listed, or on its way.
     var isRetrying = false
-    /// M(life): the event descriptor's place in the descriptor table.
+    /// Guarded by `life`: the event descriptor's place in the descriptor table.
     var descriptor: DescriptorWatch.Pointer?
   }
 
   private let life = Lock()
   private let list = Lock()
   private let state: UnsafeMutablePointer<State>
-  /// A, set with `life` held: the event descriptor's number.
+  /// Set with `life` held: the event descriptor's number.
   private let event = Atomic<Int32>(-1)
-  /// A: the event descriptor was closed behind our back.
+  /// The event descriptor was closed behind our back.
   private let isLost = Atomic<Bool>(true)
-  /// M(list): the watches, by signal.
+  /// Guarded by `list`: the watches, by signal.
   private let first: UnsafeMutablePointer<SignalWatch.Pointer?>
   private let retry: Retry.Pointer
 
@@ -104,7 +103,7 @@ struct SignalTable: ~Copyable, @unchecked Sendable {  // all of it is guarded by
     return nil
   }
 
-  /// Ends watching (G1, G2).
+  /// Ends watching (SignalTable.G1, SignalTable.G2).
   func remove(_ watch: SignalWatch.Pointer, in engine: borrowing Engine) {
     life.lock()
     defer { life.unlock() }
@@ -131,7 +130,7 @@ struct SignalTable: ~Copyable, @unchecked Sendable {  // all of it is guarded by
 
   // MARK: With `life` held
 
-  /// Sees to it that deliveries reach the poller (G3).
+  /// Sees to it that deliveries reach the poller (SignalTable.G3).
   private func prepare(in engine: borrowing Engine) -> Errno? {
     // relaxed: set with the descriptor table's lock held, and seen late costs one failure of `watch`.
     if isLost.load(ordering: .relaxed) {

@@ -5,7 +5,7 @@ import Synchronization
 /// The opt-in exception to the strict order of bands: pending work that has been passed over for longer than
 /// `Settings.starvationBound` gets one turn.
 struct Starvation: ~Copyable, @unchecked Sendable {  // every field is atomic
-  /// A: since when each band's work has been passed over, uptime; 0 = it is not.
+  /// Since when each band's work has been passed over, uptime; 0 = it is not.
   private let since: UnsafeMutablePointer<Atomic<UInt64>>
 
   init() {

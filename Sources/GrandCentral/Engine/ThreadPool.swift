@@ -58,8 +58,8 @@ extension Engine {
       waited += pause
       idle.lock.lock()
       // relaxed: a setting.
-      let target = target.load(ordering: .relaxed)
-      let wake = pool.updateInOrder { $0.claimWake(target: target, budget: Settings.threadBudget) }
+      let parallelism = parallelism.load(ordering: .relaxed)
+      let wake = pool.updateInOrder { $0.claimWake(parallelism: parallelism, budget: Settings.threadBudget) }
       if wake != .spawn { return carryOut(wake) }
       idle.lock.unlock()
       guard let error = startWorker() else { return }
@@ -85,7 +85,7 @@ extension Engine {
     }
     // relaxed: observations, for the report.
     let state = pool.load(ordering: .relaxed)
-    if state.blocked == 0 || state.active >= target.load(ordering: .relaxed) { return }
+    if state.blocked == 0 || state.active >= parallelism.load(ordering: .relaxed) { return }
     // relaxed: one report per spell.
     if exhaustionReported.exchange(true, ordering: .relaxed) { return }
     let blocked = state.active <= 0 ? "all workers" : String(state.blocked) + " of " + String(state.live) + " workers"

@@ -9,9 +9,9 @@ import Synchronization
 /// have theirs, because those clocks may step or run on while the machine sleeps.
 struct Timers: ~Copyable, @unchecked Sendable {  // the wheels are guarded by `lock`
   private let lock = Lock()
-  /// M(lock): indexed by `Clock.rawValue`; each made with its clock's first timer.
+  /// Guarded by `lock`: indexed by `Clock.rawValue`; each made with its clock's first timer.
   private let wheels: UnsafeMutablePointer<UnsafeMutablePointer<TimerWheel>?>
-  /// A, written under the lock: what each wheel waits for; `UInt64.max` for nothing.
+  /// Written under the lock: what each wheel waits for; `UInt64.max` for nothing.
   let earliest: UnsafeMutablePointer<Atomic<UInt64>>
 
   private static let clocks = 3

@@ -24,7 +24,7 @@ extension Worker {
       next = place?.pointee.findWork(in: engine.pointee) ?? engine.pointee.findAnew(me)
       if next == nil {
         engine.pointee.startSearching()
-        engine.pointee.refreshTargetOnce()
+        engine.pointee.refreshParallelismOnce()
         next = engine.pointee.searchOrSleep(me)
       }
     }
@@ -78,7 +78,7 @@ extension Engine {
   func findAnew(_ worker: Worker.Pointer) -> Job? {
     if worker.pointee.place != nil { return nil }
     if takePlace(worker) { return worker.pointee.place?.pointee.findWork(in: self) }
-    return isCrowded ? findUrgentWork() : findWorkThoroughly(nil)
+    return hasEnoughActive ? findUrgentWork() : findWorkThoroughly(nil)
   }
 
   /// Counted as searching: comes back with a job, no longer counted; or with nil, retired.
@@ -86,16 +86,16 @@ extension Engine {
   func searchOrSleep(_ worker: Worker.Pointer) -> Job? {
     while true {
       // A worker that comes back from a wait may find all places held: it leaves the processors to the others.
-      let surplus = worker.pointee.place == nil && !takePlace(worker) && isCrowded
+      let surplus = worker.pointee.place == nil && !takePlace(worker) && hasEnoughActive
       if let job = surplus ? findUrgentWork() : search(worker) {
         giveUpWatch(worker)
         stopSearching()
         return job
       }
-      // It does not look at slots either, and would nap as their watcher for ever (S6 of SlotWatch).
+      // It does not look at slots either, and would nap as their watcher for ever (SlotWatch.S6).
       if surplus { giveUpWatch(worker) }
       joinIdle(worker)
-      // seq-cst: W3 after W2, see Sleep.swift.
+      // seq-cst: Sleep.W3 after Sleep.W2.
       let missed =
         pending.load(ordering: .sequentiallyConsistent) != 0 || !isWatcher(worker) && slotsNeedWatcher
       if missed, !surplus {
@@ -109,9 +109,9 @@ extension Engine {
   }
 
   /// Whether more workers are active than there are places, and than the monitor has added.
-  private var isCrowded: Bool {
+  private var hasEnoughActive: Bool {
     // relaxed: a hint; a wrong guess costs one search or one sleep.
-    pool.load(ordering: .relaxed).active > target.load(ordering: .relaxed) + allowance.load(ordering: .relaxed)
+    pool.load(ordering: .relaxed).active > parallelism.load(ordering: .relaxed) + allowance.load(ordering: .relaxed)
   }
 
   private func search(_ worker: Worker.Pointer) -> Job? {

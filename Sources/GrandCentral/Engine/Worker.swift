@@ -16,32 +16,31 @@ struct Worker: ~Copyable, @unchecked Sendable {  // fields are immutable, atomic
     static let adrift: UInt32 = 2
   }
 
-  /// I
   let index: Int
-  /// A: the thread, for its CPU clock; 0 while the record is free.
+  /// The thread, for its CPU clock; 0 while the record is free.
   let thread = Atomic<UInt32>(0)
-  /// W: the place that it holds, unless somebody else has taken it since: see `place`.
+  /// The worker's alone: the place that it holds, unless somebody else has taken it since: see `place`.
   private let takenPlace = Atomic<UnsafeMutableRawPointer?>(nil)
-  /// A, written by W: jobs started. The monitor's pulse.
+  /// Written by the worker alone: jobs started. The monitor's pulse.
   let progress = Atomic<UInt64>(0)
-  /// A: `Status`
+  /// `Status`
   let status = Atomic<UInt32>(Status.running)
-  /// A: the worker waits in the kernel's poll, so that waking it takes more than a futex.
+  /// The worker waits in the kernel's poll, so that waking it takes more than a futex.
   let inPoll = Atomic<Bool>(false)
-  /// W: the worker's last wait in the poll has brought events, and nothing to run.
+  /// The worker's alone: the worker's last wait in the poll has brought events, and nothing to run.
   let polledInVain = Atomic<Bool>(false)
   let parker = Parker()
-  /// A, written by W: the lane being drained, for reports. See Inspection of running lanes.
+  /// Written by the worker alone: the lane being drained, for reports. See Inspection of running lanes.
   let runningLane = Atomic<UnsafeMutableRawPointer?>(nil)
-  /// A, written by W: depth of visible waits; the pulse says nothing while it is not zero.
+  /// Written by the worker alone: depth of visible waits; the pulse says nothing while it is not zero.
   let waits = Atomic<UInt32>(0)
-  /// A, written by W: band of the job that runs.
+  /// Written by the worker alone: band of the job that runs.
   let runningRank = Atomic<UInt8>(Band.normal.rank)
-  /// M(idle list): position and link there.
+  /// Guarded by the idle list's lock: position and link there.
   let idlePrevious = Atomic<UnsafeMutableRawPointer?>(nil)
   let idleNext = Atomic<UnsafeMutableRawPointer?>(nil)
   let isIdle = Atomic<Bool>(false)
-  /// M(table): next free record.
+  /// Guarded by the table's lock: next free record.
   let nextFree = Atomic<UnsafeMutableRawPointer?>(nil)
   /// What the monitor saw at its last look; the monitor alone uses them.
   let seenProgress = Atomic<UInt64>(0)
@@ -76,7 +75,7 @@ struct Worker: ~Copyable, @unchecked Sendable {  // fields are immutable, atomic
   @inline(__always)
   var place: Place.Pointer? {
     guard let place = lastPlace else { return nil }
-    // relaxed: whoever has lost it this moment does no harm there (P1 of Place).
+    // relaxed: whoever has lost it this moment does no harm there (Place.P1).
     return place.pointee.holder.load(ordering: .relaxed) == name ? place : nil
   }
 
@@ -91,7 +90,7 @@ struct Worker: ~Copyable, @unchecked Sendable {  // fields are immutable, atomic
   func take(_ place: Place.Pointer) -> Bool {
     // relaxed: compared below.
     let seen = place.pointee.holder.load(ordering: .relaxed)
-    // relaxed: holding a place guards nothing (P1 of Place).
+    // relaxed: holding a place guards nothing (Place.P1).
     // pairs with: Engine.holder – publishes this record, which its thread has seen made
     let (taken, _) = place.pointee.holder.compareExchange(
       expected: seen, desired: name, successOrdering: .releasing, failureOrdering: .relaxed)

@@ -22,10 +22,9 @@ struct WorkerTable: ~Copyable, @unchecked Sendable {  // entries are atomic, the
 
   /// I; A: each chunk is written once.
   private let chunks: UnsafeMutablePointer<Entry>
-  /// A
   private let used = Atomic<Int>(0)
   private let lock = Lock()
-  /// M(lock): records without a thread, linked through `Worker.nextFree`.
+  /// Guarded by `lock`: records without a thread, linked through `Worker.nextFree`.
   private let free = Atomic<UnsafeMutableRawPointer?>(nil)
 
   init() {

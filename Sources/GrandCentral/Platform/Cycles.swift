@@ -13,9 +13,9 @@ enum Cycles {
   /// The least distance of the two moments. Reading a pair of clocks is exact to some hundred nanoseconds.
   private static let baseline: UInt64 = 200_000
 
-  /// A: the counter's steps in a millisecond; 0 while they are not known.
+  /// The counter's steps in a millisecond; 0 while they are not known.
   private static let pace = Atomic<UInt64>(0)
-  /// A: the first moment, by both clocks; 0 before it. The counter's reading is written last.
+  /// The first moment, by both clocks; 0 before it. The counter's reading is written last.
   private static let firstUptime = Atomic<UInt64>(0)
   private static let firstCount = Atomic<UInt64>(0)
 

@@ -13,7 +13,6 @@ import Synchronization
 struct IORing: ~Copyable, @unchecked Sendable {  // the memory is shared with the kernel; callers hold their locks
   private typealias Word = UnsafeMutablePointer<Atomic<UInt32>>
 
-  /// I
   private let ring: gc_ring
   private let submitTail: Word
   private let completeHead: Word

@@ -22,7 +22,6 @@ protocol StateWord {
 /// Every update writes, even if the transition left the word as it was: an update is a point in the word's order, and
 /// what came before it is published with it. `attempt` is for transitions that may decline, which then cost a load.
 struct AtomicState<State: StateWord>: ~Copyable, Sendable {
-  /// A
   private let word: Atomic<UInt64>
 
   @inline(__always)

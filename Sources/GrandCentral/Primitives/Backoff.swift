@@ -35,7 +35,7 @@ struct Backoff: ~Copyable {
     }
   }
 
-  /// A: 0 = nobody has asked, 1 = one processor, 2 = several.
+  /// 0 = nobody has asked, 1 = one processor, 2 = several.
   private static let processors = Atomic<UInt32>(0)
 
   /// Whether another thread can get on while this one spins.

@@ -3,26 +3,26 @@
 import CPlatform
 import Synchronization
 
-// Clips that no thread's magazine has room for.
+// NodeBatches that no thread's magazine has room for.
 //
 //   shards ─► | busy  count  filled  empty |  gap  | busy  count  filled  empty |  …     one array, made on first use
 //
 //   | field  | letter          | means                                                     |
 //   |--------|-----------------|-----------------------------------------------------------|
 //   | busy   | A               | 1 while a thread is at work in the shard                   |
-//   | count  | A, set by busy  | filled clips in the shard; others read it as a hint        |
-//   | filled | M(busy)         | newest clip with nodes; `Clip.next` is the one before      |
-//   | empty  | M(busy)         | newest clip without                                        |
+//   | count  | A, set by busy  | filled batches in the shard; others read it as a hint        |
+//   | filled | M(busy)         | newest batch with nodes; `NodeBatch.next` is the one before      |
+//   | empty  | M(busy)         | newest batch without                                        |
 //
-// E1  A fetcher does not wait for a shard: a busy one is passed over, and after the last it carves fresh nodes. A
+// Depot.E1  A fetcher does not wait for a shard: a busy one is passed over, and after the last it carves fresh nodes. A
 //     depositor passes over busy ones too, round and round: what it brings must stay somewhere. A shard is busy for a
 //     few instructions, once in 64 operations.
-// E2  A fetcher leaves an empty clip where it takes a filled one; a depositor takes an empty one from where it leaves
-//     a filled one. So the clips of a shard are as many as its largest backlog needed.
+// Depot.E2  A fetcher leaves an empty batch where it takes a filled one; a depositor takes an empty one from where it
+//     leaves a filled one. So the batches of a shard are as many as its largest backlog needed.
 //
 // A thread starts at the shard that its id names, so that threads meet rarely.
 //
-// Rejected: a stack per shard popped by compare-and-exchange (ABA: the first clip may be fetched and come back between
+// Rejected: a stack per shard popped by compare-and-exchange (ABA: the first batch may be fetched and come back between
 // load and exchange), or by taking the whole stack (everybody else finds the shard empty meanwhile, and carves).
 enum Depot {
   static let shardCount = 8
@@ -30,21 +30,21 @@ enum Depot {
   private struct Shard: ~Copyable {
     let busy = Atomic<UInt32>(0)
     let count = Atomic<Int>(0)
-    var filled: Clip?
-    var empty: Clip?
+    var filled: NodeBatch?
+    var empty: NodeBatch?
     let gap = CacheLine.Gap()
 
     @inline(__always)
     borrowing func tryEnter() -> Bool {
       // relaxed: a look that keeps the line shared while the shard is in use.
       if busy.load(ordering: .relaxed) != 0 { return false }
-      // pairs with: leave – publishes the shard's lists, the clips and the nodes in them
+      // pairs with: leave – publishes the shard's lists, the batches and the nodes in them
       return busy.exchange(1, ordering: .acquiring) == 0
     }
 
     @inline(__always)
     borrowing func leave() {
-      // pairs with: tryEnter – publishes the shard's lists, the clips and the nodes in them
+      // pairs with: tryEnter – publishes the shard's lists, the batches and the nodes in them
       busy.store(0, ordering: .releasing)
     }
 
@@ -57,47 +57,47 @@ enum Depot {
     }
   }
 
-  /// A: address of the array of shards, which is never freed; 0 until first used.
+  /// Address of the array of shards, which is never freed; 0 until first used.
   private static let table = Atomic<UInt>(0)
 
-  /// Keeps a clip with `count` nodes.
+  /// Keeps a batch with `count` nodes.
   ///
-  /// - Returns: an empty clip for it, if one is at hand.
-  static func deposit(_ clip: Clip, count: Int) -> Clip? {
-    clip.count = count
+  /// - Returns: an empty batch for it, if one is at hand.
+  static func deposit(_ batch: NodeBatch, count: Int) -> NodeBatch? {
+    batch.count = count
     let shard = enter()
     defer { shard.pointee.leave() }
-    clip.next = shard.pointee.filled
-    shard.pointee.filled = clip
+    batch.next = shard.pointee.filled
+    shard.pointee.filled = batch
     shard.pointee.filledCount = shard.pointee.filledCount + 1
     return popEmpty(shard)
   }
 
-  /// Keeps a clip without nodes.
-  static func keep(_ empty: Clip) {
+  /// Keeps a batch without nodes.
+  static func keep(_ empty: NodeBatch) {
     let shard = enter()
     empty.next = shard.pointee.empty
     shard.pointee.empty = empty
     shard.pointee.leave()
   }
 
-  /// A clip without nodes.
-  static func emptyClip() -> Clip {
+  /// A batch without nodes.
+  static func emptyClip() -> NodeBatch {
     var patience = Memory.Patience()
     while true {
       let shard = enter()
       let empty = popEmpty(shard)
       shard.pointee.leave()
-      if let clip = empty ?? Region.carveClip() {
+      if let batch = empty ?? Region.carveClip() {
         patience.isRewarded()
-        return clip
+        return batch
       }
       // Another thread may give one back.
       patience.wait(for: Region.size)
     }
   }
 
-  private static func popEmpty(_ shard: UnsafeMutablePointer<Shard>) -> Clip? {
+  private static func popEmpty(_ shard: UnsafeMutablePointer<Shard>) -> NodeBatch? {
     let empty = shard.pointee.empty
     shard.pointee.empty = empty?.next
     return empty
@@ -117,26 +117,26 @@ enum Depot {
     return shards + index
   }
 
-  /// A clip with nodes in exchange for `empty`, or nil if none is at hand.
-  static func fetch(for empty: Clip) -> Clip? {
+  /// A batch with nodes in exchange for `empty`, or nil if none is at hand.
+  static func fetch(for empty: NodeBatch) -> NodeBatch? {
     let shards = shards()
     let home = Int(gc_thread_id())
     for step in 0..<shardCount {
       let shard = shards + (home &+ step) % shardCount
       if shard.pointee.filledCount == 0 || !shard.pointee.tryEnter() { continue }
       defer { shard.pointee.leave() }
-      guard let clip = shard.pointee.filled else { continue }
-      shard.pointee.filled = clip.next
+      guard let batch = shard.pointee.filled else { continue }
+      shard.pointee.filled = batch.next
       // Not `-=`: ThreadSanitizer takes that for a modification of the whole shard.
       shard.pointee.filledCount = shard.pointee.filledCount - 1
       empty.next = shard.pointee.empty
       shard.pointee.empty = empty
-      return clip
+      return batch
     }
     return nil
   }
 
-  /// How many filled clips there are, as a hint.
+  /// How many filled batches there are, as a hint.
   static var filledCount: Int {
     // pairs with: makeShardsSlow – publishes the shards' initial state
     guard let shards = UnsafeMutablePointer<Shard>(bitPattern: table.load(ordering: .acquiring)) else { return 0 }
@@ -145,10 +145,10 @@ enum Depot {
     return count
   }
 
-  /// Takes out all that is at hand: the clips with nodes and those without, linked.
-  static func takeAll() -> (filled: Clip?, empty: Clip?) {
+  /// Takes out all that is at hand: the batches with nodes and those without, linked.
+  static func takeAll() -> (filled: NodeBatch?, empty: NodeBatch?) {
     let shards = shards()
-    var all: (filled: Clip?, empty: Clip?)
+    var all: (filled: NodeBatch?, empty: NodeBatch?)
     for index in 0..<shardCount {
       let shard = shards + index
       if !shard.pointee.tryEnter() { continue }
@@ -163,16 +163,16 @@ enum Depot {
     return all
   }
 
-  private static func move(_ list: Clip?, to all: inout Clip?) {
+  private static func move(_ list: NodeBatch?, to all: inout NodeBatch?) {
     var next = list
-    while let clip = next {
-      next = clip.next
-      clip.next = all
-      all = clip
+    while let batch = next {
+      next = batch.next
+      batch.next = all
+      all = batch
     }
   }
 
-  /// The child of a fork forgets the clips: one of them may have been on its way between two threads.
+  /// The child of a fork forgets the batches: one of them may have been on its way between two threads.
   static func resetAfterFork() {
     // relaxed: the child has one thread.
     table.store(0, ordering: .relaxed)

@@ -38,7 +38,8 @@ extension FIFOQueue {
       return segment
     }
 
-    /// unsafe: `place` is at most 63, and the memory is there while the ticket's owner has not consumed its slot (F4).
+    /// unsafe: `place` is at most 63, and the memory is there while the ticket's owner has not consumed its slot
+    /// (FIFOQueue.F4).
     @inline(__always)
     private func word(_ place: Int) -> UnsafeMutablePointer<Word> {
       raw.assumingMemoryBound(to: Word.self) + place

@@ -23,19 +23,21 @@ import Synchronization
 // A ticket is 64 bits: its low six bits are the slot's place in a segment, so it tells a segment apart as well, and
 // never comes back. Place 63 has no slot: an index stands there while the thread that took place 62 moves it on.
 //
-// F1  headIndex ≤ tailIndex. The queue holds the values of the tickets in between; order of tickets is its order.
-// F2  A ticket belongs to the one thread whose exchange moved the index past it, and with it one side of one slot.
-// F3  While an index stands at a place with a slot, its segment word belongs to it: segment words change only while
-//     the index stands at place 63. So an exchange that succeeds proves that the segment read before it was right, and
-//     a thread whose exchange fails never touches the segment it had read. Nobody reads freed memory.
-//     This needs an acquiring load of the index, then a load of the segment word. The first makes sure that the segment is not
-//     older than the index: with a relaxed load the segment may be read first, before the index moves into the next segment,
-//     and the exchange, which compares the index only, succeeds.
-//     Nor may it be newer: so all exchanges of an index release. The load of the segment comes before the thread's exchange;
-//     that one comes before the next thread's acquiring load of the index, and so on, before the exchange of place 62; and
-//     that one comes before the store of the newer segment, which the load so cannot have read.
-// F4  A slot goes empty → value → consumed. Whoever took the segment's last ticket retires it; a retired segment all of
-//     whose slots are consumed is nobody's any more, and is emptied and used again or freed.
+// FIFOQueue.F1  headIndex ≤ tailIndex. The queue holds the values of the tickets in between; order of tickets is its
+//     order.
+// FIFOQueue.F2  A ticket belongs to the one thread whose exchange moved the index past it, and with it one side of one
+//     slot.
+// FIFOQueue.F3  While an index stands at a place with a slot, its segment word belongs to it: segment words change only
+//     while the index stands at place 63. So an exchange that succeeds proves that the segment read before it was
+//     right, and a thread whose exchange fails never touches the segment it had read. Nobody reads freed memory. This
+//     needs an acquiring load of the index, then a load of the segment word. The first makes sure that the segment is
+//     not older than the index: with a relaxed load the segment may be read first, before the index moves into the next
+//     segment, and the exchange, which compares the index only, succeeds. Nor may it be newer: so all exchanges of an
+//     index release. The load of the segment comes before the thread's exchange; that one comes before the next
+//     thread's acquiring load of the index, and so on, before the exchange of place 62; and that one comes before the
+//     store of the newer segment, which the load so cannot have read.
+// FIFOQueue.F4  A slot goes empty → value → consumed. Whoever took the segment's last ticket retires it; a retired
+//     segment all of whose slots are consumed is nobody's any more, and is emptied and used again or freed.
 //
 // enqueue  1  ticket := tailIndex; at 63: wait      2  at 62: have the next segment ready    3  tailIndex +1
 //          4  at 62: tailSegment := next, tailIndex +1, link it    5  slot := value
@@ -52,7 +54,7 @@ import Synchronization
 // Rejected: hazard pointers or epochs (a fence per operation, and garbage); a counter of readers per segment (an atomic
 // update more per dequeue; looking at 63 slots costs that once per segment); fetch-and-add tickets (a ticket past the
 // end of a segment has no slot, and giving it up is not linearizable).
-struct FIFOQueue: ~Copyable, @unchecked Sendable {  // all words are atomic; slots follow F2 and F4
+struct FIFOQueue: ~Copyable, @unchecked Sendable {  // all words are atomic; slots follow FIFOQueue.F2 and FIFOQueue.F4
   typealias Value = UnsafeMutableRawPointer
 
   private let headIndex = Atomic<UInt64>(0)
@@ -85,10 +87,10 @@ struct FIFOQueue: ~Copyable, @unchecked Sendable {  // all words are atomic; slo
   /// Appends `value`. Any thread.
   @inline(__always)
   borrowing func enqueue(_ value: Value) {
-    // pairs with: enqueueLast – publishes the segment that the index stands in (F3)
+    // pairs with: enqueueLast – publishes the segment that the index stands in (FIFOQueue.F3)
     let ticket = tailIndex.load(ordering: .acquiring)
     if Segment.place(ticket) < Segment.lastPlace {
-      // relaxed: the index has published it, and moveTail orders this load (F3).
+      // relaxed: the index has published it, and moveTail orders this load (FIFOQueue.F3).
       let segment = Segment(raw: tailSegment.load(ordering: .relaxed))
       if moveTail(from: ticket) {
         segment.write(value, at: Segment.place(ticket))
@@ -121,7 +123,7 @@ struct FIFOQueue: ~Copyable, @unchecked Sendable {  // all words are atomic; slo
       } else if place == Segment.lastPlace {
         if enqueueLast(value, ticket) { return }
       } else {
-        // relaxed: the index has published it, and moveTail orders this load (F3).
+        // relaxed: the index has published it, and moveTail orders this load (FIFOQueue.F3).
         let segment = Segment(raw: tailSegment.load(ordering: .relaxed))
         if moveTail(from: ticket) {
           segment.write(value, at: place)
@@ -134,7 +136,7 @@ struct FIFOQueue: ~Copyable, @unchecked Sendable {  // all words are atomic; slo
   /// Takes the last ticket of a segment and makes the next segment the tail.
   private borrowing func enqueueLast(_ value: Value, _ ticket: UInt64) -> Bool {
     let next = takeSpare()
-    // relaxed: the index has published it, and moveTail orders this load (F3).
+    // relaxed: the index has published it, and moveTail orders this load (FIFOQueue.F3).
     let segment = Segment(raw: tailSegment.load(ordering: .relaxed))
     guard moveTail(from: ticket) else {
       giveSpare(next)
@@ -157,13 +159,13 @@ struct FIFOQueue: ~Copyable, @unchecked Sendable {  // all words are atomic; slo
   @inline(__always)
   borrowing func dequeue() -> Value? {
     // pairs with: dequeueLast – publishes the segment that the index stands in
-    // pairs with: moveHead – publishes that the takers before have read the segment word (F3)
+    // pairs with: moveHead – publishes that the takers before have read the segment word (FIFOQueue.F3)
     let ticket = headIndex.load(ordering: .acquiring)
     let place = Segment.place(ticket)
     if place < Segment.lastPlace {
       let tail = tail(behind: ticket)
       if tail <= ticket { return nil }
-      // relaxed: the index has published it, and moveHead orders this load (F3).
+      // relaxed: the index has published it, and moveHead orders this load (FIFOQueue.F3).
       let segment = Segment(raw: headSegment.load(ordering: .relaxed))
       if moveHead(from: ticket, tail) { return segment.read(at: place) }
     }
@@ -185,8 +187,8 @@ struct FIFOQueue: ~Copyable, @unchecked Sendable {  // all words are atomic; slo
   /// so. If each that looks said so, the line would go to and fro among all that want the same ticket.
   @inline(__always)
   private borrowing func moveHead(from ticket: UInt64, _ tail: UInt64) -> Bool {
-    // pairs with: dequeue, dequeueSlow, isEmpty – publishes that the taker has read the segment word (F3) and the tail. It acquires
-    // nothing: the index has been loaded so, and no value of it comes twice.
+    // pairs with: dequeue, dequeueSlow, isEmpty – publishes that the taker has read the segment word (FIFOQueue.F3) and
+    // the tail. It acquires nothing: the index has been loaded so, and no value of it comes twice.
     // relaxed: a failed exchange is followed by another look.
     let (taken, _) = headIndex.weakCompareExchange(
       expected: ticket, desired: ticket &+ 1, successOrdering: .releasing, failureOrdering: .relaxed)
@@ -210,7 +212,7 @@ struct FIFOQueue: ~Copyable, @unchecked Sendable {  // all words are atomic; slo
       }
       let tail = tail(behind: ticket)
       if tail <= ticket { return nil }
-      // relaxed: the index has published it, and moveHead orders this load (F3).
+      // relaxed: the index has published it, and moveHead orders this load (FIFOQueue.F3).
       let segment = Segment(raw: headSegment.load(ordering: .relaxed))
       if !moveHead(from: ticket, tail) { continue }
       return place == Segment.lastPlace ? dequeueLast(segment, ticket) : segment.read(at: place)

@@ -11,9 +11,9 @@ import Synchronization
 //   | held      | somebody holds it, nobody sleeps for it                    |
 //   | contended | somebody holds it, and there may be sleepers on the futex  |
 //
-// L1  Whoever changes the word from `free` holds the lock; only the holder makes it `free`.
-// L2  While a thread sleeps on the futex the word is `contended`, or a wake-up is under way.
-// L3  After the exchange in `unlock` the lock's memory is not touched: the next holder may have destroyed it. The
+// Lock.L1  Whoever changes the word from `free` holds the lock; only the holder makes it `free`.
+// Lock.L2  While a thread sleeps on the futex the word is `contended`, or a wake-up is under way.
+// Lock.L3  After the exchange in `unlock` the lock's memory is not touched: the next holder may have destroyed it. The
 //     wake-up goes by address alone and, if that memory serves something else by then, is one more spurious wake-up.
 //
 // lock     1  free → held; done                         unlock   1  word → free
@@ -27,7 +27,6 @@ import Synchronization
 // Rejected: a ticket lock (one sleeping ticket holder stops everybody), a lock with priority inheritance (needs the
 // kernel for each contended operation; nothing is run while one of our locks is held).
 struct Lock: ~Copyable, Sendable {
-  /// A
   private let word = Atomic<UInt32>(State.free)
 
   private enum State {

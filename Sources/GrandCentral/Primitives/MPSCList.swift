@@ -13,30 +13,28 @@ import Synchronization
 //   | head | the pusher of a first node; the consumer                 | A      |
 //   | link | the pusher of the next node, once                        | A      |
 //
-// M1  tail = nil exactly if no node has been pushed that is not popped.
-// M2  Order of the exchanges on `tail` is the list's order.
-// M3  From its exchange to its store of head or link a push is *half done*: what it and later pushers brought is there
-//     but cannot be reached. The consumer waits for it, which takes the pusher two instructions.
-// M4  After `pop` has returned, nobody but the consumer knows the popped node: a pusher knows a node only while it is
-//     `tail`, or until it has linked its successor, and pop has waited for that.
+// MPSCList.M1  tail = nil exactly if no node has been pushed that is not popped.
+// MPSCList.M2  Order of the exchanges on `tail` is the list's order.
+// MPSCList.M3  From its exchange to its store of head or link a push is *half done*: what it and later pushers brought
+//     is there but cannot be reached. The consumer waits for it, which takes the pusher two instructions.
+// MPSCList.M4  After `pop` has returned, nobody but the consumer knows the popped node: a pusher knows a node only
+//     while it is `tail`, or until it has linked its successor, and pop has waited for that.
 //
 // push     1  link := nil      2  previous := exchange(tail, node)
 //          3  previous = nil: head := node, and the caller announces the list; else previous.link := node
 // pop      1  next := link of head; next ≠ nil: head := next, done
 //          2  head := nil      3  tail: node → nil; it worked: the list is empty, done
-//          4  a pusher came in between: wait for link (M3), head := it
+//          4  a pusher came in between: wait for link (MPSCList.M3), head := it
 // Step 2 comes before step 3: after step 3 a first pusher may set head at any time, and step 2 must not erase that.
 //
 // "One at a time pops" is the drain lock's business; its hand-over also orders one consumer's `head` for the next.
 //
 // Rejected: a stub node that never leaves (one node more for each of a million queues, and an exchange when it cycles);
 // a stack reversed by the consumer (order of arrival is lost to whoever wants to look at the first node only).
-struct MPSCList: ~Copyable, @unchecked Sendable {  // both words are atomic; the nodes behind them follow M1–M4
+struct MPSCList: ~Copyable, @unchecked Sendable {  // both words are atomic; the nodes behind them follow MPSCList.M1–M4
   private typealias Link = Atomic<UnsafeMutableRawPointer?>
 
-  /// A
   private let newest = Link(nil)
-  /// A
   private let oldest = Link(nil)
 
   @inline(__always)
@@ -52,7 +50,7 @@ struct MPSCList: ~Copyable, @unchecked Sendable {  // both words are atomic; the
     // pairs with: push, pop – publishes the node's empty link to the next pusher, takes over that of the previous node
     let previous = newest.exchange(node, ordering: .acquiringAndReleasing)
     if let previous {
-      // unsafe: M4, the previous node stays until it is linked.
+      // unsafe: MPSCList.M4, the previous node stays until it is linked.
       // pairs with: pop – publishes the node's contents
       Self.link(previous).pointee.store(node, ordering: .releasing)
       return false
@@ -85,7 +83,7 @@ struct MPSCList: ~Copyable, @unchecked Sendable {  // both words are atomic; the
 
   /// Removes `head`, the oldest node. Consumer.
   ///
-  /// Blocking: while a push is half done (M3).
+  /// Blocking: while a push is half done (MPSCList.M3).
   /// - Returns: the node that is now the oldest, or nil if the list is empty.
   @inline(__always)
   borrowing func pop(_ head: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer? {

@@ -2,30 +2,30 @@
 
 import CPlatform
 
-// Where work nodes come from: free nodes of one size, kept by each thread and traded between threads in clips.
+// Where work nodes come from: free nodes of one size, kept by each thread and traded between threads in batches.
 //
-//   thread:  loaded   a clip with 0…64 free nodes, taken from and given to      (gc_thread: loaded, loaded_count)
-//            spare    a second clip: empty, or as it came from a trade          (gc_thread: spare, spare_count)
-//   shared:  Depot    clips that no thread has room for; Region: memory of nodes never used so far
+//   thread:  loaded   a batch with 0…64 free nodes, taken from and given to      (gc_thread: loaded, loaded_count)
+//            spare    a second batch: empty, or as it came from a trade          (gc_thread: spare, spare_count)
+//   shared:  Depot    batches that no thread has room for; Region: memory of nodes never used so far
 //
-// G1  A node is free in exactly one place: in one clip, or in a region's uncarved part.
-// G2  `loaded_count` and `spare_count` say how many nodes are in the two clips; a clip's own count is only true in the
-//     depot. `loaded_limit` is 0 as long as there is no clip.
-// G3  Only the thread itself touches its magazine: no atomics. The depot's shard locks order what a node's last user
-//     wrote before its next user's.
-// G4  A thread trades with the depot at most once per 64 operations, whatever the order of takes and gives: after a
-//     trade it can go 64 steps in either direction.
-// G5  A node's memory is neither read nor written by its taking and giving: a large backlog's nodes are cold.
+// Magazine.G1  A node is free in exactly one place: in one batch, or in a region's uncarved part.
+// Magazine.G2  `loaded_count` and `spare_count` say how many nodes are in the two batches; a batch's own count is only
+//     true in the depot. `loaded_limit` is 0 as long as there is no batch.
+// Magazine.G3  Only the thread itself touches its magazine: no atomics. The depot's shard locks order what a node's
+//     last user wrote before its next user's.
+// Magazine.G4  A thread trades with the depot at most once per 64 operations, whatever the order of takes and gives:
+//     after a trade it can go 64 steps in either direction.
+// Magazine.G5  A node's memory is neither read nor written by its taking and giving: a large backlog's nodes are cold.
 //
-// take     1  pop loaded            2  loaded is empty: swap with spare    3  fetch a clip from the depot for it
+// take     1  pop loaded            2  loaded is empty: swap with spare    3  fetch a batch from the depot for it
 //          4  the depot has none: carve fresh nodes
 // give     1  push onto loaded      2  loaded is full: swap with an empty spare
-//          3  hand the full spare to the depot for an empty clip
+//          3  hand the full spare to the depot for an empty batch
 //
-// A producer and a consumer on two threads thus pass clips in a circle, and no node goes through the allocator.
+// A producer and a consumer on two threads thus pass batches in a circle, and no node goes through the allocator.
 //
 // Rejected: the allocator (a free on another thread than the malloc takes a lock or an atomic per item); a lock-free
-// stack of single nodes (one contended word for every item, and ABA); lists through the nodes (G5).
+// stack of single nodes (one contended word for every item, and ABA); lists through the nodes (Magazine.G5).
 enum Magazine {
   /// Bytes of a node: one cache line, and aligned to it.
   static let nodeSize = 64
@@ -38,12 +38,12 @@ enum Magazine {
     let thread = gc_thread_self()
     let count = thread.pointee.loaded_count
     if count == 0 { return takeSlow(thread) }
-    // unsafe: G2, with a count there is a clip, and slots below the count are filled.
-    let clip = Clip(raw: thread.pointee.loaded.unsafelyUnwrapped)
+    // unsafe: Magazine.G2, with a count there is a batch, and slots below the count are filled.
+    let batch = NodeBatch(raw: thread.pointee.loaded.unsafelyUnwrapped)
     let index = Int(count) &- 1
     thread.pointee.loaded_count = count &- 1
-    gc_prefetch_write(clip[index &- lookahead])
-    return clip[index].unsafelyUnwrapped
+    gc_prefetch_write(batch[index &- lookahead])
+    return batch[index].unsafelyUnwrapped
   }
 
   /// Takes back a node that `take` returned, on whatever thread. Nothing in it is deinitialised.
@@ -52,8 +52,8 @@ enum Magazine {
     let thread = gc_thread_self()
     let count = thread.pointee.loaded_count
     if count >= thread.pointee.loaded_limit { return giveSlow(thread, node) }
-    // unsafe: G2, with a limit there is a clip.
-    Clip(raw: thread.pointee.loaded.unsafelyUnwrapped)[Int(count)] = node
+    // unsafe: Magazine.G2, with a limit there is a batch.
+    NodeBatch(raw: thread.pointee.loaded.unsafelyUnwrapped)[Int(count)] = node
     thread.pointee.loaded_count = count &+ 1
   }
 
@@ -64,14 +64,14 @@ enum Magazine {
     return take()
   }
 
-  /// Fills the loaded clip, which is `empty`, or exchanges it. Where there is no memory for more nodes, waits for those
+  /// Fills the loaded batch, which is `empty`, or exchanges it. Where there is no memory for more nodes, waits for those
   /// that other threads give back.
-  private static func fill(_ thread: UnsafeMutablePointer<gc_thread>, _ empty: Clip) {
+  private static func fill(_ thread: UnsafeMutablePointer<gc_thread>, _ empty: NodeBatch) {
     var patience = Memory.Patience()
     while true {
-      if let clip = Depot.fetch(for: empty) {
-        thread.pointee.loaded = clip.raw
-        thread.pointee.loaded_count = UInt32(clip.count)
+      if let batch = Depot.fetch(for: empty) {
+        thread.pointee.loaded = batch.raw
+        thread.pointee.loaded_count = UInt32(batch.count)
         return patience.isRewarded()
       }
       let carved = Region.carve(into: empty)
@@ -89,7 +89,7 @@ enum Magazine {
     if thread.pointee.loaded_count < thread.pointee.loaded_limit { return give(node) }
     if let spare = thread.pointee.spare {
       if thread.pointee.spare_count != 0 {
-        let empty = Depot.deposit(Clip(raw: spare), count: Int(thread.pointee.spare_count))
+        let empty = Depot.deposit(NodeBatch(raw: spare), count: Int(thread.pointee.spare_count))
         thread.pointee.spare = (empty ?? Depot.emptyClip()).raw
         thread.pointee.spare_count = 0
       }
@@ -106,17 +106,17 @@ enum Magazine {
       (thread.pointee.spare_count, thread.pointee.loaded_count)
   }
 
-  /// Sees to it that there is a clip, and that what the thread keeps does not end with it.
-  private static func prepare(_ thread: UnsafeMutablePointer<gc_thread>) -> Clip {
+  /// Sees to it that there is a batch, and that what the thread keeps does not end with it.
+  private static func prepare(_ thread: UnsafeMutablePointer<gc_thread>) -> NodeBatch {
     if thread.pointee.registered == 0 {
       thread.pointee.registered = 1
       Thread.atExit { Magazine.flushThread() }
     }
-    if let loaded = thread.pointee.loaded { return Clip(raw: loaded) }
-    let clip = Depot.emptyClip()
-    thread.pointee.loaded = clip.raw
-    thread.pointee.loaded_limit = UInt32(Clip.capacity)
-    return clip
+    if let loaded = thread.pointee.loaded { return NodeBatch(raw: loaded) }
+    let batch = Depot.emptyClip()
+    thread.pointee.loaded = batch.raw
+    thread.pointee.loaded_limit = UInt32(NodeBatch.capacity)
+    return batch
   }
 
   /// Gives up all that the calling thread keeps. What it takes or gives later is kept, and flushed, anew.
@@ -132,9 +132,9 @@ enum Magazine {
     thread.pointee.registered = 0
   }
 
-  private static func retire(_ clip: UnsafeMutableRawPointer?, count: UInt32) {
-    guard let clip else { return }
-    let empty = count == 0 ? Clip(raw: clip) : Depot.deposit(Clip(raw: clip), count: Int(count))
+  private static func retire(_ batch: UnsafeMutableRawPointer?, count: UInt32) {
+    guard let batch else { return }
+    let empty = count == 0 ? NodeBatch(raw: batch) : Depot.deposit(NodeBatch(raw: batch), count: Int(count))
     if let empty { Depot.keep(empty) }
   }
 

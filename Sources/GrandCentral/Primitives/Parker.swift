@@ -11,11 +11,11 @@ import Synchronization
 //   | token  | the next `park` returns at once                  |
 //   | parked | the owner sleeps on the futex, or is about to    |
 //
-// K1  One thread parks; any thread unparks. Tokens do not add up: two unparks before a park are one.
-// K2  `park` returns true exactly if it took a token, and then sees all that the unparker wrote before.
-// K3  The exchange is the unparker's last touch of the parker's memory: the parked thread may see the token, return and
-//     pop the stack frame that holds the parker. The wake-up goes by address alone.
-// K4  A park that gives up takes its `parked` mark back first: an unparker that comes later finds `empty`.
+// Parker.K1  One thread parks; any thread unparks. Tokens do not add up: two unparks before a park are one.
+// Parker.K2  `park` returns true exactly if it took a token, and then sees all that the unparker wrote before.
+// Parker.K3  The exchange is the unparker's last touch of the parker's memory: the parked thread may see the token,
+//     return and pop the stack frame that holds the parker. The wake-up goes by address alone.
+// Parker.K4  A park that gives up takes its `parked` mark back first: an unparker that comes later finds `empty`.
 //
 // park     1  token → empty: done          unpark   1  word → token
 //          2  empty → parked                        2  it was `parked`: wake one
@@ -24,7 +24,6 @@ import Synchronization
 //
 // Rejected: the thread's own pthread condition (two words, a mutex, and a destroy that waits for the last signaller).
 struct Parker: ~Copyable, Sendable {
-  /// A
   private let word = Atomic<UInt32>(State.empty)
 
   private enum State {
@@ -53,8 +52,8 @@ struct Parker: ~Copyable, Sendable {
     // seq-cst: a sleeper raises a flag and then looks here, its waker leaves a token and then looks at the flag; were
     // the two looks to pass the two writes, both would find nothing.
     if word.load(ordering: .sequentiallyConsistent) != State.token { return false }
-    // pairs with: unpark – publishes what the unparker wrote, also one that has come since the load: two tokens are one (K1).
-    // It releases nothing: an unparker that finds the word empty learns nothing from it.
+    // pairs with: unpark – publishes what the unparker wrote, also one that has come since the load: two tokens are one
+    // (Parker.K1). It releases nothing: an unparker that finds the word empty learns nothing from it.
     return word.exchange(State.empty, ordering: .acquiring) == State.token
   }
 
@@ -73,7 +72,7 @@ struct Parker: ~Copyable, Sendable {
   /// Leaves a token and wakes the parked thread, if there is one. Any thread.
   @inline(__always)
   borrowing func unpark() {
-    // unsafe: K3, the address is taken before the exchange and used as a number afterwards.
+    // unsafe: Parker.K3, the address is taken before the exchange and used as a number afterwards.
     let address = self.address
     // seq-cst: see `tryConsume`; the release publishes what the unparker wrote before.
     if word.exchange(State.token, ordering: .sequentiallyConsistent) == State.parked { Self.wakeSlow(address) }

@@ -3,9 +3,9 @@
 import CPlatform
 import Synchronization
 
-// The memory of nodes and clips: regions of 2 MiB, each at a multiple of its size, cut into lines of 64 bytes.
+// The memory of nodes and batches: regions of 2 MiB, each at a multiple of its size, cut into lines of 64 bytes.
 //
-//   region ─► | header | node | node | … | clip (9 lines) | node | …     carved from front to back, 64 nodes at a time
+//   region ─► | header | node | node | … | batch (9 lines) | node | …     carved from front to back, 64 nodes at a time
 //
 //   | header | letter      | means                                                          |
 //   |--------|-------------|----------------------------------------------------------------|
@@ -15,9 +15,9 @@ import Synchronization
 //   | idle   | M(trimming) | lines in a trim's hand                                         |
 //   | vacant | M(trimming) | that is all of them                                            |
 //
-// R1  `newest` is the only region with lines left to carve.
-// R2  When all lines of a region that were carved are in one hand, nobody else knows an address in it any more, and it
-//     goes back to the kernel.
+// Region.R1  `newest` is the only region with lines left to carve.
+// Region.R2  When all lines of a region that were carved are in one hand, nobody else knows an address in it any more,
+//     and it goes back to the kernel.
 //
 // Nodes that are neighbours in memory are carved, and with luck used, one after the other: a backlog is then read in
 // the order in which processors fetch ahead.
@@ -70,7 +70,7 @@ enum Region {
   private static let lock = Lock()
   /// Held by the one thread that trims.
   private static let trimming = Lock()
-  /// M(lock): address of a Header, or 0. Atomic because that makes it a constant.
+  /// Guarded by `lock`: address of a Header, or 0. Atomic because that makes it a constant.
   private static let youngest = Atomic<UInt>(0)
   private static var lines: Int { size / Magazine.nodeSize }
 
@@ -80,22 +80,22 @@ enum Region {
     set { youngest.store(UInt(bitPattern: newValue?.raw), ordering: .relaxed) }
   }
 
-  /// Fills an empty clip with nodes that nobody has used, so that they are taken in the order of their addresses.
+  /// Fills an empty batch with nodes that nobody has used, so that they are taken in the order of their addresses.
   ///
   /// - Returns: how many; 0 if there is no memory.
-  static func carve(into clip: Clip) -> Int {
-    // Up to the next multiple, so that a clip's nodes are one page.
-    guard let (memory, count) = carve({ Clip.capacity - $0 % Clip.capacity }) else { return 0 }
-    for index in 0..<count { clip[count - 1 - index] = memory + index * Magazine.nodeSize }
+  static func carve(into batch: NodeBatch) -> Int {
+    // Up to the next multiple, so that a batch's nodes are one page.
+    guard let (memory, count) = carve({ NodeBatch.capacity - $0 % NodeBatch.capacity }) else { return 0 }
+    for index in 0..<count { batch[count - 1 - index] = memory + index * Magazine.nodeSize }
     return count
   }
 
-  /// A clip without nodes; nil if there is no memory.
-  static func carveClip() -> Clip? {
-    guard let (memory, _) = carve({ _ in Clip.lines }) else { return nil }
+  /// A batch without nodes; nil if there is no memory.
+  static func carveClip() -> NodeBatch? {
+    guard let (memory, _) = carve({ _ in NodeBatch.lines }) else { return nil }
     // unsafe: nobody else knows these lines. The first is the header, which must be zero.
-    memory.initializeMemory(as: UInt8.self, repeating: 0, count: Clip.headerSize)
-    return Clip(raw: memory)
+    memory.initializeMemory(as: UInt8.self, repeating: 0, count: NodeBatch.headerSize)
+    return NodeBatch(raw: memory)
   }
 
   /// Carves as many lines as `size` answers, given the index of the first.
@@ -136,35 +136,35 @@ enum Region {
 
   /// Gives regions back that nobody uses, if the depot holds many nodes.
   static func trim() {
-    if Depot.filledCount < worthwhile / Clip.capacity || !trimming.tryLock() { return }
+    if Depot.filledCount < worthwhile / NodeBatch.capacity || !trimming.tryLock() { return }
     defer { trimming.unlock() }
     let (filled, empty) = Depot.takeAll()
-    forEachClip(of: filled) { clip in
-      for index in 0..<clip.count { if let node = clip[index] { header(of: node).idle += 1 } }
-      header(of: clip.raw).idle += Clip.lines
+    forEachClip(of: filled) { batch in
+      for index in 0..<batch.count { if let node = batch[index] { header(of: node).idle += 1 } }
+      header(of: batch.raw).idle += NodeBatch.lines
     }
-    forEachClip(of: empty) { header(of: $0.raw).idle += Clip.lines }
+    forEachClip(of: empty) { header(of: $0.raw).idle += NodeBatch.lines }
     findVacant()
     forEachClip(of: filled) { putBack($0) }
     forEachClip(of: empty) { if !header(of: $0.raw).vacant { Depot.keep($0) } }
     unmapVacant()
   }
 
-  /// Puts the nodes back that are not in idle regions; the clip too, or its like.
-  private static func putBack(_ clip: Clip) {
+  /// Puts the nodes back that are not in idle regions; the batch too, or its like.
+  private static func putBack(_ batch: NodeBatch) {
     var kept = 0
-    for index in 0..<clip.count {
-      guard let node = clip[index], !header(of: node).vacant else { continue }
-      clip[kept] = node
+    for index in 0..<batch.count {
+      guard let node = batch[index], !header(of: node).vacant else { continue }
+      batch[kept] = node
       kept += 1
     }
-    let staysHere = !header(of: clip.raw).vacant
+    let staysHere = !header(of: batch.raw).vacant
     if kept == 0 {
-      if staysHere { Depot.keep(clip) }
+      if staysHere { Depot.keep(batch) }
       return
     }
-    let home = staysHere ? clip : Depot.emptyClip()
-    if !staysHere { for index in 0..<kept { home[index] = clip[index] } }
+    let home = staysHere ? batch : Depot.emptyClip()
+    if !staysHere { for index in 0..<kept { home[index] = batch[index] } }
     if let empty = Depot.deposit(home, count: kept) { Depot.keep(empty) }
   }
 
@@ -196,11 +196,11 @@ enum Region {
     }
   }
 
-  private static func forEachClip(of all: Clip?, _ body: (Clip) -> Void) {
+  private static func forEachClip(of all: NodeBatch?, _ body: (NodeBatch) -> Void) {
     var next = all
-    while let clip = next {
-      next = clip.next
-      body(clip)
+    while let batch = next {
+      next = batch.next
+      body(batch)
     }
   }
 

@@ -22,11 +22,11 @@ struct SpinBudget: ~Copyable, Sendable {
   /// is halted on a virtual machine.
   static let answer: UInt64 = 40_000
 
-  /// A: `SpinCredit`
+  /// `SpinCredit`
   private let credit: Atomic<UInt64>
-  /// I: the length of a spin.
+  /// The length of a spin.
   private let nanoseconds: UInt64
-  /// I: what a spin in vain costs, in wake-ups.
+  /// What a spin in vain costs, in wake-ups.
   private let price: Int32
 
   init(nanoseconds: UInt64) {

@@ -10,9 +10,9 @@ struct TimerEntry: ~Copyable {
   /// When to serve it at the latest that is still convenient: `deadline` … `deadline + leeway`.
   private(set) var instant: UInt64
 
-  /// M(the wheel's lock). The user's once the entry has been handed to `fire`.
+  /// Guarded by the wheel's lock. The user's once the entry has been handed to `fire`.
   var next: Pointer?
-  /// M(the wheel's lock)
+  /// Guarded by the wheel's lock.
   var previous: Pointer?
 
   /// What runs it, given the entry. The wheel itself does not call it.
@@ -20,7 +20,7 @@ struct TimerEntry: ~Copyable {
   /// The user's words.
   var context: UnsafeMutableRawPointer?
   var word: UInt64
-  /// M(the wheel's lock): which of the wheel's lists holds it.
+  /// Guarded by the wheel's lock: which of the wheel's lists holds it.
   var list: UInt16 = TimerEntry.noList
 
   static let noList: UInt16 = .max

@@ -15,11 +15,11 @@ import CPlatform
 // wheel has been served, in the list of that digit. Level 0 also takes those that differ in no digit. One list more: `overdue`, for instants
 // that had passed when they were inserted.
 //
-// T1  An entry on level L > 0 has elapsed's digits above L, and a greater one at L; on level 0 a greater or equal one.
-//     Hence all of level L is due before anything of level L + 1, and a level's lists are in order of time.
-// T2  `occupied[L]` has a bit for each list that is not empty.
-// T3  A list's `soonest` is a lower bound of its entries' instants; while `isExact`, it is their minimum.
-// T4  An entry moves to a lower level each time it moves: at most seven times in its life.
+// TimerWheel.T1  An entry on level L > 0 has elapsed's digits above L, and a greater one at L; on level 0 a greater or
+//     equal one. Hence all of level L is due before anything of level L + 1, and a level's lists are in order of time.
+// TimerWheel.T2  `occupied[L]` has a bit for each list that is not empty.
+// TimerWheel.T3  A list's `soonest` is a lower bound of its entries' instants; while `isExact`, it is their minimum.
+// TimerWheel.T4  An entry moves to a lower level each time it moves: at most seven times in its life.
 //
 // advance   1  the lists that begin at or before now are emptied from their fronts, in order; `overdue` comes first
 //           2  for each of them: elapsed := now, or the list's last instant if that comes before. Nothing is placed in a list
@@ -27,10 +27,11 @@ import CPlatform
 //           3  each entry that the list has now: it is due, or finds its list anew
 //           4  no list begins at or before now: elapsed := now
 //
-// It is done in steps of so many entries, between which the user may let go of the lock: the wheel is complete, but for T1 and
-// T3 of the one list that is being emptied.
-// T5  `moving` is that list, if `left` > 0: at most so many entries at its front have not been looked at. It keeps elapsed's
-//     digit on its level; its bound is the least of `soonest`, for those that came behind, and `movingSoonest`.
+// It is done in steps of so many entries, between which the user may let go of the lock: the wheel is complete, but for
+// TimerWheel.T1 and TimerWheel.T3 of the one list that is being emptied.
+// TimerWheel.T5  `moving` is that list, if `left` > 0: at most so many entries at its front have not been looked at. It
+//     keeps elapsed's digit on its level; its bound is the least of `soonest`, for those that came behind, and
+//     `movingSoonest`.
 //
 // With very many timers their memory is cold, and each touch of an entry a cache miss: a due one is touched once here.
 //
@@ -52,13 +53,13 @@ struct TimerWheel: ~Copyable {
     var isExact = true
   }
 
-  /// M(user's lock), with everything behind it.
+  /// Guarded by user's lock, with everything behind it.
   struct State {
     var elapsed: UInt64
     var count = 0
     /// Between the first and the last step of an `advance`.
     var isAdvancing = false
-    /// T5
+    /// TimerWheel.T5
     var moving = 0
     var left = 0
     var movingSoonest: UInt64 = .max
@@ -74,10 +75,9 @@ struct TimerWheel: ~Copyable {
   private static let overdue = levels * 64
   private static let listCount = overdue + 1
 
-  /// I
   let state: UnsafeMutablePointer<State>
   let lists: UnsafeMutablePointer<List>
-  /// A word per level (T2).
+  /// A word per level (TimerWheel.T2).
   let occupied: UnsafeMutablePointer<UInt64>
 
   init(now: UInt64) {
@@ -181,7 +181,7 @@ struct TimerWheel: ~Copyable {
     return level * 64 + Int(truncatingIfNeeded: (digits &>> UInt64(level * 6)) & 63)
   }
 
-  /// The list whose entries come up next, `overdue` aside (T1).
+  /// The list whose entries come up next, `overdue` aside (TimerWheel.T1).
   private borrowing func firstList() -> Int? {
     for level in 0..<Self.levels {
       let bits = occupied[level]

@@ -13,18 +13,17 @@
 struct Waiter: ~Copyable {
   typealias Awaken = @convention(c) (UnsafeMutableRawPointer) -> Void
 
-  /// A
   let parker = Parker()
   let duty = WakeDuty()
-  /// M(list)
+  /// Guarded by `list`.
   fileprivate(set) var next: UnsafeMutablePointer<Waiter>?
-  /// M(list)
+  /// Guarded by `list`.
   fileprivate(set) var previous: UnsafeMutablePointer<Waiter>?
-  /// M(list)
+  /// Guarded by `list`.
   fileprivate(set) var isListed = false
   /// The user's.
   var word: UInt64 = 0
-  /// I: called in place of leaving the token, for a waiter that is no thread.
+  /// Called in place of leaving the token, for a waiter that is no thread.
   let awaken: Awaken?
 
   @inline(__always)
@@ -49,7 +48,7 @@ struct Waiter: ~Copyable {
 /// A waiter that gives up looks at `isListed` under the lock: if it is false somebody has chosen it, and its token is
 /// there or comes at once.
 struct WaiterList: ~Copyable {
-  /// M(user's lock), both
+  /// Guarded by user's lock, both
   private var first: UnsafeMutablePointer<Waiter>?
   private var last: UnsafeMutablePointer<Waiter>?
 

@@ -13,9 +13,9 @@ import Synchronization
 struct WakeDuty: ~Copyable {
   typealias Function = @convention(c) () -> Void
 
-  /// A: the function, or 0.
+  /// The function, or 0.
   private let word = Atomic<UInt>(0)
-  /// A: of the process in which it was armed.
+  /// Of the process in which it was armed.
   private let generation = Atomic<UInt32>(0)
 
   init() {}

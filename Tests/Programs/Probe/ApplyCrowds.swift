@@ -5,7 +5,7 @@ import Glibc
 import GrandCentral
 
 extension Scenario {
-  static let applyCrowds: [String: Body] = ["apply-crowd": applyCrowd, "apply-nested-crowd": applyNestedCrowd]
+  static let applyConvoys: [String: Body] = ["apply-convoy": applyConvoy, "apply-nested-convoy": applyNestedConvoy]
 
   /// One call, checked by what it has left on the caller's stack when it returns.
   ///
@@ -24,7 +24,7 @@ extension Scenario {
   }
 
   /// More callers than the registry has places. The pieces last so long that the monitor helps: it looks every millisecond.
-  @Sendable private static func applyCrowd() {
+  @Sendable private static func applyConvoy() {
     let broken = Counter()
     PlainThread.concurrently(24) { caller in
       for round in 0..<12 {
@@ -36,7 +36,7 @@ extension Scenario {
   }
 
   /// Callers inside of calls, most of which have help by the time the inner ones begin.
-  @Sendable private static func applyNestedCrowd() {
+  @Sendable private static func applyNestedConvoy() {
     let broken = Counter()
     PlainThread.concurrently(8) { caller in
       for round in 0..<4 {

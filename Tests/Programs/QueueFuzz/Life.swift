@@ -18,7 +18,7 @@ final class Life: Sendable {
   let trees: [[FuzzQueue]]
   let threads: Int
   /// Whether the threads do nothing but `concurrentPerform`, with bodies long enough for the monitor to help.
-  let isCrowd: Bool
+  let isConvoy: Bool
   let story: String
   let failures = Recorder<String>()
   let (submitted, settled, ended) = (Counter(), Counter(), Counter())
@@ -32,8 +32,8 @@ final class Life: Sendable {
     var random = SeededRandom(seed: seed)
     let tokens = Counter()
     self.tokens = tokens
-    isCrowd = random.oneIn(5)
-    threads = isCrowd ? 24 : [2, 3, 4, 8, 24][random.below(5)]
+    isConvoy = random.oneIn(5)
+    threads = isConvoy ? 24 : [2, 3, 4, 8, 24][random.below(5)]
     var trees: [[FuzzQueue]] = []
     for tree in 0..<(1 + random.below(3)) {
       var queues: [FuzzQueue] = []
@@ -52,7 +52,7 @@ final class Life: Sendable {
     }
     trees.append(queues)
     self.trees = trees
-    story = isCrowd ? "a crowd" : "\(trees.map(\.count)) queues, \(threads) threads"
+    story = isConvoy ? "a convoy" : "\(trees.map(\.count)) queues, \(threads) threads"
   }
 
   func fail(_ text: String) { failures.note(text) }

@@ -19,7 +19,7 @@ struct Submitter {
   }
 
   mutating func run() {
-    if life.isCrowd {
+    if life.isConvoy {
       for _ in 0..<(2 + random.below(4)) { perform() }
       return
     }
@@ -255,7 +255,7 @@ struct Submitter {
   }
 
   private mutating func perform() {
-    let isLong = life.isCrowd || random.oneIn(6)
+    let isLong = life.isConvoy || random.oneIn(6)
     Self.perform(
       life, random.next(), iterations: 1 + random.below(isLong ? 12 : 200), upTo: isLong ? 1900 : 3,
       nested: random.oneIn(3))

@@ -24,11 +24,12 @@ extension DispatchWorkItem: AsyncWaitable {}
 ///              │        └─────cancelled, leave───► cancelled
 ///              └► nothing to wait for ───────────► success
 ///
-/// A1  Who takes the waiter out of the list, by choosing it or by `leave`, and nobody else, resumes the task.
-/// A2  A cancellation, or the timer, that comes before the waiter has joined leaves a mark. Joining leaves one as well; who
-///     comes second finds both, and leaves the list.
-/// A3  The waiter and the timer's entry are this object's. The list holds a reference, given up by whoever resumes the task;
-///     so does the wheel, given up by whoever takes the timer out of it.
+/// AsyncWaiter.A1  Who takes the waiter out of the list, by choosing it or by `leave`, and nobody else, resumes the
+///     task.
+/// AsyncWaiter.A2  A cancellation, or the timer, that comes before the waiter has joined leaves a mark. Joining leaves
+///     one as well; who comes second finds both, and leaves the list.
+/// AsyncWaiter.A3  The waiter and the timer's entry are this object's. The list holds a reference, given up by whoever
+///     resumes the task; so does the wheel, given up by whoever takes the timer out of it.
 final class AsyncWaiter: @unchecked Sendable {  // the waiter is the list's, the rest is written before joining
   enum Outcome: Sendable { case success, timedOut, cancelled }
 
@@ -36,15 +37,13 @@ final class AsyncWaiter: @unchecked Sendable {  // the waiter is the list's, the
   private static let cancelled: UInt8 = 2
   private static let timedOut: UInt8 = 4
 
-  /// I
   private let host: any AsyncWaitable
   private let deadline: Deadline
   private let leeway: UInt64
-  /// A
   private let marks = Atomic<UInt8>(0)
   /// Written before joining.
   @exclusivity(unchecked) private var continuation: UnsafeContinuation<Outcome, Never>?
-  /// M(the host's lock)
+  /// Guarded by the host's lock.
   private let waiter: UnsafeMutablePointer<Waiter>
   /// Written before joining.
   @exclusivity(unchecked) private var timer: TimerEntry.Pointer?
@@ -102,7 +101,7 @@ final class AsyncWaiter: @unchecked Sendable {  // the waiter is the list's, the
     if before & Self.cancelled != 0 { end(.cancelled) } else if before & Self.timedOut != 0 { end(.timedOut) }
   }
 
-  /// A3. If there is nothing to wait for, resumes the task.
+  /// AsyncWaiter.A3. If there is nothing to wait for, resumes the task.
   private func join() -> Bool {
     let own = Unmanaged.passRetained(self)
     waiter.pointee.word = UInt64(UInt(bitPattern: own.toOpaque()))
@@ -135,7 +134,7 @@ final class AsyncWaiter: @unchecked Sendable {  // the waiter is the list's, the
 
   private static let woken: Waiter.Awaken = { raw in
     let waiter = raw.assumingMemoryBound(to: Waiter.self)
-    // unsafe: A3, the list's reference.
+    // unsafe: AsyncWaiter.A3, the list's reference.
     let own = Unmanaged<AsyncWaiter>.fromOpaque(UnsafeRawPointer(bitPattern: UInt(waiter.pointee.word))!)
     own._withUnsafeGuaranteedRef { $0.continuation!.resume(returning: .success) }
     own.release()

@@ -75,7 +75,7 @@ extension DispatchWorkItem {
   /// try await search.value()
   /// ```
   ///
-  /// The queue that holds the item is hurried along to the task's quality of service. Blocking: never. Throws when the task
+  /// The queue that holds the item is boosted to the task's quality of service. Blocking: never. Throws when the task
   /// is cancelled, at once; the item is not cancelled.
   nonisolated(nonsending) public final func value() async throws(CancellationError) {
     _ = try await suspend(until: .never)

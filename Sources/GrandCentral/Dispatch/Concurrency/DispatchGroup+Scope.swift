@@ -5,7 +5,6 @@ import Synchronization
 /// What is under way in a `withDispatchGroup`.
 public final class DispatchGroupScope: Sendable {
   let group = DispatchGroup()
-  /// A
   private let hasEnded = Atomic<Bool>(false)
 
   fileprivate init() {}
@@ -42,7 +41,6 @@ public final class DispatchGroupScope: Sendable {
   /// One thing under way. It ends once, with the first `leave()`, or with the last reference.
   public final class Entry: Sendable {
     private let group: DispatchGroup
-    /// A
     private let hasLeft = Atomic<Bool>(false)
 
     fileprivate init(_ group: DispatchGroup) {

@@ -35,7 +35,7 @@ extension DispatchQueue {
 
   private static var processorsInUse: Int {
     // relaxed: a setting.
-    Engine.shared.pointee.target.load(ordering: .relaxed)
+    Engine.shared.pointee.parallelism.load(ordering: .relaxed)
   }
 }
 
@@ -46,13 +46,13 @@ private final class ConcurrentMap<Elements: RandomAccessCollection & Sendable, T
   private let elements: Elements
   private let transform: @Sendable (Elements.Element) throws -> T
   let count: Int
-  /// I: how many indices a helper takes at once.
+  /// How many indices a helper takes at once.
   private let stride: Int
   private let slots: UnsafeMutablePointer<T?>
-  /// A: the first index that nobody has taken.
+  /// The first index that nobody has taken.
   private let next = Atomic<Int>(0)
   private let lock = Lock()
-  /// M(lock)
+  /// Guarded by `lock`.
   private var failure: (index: Int, error: any Error)?
 
   init(_ elements: Elements, _ transform: @escaping @Sendable (Elements.Element) throws -> T) {

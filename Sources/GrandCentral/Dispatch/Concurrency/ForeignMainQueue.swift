@@ -23,7 +23,7 @@ enum ForeignMainQueue {
     GlobalQueues.main.async { gc_foreign_main_drain(handle) }
   }
 
-  /// A: our item is in that queue, and has not begun.
+  /// Our item is in that queue, and has not begun.
   private static let isPosted = Atomic<Bool>(false)
 
   /// Our main queue is runnable, and has no loop of its own.

@@ -44,13 +44,13 @@ extension DispatchSource {
 /// next one is asked for.
 final class EventMailbox<Element: Sendable>: @unchecked Sendable {  // all fields are guarded by `lock`
   private let lock = Lock()
-  /// M(lock): delivered, and not taken.
+  /// Guarded by `lock`: delivered, and not taken.
   @exclusivity(unchecked) private var event: Element?
-  /// M(lock): the task that waits for one.
+  /// Guarded by `lock`: the task that waits for one.
   @exclusivity(unchecked) private var continuation: UnsafeContinuation<Element?, Never>?
-  /// M(lock): no event comes any more.
+  /// Guarded by `lock`: no event comes any more.
   @exclusivity(unchecked) private var isClosed = false
-  /// M(lock): suspended by `deliver`.
+  /// Guarded by `lock`: suspended by `deliver`.
   @exclusivity(unchecked) private var isSuspended = false
 
   /// Sets the source's handlers: `read` says what has happened, `cleanUp` runs in the end. With `isLast` the first event is

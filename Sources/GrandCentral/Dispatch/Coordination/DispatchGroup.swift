@@ -5,19 +5,21 @@ import Synchronization
 
 // The state word.
 //
-// | bits  | field    | meaning                                              |
-// |-------|----------|------------------------------------------------------|
-// | 0–31  | count    | entered and not left                                 |
-// | 32    | watched  | somebody waits, or wants to be notified, for zero    |
-// | 33    | kept     | I: the group keeps itself while it is entered        |
+// | bits  | field    | meaning                                               |
+// |-------|----------|-------------------------------------------------------|
+// | 0–31  | count    | entered and not left                                  |
+// | 32    | watched  | somebody waits, or wants to be notified, for zero     |
+// | 33    | kept     | the group keeps itself while it is entered (constant) |
 //
-// R1  Nobody is registered while `watched` is clear. Registering sets it, under the lock, and only while count > 0.
-// R2  The step from 1 to 0 with `watched` set is made under the lock, clears `watched`, and takes the whole
+// Group.R1  Nobody is registered while `watched` is clear. Registering sets it, under the lock, and only while count >
+//     0.
+// Group.R2  The step from 1 to 0 with `watched` set is made under the lock, clears `watched`, and takes the whole
 //     registration list with it: so whoever registers later waits for the next zero, and nobody is let through early.
 //
-// R3  `kept` is for the C interface, where whoever leaves need not hold a reference: a waiter may release the group as
-//     soon as it sees zero. The step from 0 to 1 retains the group, and the caller of the step from 1 to 0 releases it
-//     when it has touched it last. A step from 0 to 1 in between retains it once more, so the order does not matter.
+// Group.R3  `kept` is for the C interface, where whoever leaves need not hold a reference: a waiter may release the
+//     group as soon as it sees zero. The step from 0 to 1 retains the group, and the caller of the step from 1 to 0
+//     releases it when it has touched it last. A step from 0 to 1 in between retains it once more, so the order does
+//     not matter.
 //
 // Model: `Verification/group.pml`.
 
@@ -33,12 +35,11 @@ public final class DispatchGroup: DispatchObject, @unchecked Sendable {  // an a
   private static let kept: UInt64 = 1 << 33
   private static let countMask: UInt64 = watched - 1
 
-  /// A
   private let state: Atomic<UInt64>
   private let lock = Lock()
-  /// M(lock)
+  /// Guarded by `lock`.
   private var waiters = WaiterList()
-  /// M(lock): notifications, first and last, linked through their jobs; `owner` is the queue, retained.
+  /// Guarded by `lock`: notifications, first and last, linked through their jobs; `owner` is the queue, retained.
   private var notes = NoteList()
 
   private static let spin = SpinBudget(nanoseconds: SpinBudget.answer)
@@ -80,7 +81,7 @@ public final class DispatchGroup: DispatchObject, @unchecked Sendable {  // an a
     // relaxed: only the count; what happens inside is published by `leave`.
     let seen = state.wrappingAdd(1, ordering: .relaxed).oldValue
     if seen & Self.countMask == Self.countMask - 1 { faultOverflow() }
-    // R3
+    // Group.R3
     if seen & ~Self.watched == Self.kept { _ = Unmanaged.passRetained(self) }
   }
 
@@ -100,7 +101,7 @@ public final class DispatchGroup: DispatchObject, @unchecked Sendable {  // an a
         // relaxed: followed by another attempt.
         failureOrdering: .relaxed)
       if exchanged {
-        // R3
+        // Group.R3
         if seen == Self.kept | 1 { Unmanaged.passUnretained(self).release() }
         return
       }
@@ -108,13 +109,13 @@ public final class DispatchGroup: DispatchObject, @unchecked Sendable {  // an a
     }
   }
 
-  /// R2
+  /// Group.R2
   @inline(never)
   private func leaveLastSlow() {
     if leaveWatched() { Unmanaged.passUnretained(self).release() }
   }
 
-  /// - Returns: R3: whether the caller now gives back the group's reference to itself.
+  /// - Returns: Group.R3: whether the caller now gives back the group's reference to itself.
   private func leaveWatched() -> Bool {
     lock.lock()
     // pairs with: wait, notify – publishes what the leaver wrote before
@@ -217,7 +218,7 @@ public final class DispatchGroup: DispatchObject, @unchecked Sendable {  // an a
     return true
   }
 
-  /// R1: marks the group as watched. False if nothing is under way. The caller holds the lock.
+  /// Group.R1: marks the group as watched. False if nothing is under way. The caller holds the lock.
   private func watch() -> Bool {
     // pairs with: leave – publishes what the leavers wrote before
     var seen = state.load(ordering: .acquiring)

@@ -22,7 +22,6 @@ public final class DispatchOnce: @unchecked Sendable {  // one atomic word
   private static let done: UInt32 = .max
   private static let waited: UInt32 = 1 << 31
 
-  /// A
   private let word = Atomic<UInt32>(0)
 
   /// Not yet run.

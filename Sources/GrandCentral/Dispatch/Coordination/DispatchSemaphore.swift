@@ -6,9 +6,10 @@ import Synchronization
 // moves it up from below zero owes one waiter its wake-up, and whoever moves it down to below zero becomes that
 // waiter. Both then meet in the waiter list, under its lock; `owed` counts signals that came before their waiter.
 //
-// N1  value < 0: exactly −value waiters without a promised signal exist (listed, or on their way into the list).
-// N2  A waiter that gives up moves the value back up itself, if it is still below zero; if not, a signal has been
-//     promised to it and is on its way: it takes that.
+// Semaphore.N1  value < 0: exactly −value waiters without a promised signal exist (listed, or on their way into the
+//     list).
+// Semaphore.N2  A waiter that gives up moves the value back up itself, if it is still below zero; if not, a signal has
+//     been promised to it and is on its way: it takes that.
 //
 // Model: `Verification/semaphore.pml`.
 
@@ -22,14 +23,12 @@ import Synchronization
 ///
 /// Uncontended calls cost one atomic operation and no system call. Waiters are served first come, first served.
 public final class DispatchSemaphore: DispatchObject, @unchecked Sendable {  // atomics, and a list under its lock
-  /// A
   private let value: Atomic<Int>
-  /// I
   private let start: Int
   private let lock = Lock()
-  /// M(lock)
+  /// Guarded by `lock`.
   private var waiters = WaiterList()
-  /// M(lock): signals promised to waiters that have not joined the list yet.
+  /// Guarded by `lock`: signals promised to waiters that have not joined the list yet.
   private var owed = 0
 
   private static let spin = SpinBudget(nanoseconds: SpinBudget.answer)
@@ -138,7 +137,7 @@ public final class DispatchSemaphore: DispatchObject, @unchecked Sendable {  // 
     return waiter.pointee.parker.park(until: deadline)
   }
 
-  /// N2. Returns false if a signal was promised after all; it has been taken then.
+  /// Semaphore.N2. Returns false if a signal was promised after all; it has been taken then.
   private func giveUp(_ waiter: UnsafeMutablePointer<Waiter>) -> Bool {
     if leave(waiter) { return true }
     _ = waiter.pointee.parker.park()
@@ -176,7 +175,7 @@ public final class DispatchSemaphore: DispatchObject, @unchecked Sendable {  // 
     return true
   }
 
-  /// N2. Takes a waiter out; false if its wake-up is on its way.
+  /// Semaphore.N2. Takes a waiter out; false if its wake-up is on its way.
   func leave(_ waiter: UnsafeMutablePointer<Waiter>) -> Bool {
     lock.lock()
     defer { lock.unlock() }

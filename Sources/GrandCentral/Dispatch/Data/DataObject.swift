@@ -5,22 +5,22 @@ import Synchronization
 /// What a data object begins with: memory that bytes lie in, or a node of a rope; see DataRegion.swift, DataRope.swift.
 @usableFromInline
 struct DataHeader {
-  /// A: in a region how many of its bytes are taken, in a node its bytes as one region, retained, or 0.
+  /// In a region how many of its bytes are taken, in a node its bytes as one region, retained, or 0.
   var shared: UInt
-  /// I: a region's first byte. A: a node's `DataNode.pace`.
+  /// A region's first byte. A: a node's `DataNode.pace`.
   var base: Int
   /// A region's bytes at its creation (I), a node's bytes (W: who holds the only reference).
   var count: Int
-  /// I: bytes that a region has room for.
+  /// Bytes that a region has room for.
   let capacity: Int
-  /// W: entries of a node.
+  /// Its maker's alone: entries of a node.
   var entries: Int32
-  /// I: entries that a node has room for.
+  /// Entries that a node has room for.
   let room: Int16
   let kind: Kind
-  /// I: of a node; 0 when its entries are slices of regions.
+  /// Of a node; 0 when its entries are slices of regions.
   let height: Int8
-  /// W: whether some of the bytes belong to the program, which can see when they are let go.
+  /// Its maker's alone: whether some of the bytes belong to the program, which can see when they are let go.
   var isForeign: Bool
 
   enum Kind: UInt8 {

@@ -10,8 +10,8 @@ import Synchronization
 /// Taken bytes never change. Spare ones are taken by whoever moves `shared` over them, and only the value whose end lies
 /// there tries: so values that share a beginning may all be appended to, the first of them in place.
 ///
-/// G1  Bytes below `base + shared` belong to the value that took them and to its copies and parts.
-/// G2  The deallocator of a foreign region runs once, when the object is destroyed.
+/// DataRegion.G1  Bytes below `base + shared` belong to the value that took them and to its copies and parts.
+/// DataRegion.G2  The deallocator of a foreign region runs once, when the object is destroyed.
 enum DataRegion {
   private static let word = MemoryLayout<Int>.stride
 
@@ -75,7 +75,7 @@ enum DataRegion {
     head.tail.load(as: GiveBack.self)(UnsafeRawPointer(bitPattern: head.pointee.base).unsafelyUnwrapped)
   }
 
-  /// G2.
+  /// DataRegion.G2.
   static func release(_ head: DataObject.Header) {
     // unsafe: `adopt` has initialised it, and nobody else has the object any more.
     let deallocator = head.tail.assumingMemoryBound(to: DispatchData.Deallocator.self).move()

@@ -1,6 +1,6 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
-// Appending in place, to nodes that nobody else has (T3).
+// Appending in place, to nodes that nobody else has (DataRope.T3).
 extension DataRope {
   /// Regions made for appended bytes are as large as what is there already, within these bounds.
   static let smallestChunk = 64
@@ -139,7 +139,7 @@ extension DataRope {
     node.places[last] = Int(bitPattern: child.head)
   }
 
-  /// Makes `object` a node that may be changed: T3.
+  /// Makes `object` a node that may be changed: DataRope.T3.
   private static func prepare(_ object: inout DataObject, room: Int) {
     let isOurs = isKnownUniquelyReferenced(&object)
     let copy: DataObject? = object.withNode { node in

@@ -16,17 +16,19 @@
 // Memory: 24 bytes for each slice, and with the nodes' headers and room that appending leaves about 35; bytes appended
 // one at a time share regions that double up to 1 MiB, at most twice the bytes.
 //
-// T1  All entries of a node have the same height, and none is empty.
-// T2  A node that is not the root has at least `least` entries; a root has two, but one that C made of a slice has one.
-// T3  A node is changed only through the one reference to it, and on a path of such nodes from the root: a shared one is
-//     copied first. What a node retains never changes otherwise.
-// T4  An entry that is a node is the whole node.
-// T5  A value that is part of a rope covers at least half of it, and every entry of it if bytes of the program's own are
-//     among them: whoever keeps a part keeps at most twice as much alive, and nothing whose end the program can see.
+// DataRope.T1  All entries of a node have the same height, and none is empty.
+// DataRope.T2  A node that is not the root has at least `least` entries; a root has two, but one that C made of a slice
+//     has one.
+// DataRope.T3  A node is changed only through the one reference to it, and on a path of such nodes from the root: a
+//     shared one is copied first. What a node retains never changes otherwise.
+// DataRope.T4  An entry that is a node is the whole node.
+// DataRope.T5  A value that is part of a rope covers at least half of it, and every entry of it if bytes of the
+//     program's own are among them: whoever keeps a part keeps at most twice as much alive, and nothing whose end the
+//     program can see.
 //
 // join     1  equal heights: both have enough entries: they are the two results.  Else their entries go to new nodes.
 //          2  unequal: the lower one joins the nearest child of the higher one; one or two results take its place.
-// part     1  go down while one entry has it all             2  a slice, or T5 holds: a view of the node
+// part     1  go down while one entry has it all             2  a slice, or DataRope.T5 holds: a view of the node
 //          3  else the entries between, joined with the parts of the two at the edges
 //
 // Rejected: one flat array of slices (each concatenation copies and retains them all); a binary tree (deeper by four, a
@@ -157,7 +159,7 @@ enum DataRope {
 
   // MARK: Parts
 
-  /// Bytes of a node, at least one, as a view if T5 permits it, else as a tree of their own.
+  /// Bytes of a node, at least one, as a view if DataRope.T5 permits it, else as a tree of their own.
   static func part(of root: DataObject, _ range: Range<Int>) -> DispatchData {
     root.withNode { part(of: .passUnretained(root), $0, range) }
   }

@@ -53,7 +53,6 @@ public class DispatchIO: DispatchObject, @unchecked Sendable {  // immutable; th
     public static let strictInterval = IntervalFlags(rawValue: 1)
   }
 
-  /// I
   let channel: IOChannel
 
   init(channel: IOChannel) {

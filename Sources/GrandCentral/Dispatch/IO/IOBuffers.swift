@@ -9,7 +9,7 @@ struct IOBuffers: ~Copyable, @unchecked Sendable {  // the array is guarded by `
   private static let most = 8
 
   private let lock = Lock()
-  /// M(lock)
+  /// Guarded by `lock`.
   private let free: UnsafeMutablePointer<UnsafeMutableRawPointer>
   private let count: UnsafeMutablePointer<Int>
 

@@ -8,13 +8,14 @@ import Synchronization
 ///
 ///     submitted ─► [ gate, while a barrier waits or runs ] ─► started: joins the file's turns ─► ended
 ///
-/// B1  Operations start in the order in which they were submitted, under the lock.
-/// B2  A barrier waits in the gate until all that was started has ended, its handlers included; what comes after waits
-///     behind it.
-/// B3  A channel has ended when it is closed and nothing is left. Then it leaves the file, once, with its cleanup handler,
-///     which it does not keep.
-/// B4  A channel of a path starts nothing until the path has been examined. One that cannot be made has left at once, with
-///     its cleanup handler; its operations and barriers take the same way as others, and end with the error.
+/// IOChannel.B1  Operations start in the order in which they were submitted, under the lock.
+/// IOChannel.B2  A barrier waits in the gate until all that was started has ended, its handlers included; what comes
+///     after waits behind it.
+/// IOChannel.B3  A channel has ended when it is closed and nothing is left. Then it leaves the file, once, with its
+///     cleanup handler, which it does not keep.
+/// IOChannel.B4  A channel of a path starts nothing until the path has been examined. One that cannot be made has left
+///     at once, with its cleanup handler; its operations and barriers take the same way as others, and end with the
+///     error.
 ///
 /// Lock order: the channel's lock, then the file's. No program's code runs under either.
 final class IOChannel: @unchecked Sendable {  // immutable, atomic, or guarded by `lock`
@@ -25,23 +26,21 @@ final class IOChannel: @unchecked Sendable {  // immutable, atomic, or guarded b
     case leave(IOFile, IOCleanup)
   }
 
-  /// I
   let isRandom: Bool
-  /// I: nil if the channel could not be made; then `error` says why.
+  /// Nil if the channel could not be made; then `error` says why.
   private let file: IOFile?
-  /// I: the descriptor that the channel was to be made for.
+  /// The descriptor that the channel was to be made for.
   private let raw: Int32
-  /// A: why the channel could not be made, or its file not be opened; 0 while it can be used. Set once.
+  /// Why the channel could not be made, or its file not be opened; 0 while it can be used. Set once.
   private let error = Atomic<Int32>(0)
-  /// I: where random offsets count from.
+  /// Where random offsets count from.
   private let base: Int64
-  /// A
   private let suspensions = Atomic<Int>(0)
 
   private let lock = Lock()
-  /// M(lock): nil once it is on its way, so that what it holds can go before the channel.
+  /// Guarded by `lock`: nil once it is on its way, so that what it holds can go before the channel.
   @exclusivity(unchecked) private var cleanup: IOCleanup?
-  /// M(lock)
+  /// Guarded by `lock`.
   @exclusivity(unchecked) private var limits = IOLimits()
   @exclusivity(unchecked) private var target: DispatchQueue?
   @exclusivity(unchecked) private var isExamined = true
@@ -218,7 +217,7 @@ final class IOChannel: @unchecked Sendable {  // immutable, atomic, or guarded b
     operation.kick()
   }
 
-  /// M(lock)
+  /// Guarded by `lock`.
   private func start(_ operation: IOOperation) {
     operation.hasStarted = true
     started += 1

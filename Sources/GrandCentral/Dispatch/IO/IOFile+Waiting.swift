@@ -11,11 +11,11 @@ import Synchronization
 //   | silent  | the watch was reported to while nobody waited, and is disarmed                |
 //   | the rest| the operation that waits, retained, or none                                   |
 //
-// W1  Only the operation that has the turn waits; random ones do not.
-// W2  Who takes the operation out of the word kicks it: the report, under the table's lock, or the step itself.
-// W3  The watch is level-triggered: what came before the operation waits is reported after. A watch that is reported to
-//     while nobody waits falls silent, and the next one who waits arms it again; so a descriptor that is ready and not
-//     wanted costs two calls, and one that is read as data come none.
+// IOFile.W1  Only the operation that has the turn waits; random ones do not.
+// IOFile.W2  Who takes the operation out of the word kicks it: the report, under the table's lock, or the step itself.
+// IOFile.W3  The watch is level-triggered: what came before the operation waits is reported after. A watch that is
+//     reported to while nobody waits falls silent, and the next one who waits arms it again; so a descriptor that is
+//     ready and not wanted costs two calls, and one that is read as data come none.
 final class IOWait: @unchecked Sendable {  // why: `word` is atomic, the watch is the table's while listed
   private enum Bit {
     static let listed: UInt = 1
@@ -23,9 +23,8 @@ final class IOWait: @unchecked Sendable {  // why: `word` is atomic, the watch i
     static let operation = ~(listed | silent)
   }
 
-  /// A
   private let word = Atomic<UInt>(0)
-  /// M(the turn): made when first needed.
+  /// Guarded by the turn: made when first needed.
   @exclusivity(unchecked) private(set) var watch: DescriptorWatch.Pointer?
 
   deinit {

@@ -37,36 +37,36 @@ final class IOFile: @unchecked Sendable {  // immutable, atomic, or guarded as s
 
   private static let mostRandom = 32
 
-  /// I: null-terminated, for a file that is the channels' own.
+  /// Null-terminated, for a file that is the channels' own.
   let path: UnsafeMutablePointer<CChar>?
   let flags: Int32
   let mode: UInt32
-  /// I: known of a descriptor's file only.
+  /// Known of a descriptor's file only.
   let isFolder: Bool
-  /// A: -1 before it is open, and once it was given back.
+  /// -1 before it is open, and once it was given back.
   let descriptor: Atomic<Int32>
-  /// A: `Opening`, or the negated error number of a spoiled file. Written under `lock`.
+  /// `Opening`, or the negated error number of a spoiled file. Written under `lock`.
   let opening: Atomic<Int32>
-  /// A: `Manner`.
+  /// `Manner`.
   let manner: Atomic<UInt8>
-  /// A: RWF_NOWAIT is refused, in this direction: a file system may know it for reading alone. Only ever set.
+  /// RWF_NOWAIT is refused, in this direction: a file system may know it for reading alone. Only ever set.
   let refusesAskingToRead = Atomic<Bool>(false)
   let refusesAskingToWrite = Atomic<Bool>(false)
   let isAlwaysReady = Atomic<Bool>(false)
-  /// A: pipes; set before it is open.
+  /// Pipes; set before it is open.
   private let pipe = Atomic<Bool>(false)
   private let appends = Atomic<Bool>(false)
-  /// A: O_NONBLOCK is the channels', of this file or of one that shares it. Written under the lock of `IOFiles`.
+  /// O_NONBLOCK is the channels', of this file or of one that shares it. Written under the lock of `IOFiles`.
   let isSwitched = Atomic<Bool>(false)
   /// By direction; see IOFile+Waiting.swift.
   let waits: (IOWait, IOWait) = (IOWait(), IOWait())
 
   let lock = Lock()
-  /// M(lock)
+  /// Guarded by `lock`.
   @exclusivity(unchecked) var waitingForOpen: [IOOperation] = []
   @exclusivity(unchecked) var examination = IOExamination()
   @exclusivity(unchecked) private var turns = (IOTurns(width: 1), IOTurns(width: 1), IOTurns(width: mostRandom))
-  /// M(`IOFiles`)
+  /// Guarded by the lock of `IOFiles`.
   @exclusivity(unchecked) var users = 1
   @exclusivity(unchecked) var cleanups: [IOCleanup] = []
 
@@ -159,7 +159,8 @@ final class IOFile: @unchecked Sendable {  // immutable, atomic, or guarded as s
 
   // MARK: The end
 
-  /// M(`IOFiles`): nobody uses it any more. `keepsSwitch` says that another file shares O_NONBLOCK and needs it.
+  /// Guarded by the lock of `IOFiles`: nobody uses it any more. `keepsSwitch` says that another file shares O_NONBLOCK
+  /// and needs it.
   func giveBack(keepsSwitch: Bool) {
     waits.0.end()
     waits.1.end()

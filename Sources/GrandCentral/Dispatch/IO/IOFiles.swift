@@ -6,11 +6,11 @@ import Synchronization
 /// each other, and its flags are put back when the last of them has ended.
 struct IOFiles: ~Copyable, @unchecked Sendable {  // guarded by `lock`
   private let lock = Lock()
-  /// M(lock): one allocation that holds the array, so that the struct itself stays immutable. Unretained: a file leaves
-  /// before it goes.
+  /// Guarded by `lock`: one allocation that holds the array, so that the struct itself stays immutable. Unretained: a
+  /// file leaves before it goes.
   private let table: UnsafeMutablePointer<[Unmanaged<IOFile>?]>
-  /// M(lock): as above; those whose O_NONBLOCK is the channels'. Duplicates of one descriptor share the flag: who leaves
-  /// clears it only if no other one here shares it.
+  /// Guarded by `lock`: as above; those whose O_NONBLOCK is the channels'. Duplicates of one descriptor share the flag:
+  /// who leaves clears it only if no other one here shares it.
   private let switched: UnsafeMutablePointer<[Unmanaged<IOFile>]>
 
   init() {
@@ -55,14 +55,14 @@ struct IOFiles: ~Copyable, @unchecked Sendable {  // guarded by `lock`
     return nil
   }
 
-  /// M(lock)
+  /// Guarded by `lock`.
   private func noteSwitched(_ file: IOFile) {
     // relaxed: both directions of a file may come here; the lock orders them.
     if file.isSwitched.exchange(true, ordering: .relaxed) { return }
     switched.pointee.append(Unmanaged.passUnretained(file))
   }
 
-  /// M(lock): whether O_NONBLOCK of the file is also that of another file here.
+  /// Guarded by `lock`: whether O_NONBLOCK of the file is also that of another file here.
   private func sharesSwitch(_ file: IOFile) -> Bool {
     switched.pointee.contains { other in
       // unsafe: a file leaves before it goes.
@@ -101,7 +101,7 @@ struct IOFiles: ~Copyable, @unchecked Sendable {  // guarded by `lock`
     return isLast
   }
 
-  /// M(lock): who enters the same descriptor next finds it as it was.
+  /// Guarded by `lock`: who enters the same descriptor next finds it as it was.
   private func giveBack(_ file: IOFile) {
     if file.path == nil { table.pointee[Int(file.rawDescriptor)] = nil }
     // relaxed: written under the lock.

@@ -144,7 +144,7 @@ extension IOOperation {
 /// An operation's timer.
 final class IOTicker: @unchecked Sendable {  // why: the entry is the wheel's while `isIn`, the rest is the step's
   private let entry: TimerEntry.Pointer
-  /// S
+  /// The step's alone.
   var isIn = false
 
   init(_ operation: IOOperation) {

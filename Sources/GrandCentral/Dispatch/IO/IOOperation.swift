@@ -49,50 +49,51 @@ final class IOOperation: @unchecked Sendable {  // see IOState.swift
   private static let smallest = 16 << 10
 
   let state = AtomicState<IOState>(IOState(rawValue: 0))
-  /// I
   let direction: Direction
   let isRandom: Bool
   let limits: IOLimits
   let qos: QoSWord
-  /// I: ends with what is there rather than wait for more.
+  /// Ends with what is there rather than wait for more.
   let takesWhatIsThere: Bool
-  /// S, shed when the last handler has returned.
+  /// The step's alone, shed when the last handler has returned.
   @exclusivity(unchecked) var file: IOFile?
   @exclusivity(unchecked) var channel: IOChannel?
   @exclusivity(unchecked) var queue: DispatchQueue?
   @exclusivity(unchecked) var handler: Handler?
-  /// S
+  /// The step's alone.
   @exclusivity(unchecked) var offset: Int64
   @exclusivity(unchecked) var remaining: Int
-  /// S: the error number that the operation ends with, or 0; nil while it goes on.
+  /// The step's alone: the error number that the operation ends with, or 0; nil while it goes on.
   @exclusivity(unchecked) var outcome: Int32?
   @exclusivity(unchecked) var isFinished = false
-  /// S: the file had no more.
+  /// The step's alone: the file had no more.
   @exclusivity(unchecked) var isAtEnd = false
-  /// S, reading: what was read and not delivered: whole buffers, and one that is being filled.
+  /// The step's alone, reading: what was read and not delivered: whole buffers, and one that is being filled.
   @exclusivity(unchecked) var gathered = DispatchData.empty
   @exclusivity(unchecked) var gatheredCount = 0
   @exclusivity(unchecked) var buffer: UnsafeMutableRawPointer?
   @exclusivity(unchecked) var used = 0
-  /// S, writing: what is left; what was written since the last report.
+  /// The step's alone, writing: what is left; what was written since the last report.
   @exclusivity(unchecked) var rest = DispatchData.empty
   @exclusivity(unchecked) var unreported = 0
-  /// S
+  /// The step's alone.
   @exclusivity(unchecked) private var yields = false
   @exclusivity(unchecked) var request: IORequest?
-  /// S: a request that still needs the operation's turn.
+  /// The step's alone: a request that still needs the operation's turn.
   @exclusivity(unchecked) var abandoned: IORequest?
   @exclusivity(unchecked) var ticker: IOTicker?
   /// The delivery's: set by the step before `out`, taken by the handler's job.
   @exclusivity(unchecked) var delivery: (done: Bool, data: DispatchData?, error: Int32) = (false, nil, 0)
   /// The handler's while it is out, then the step's: whether it takes long enough to read ahead meanwhile.
   @exclusivity(unchecked) var readsAhead = false
-  /// M(the file's lock)
+  /// Guarded by the file's lock.
   @exclusivity(unchecked) var place = Place.none
   @exclusivity(unchecked) var next: IOOperation?
-  /// M(the file's lock): why the file could not be opened when this operation wanted it; 0 if it was not tried, or could.
+  /// Guarded by the file's lock: why the file could not be opened when this operation wanted it; 0 if it was not tried,
+  /// or could.
   @exclusivity(unchecked) var openError: Int32 = 0
-  /// M(the channel's lock): its place among the channel's operations; whether it is there, and past the barriers.
+  /// Guarded by the channel's lock: its place among the channel's operations; whether it is there, and past the
+  /// barriers.
   @exclusivity(unchecked) var older: IOOperation?
   @exclusivity(unchecked) var newer: Unmanaged<IOOperation>?
   @exclusivity(unchecked) var isListed = false

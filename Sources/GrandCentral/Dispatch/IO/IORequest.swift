@@ -5,11 +5,11 @@ import Synchronization
 /// Something that may take long: a read or write that the page cache does not serve, or looking at a path, or opening it. The kernel's
 /// ring carries it out, or a helper.
 ///
-/// R1  While it is on its way it owns what its spans cover: the operation may end before it (`abandon`).
-/// R2  The file has one user more from `abandon` on, so that the descriptor stays until the request is done.
-/// R3  The turn of an abandoned request's operation goes on when both have happened: the request is done, and the last
-///     delivery is on its way. So nobody reads or writes at a position that the request is about to move. What an abandoned
-///     read has brought is left to the next one: the position goes back.
+/// IORequest.R1  While it is on its way it owns what its spans cover: the operation may end before it (`abandon`).
+/// IORequest.R2  The file has one user more from `abandon` on, so that the descriptor stays until the request is done.
+/// IORequest.R3  The turn of an abandoned request's operation goes on when both have happened: the request is done, and
+///     the last delivery is on its way. So nobody reads or writes at a position that the request is about to move. What
+///     an abandoned read has brought is left to the next one: the position goes back.
 final class IORequest: @unchecked Sendable {  // handed from the step to who carries it out and back, by `fate`
   static let mostSpans = 16
 
@@ -24,11 +24,10 @@ final class IORequest: @unchecked Sendable {  // handed from the step to who car
     case examine, open
   }
 
-  /// I
   let file: IOFile
-  /// I: nil for a transfer.
+  /// Nil for a transfer.
   private let task: Task?
-  /// I: nil for a task.
+  /// Nil for a task.
   let operation: IOOperation?
   let writes: Bool
   let offset: Int64
@@ -38,14 +37,13 @@ final class IORequest: @unchecked Sendable {  // handed from the step to who car
   var movesPosition = false
   /// Who carries it out, until `landed`.
   var result = 0
-  /// A
   private let fate = Atomic<UInt8>(Fate.pending)
-  /// A: one of the two that R3 names has happened.
+  /// One of the two that IORequest.R3 names has happened.
   private let isHalfOver = Atomic<Bool>(false)
   /// The step's, until `abandon`: what the spans cover.
   var buffer: UnsafeMutableRawPointer?
   var data: DispatchData?
-  /// M(the scheduler's lock)
+  /// Guarded by the scheduler's lock.
   var next: IORequest?
 
   init(_ task: Task, of file: IOFile) {
@@ -101,7 +99,7 @@ final class IORequest: @unchecked Sendable {  // handed from the step to who car
     IOScheduler.shared.files.leave(file)
   }
 
-  /// One of the two that R3 names has happened: whether it is the second, who ends the turn.
+  /// One of the two that IORequest.R3 names has happened: whether it is the second, who ends the turn.
   func endsTurn() -> Bool {
     // pairs with: itself – publishes that the last delivery is on its way, or where the position is
     isHalfOver.exchange(true, ordering: .acquiringAndReleasing)

@@ -18,7 +18,6 @@ import Synchronization
 final class IOScheduler: @unchecked Sendable {  // guarded by its locks, as said at the fields
   private nonisolated(unsafe) static let instance = Atomic<UnsafeMutableRawPointer?>(nil)
 
-  /// I
   private let engine: Engine.Pointer
   let buffers = IOBuffers()
   let files = IOFiles()
@@ -27,20 +26,20 @@ final class IOScheduler: @unchecked Sendable {  // guarded by its locks, as said
   private static let mostInRing = 64
 
   private let lock = Lock()
-  /// M(lock): requests for helpers, and helpers that run.
+  /// Guarded by `lock`: requests for helpers, and helpers that run.
   @exclusivity(unchecked) private var backlog = IORequestList()
   @exclusivity(unchecked) private var helpers = 0
-  /// M(lock): requests for the ring, and requests in it.
+  /// Guarded by `lock`: requests for the ring, and requests in it.
   @exclusivity(unchecked) private var ringBacklog = IORequestList()
   @exclusivity(unchecked) private var inRing = 0
-  /// M(lock): whether the choice was made; the ring, which then stays.
+  /// Guarded by `lock`: whether the choice was made; the ring, which then stays.
   @exclusivity(unchecked) private var hasChosen = false
   @exclusivity(unchecked) private var ring: UnsafeMutablePointer<IORing>?
   @exclusivity(unchecked) private var watch: DescriptorWatch.Pointer?
 
   private init(_ engine: Engine.Pointer) { self.engine = engine }
 
-  /// A: the engine that somebody makes, or has made, the scheduler for.
+  /// The engine that somebody makes, or has made, the scheduler for.
   private static let maker = Atomic<UInt>(0)
 
   static var shared: IOScheduler { existing ?? makeSlow() }
@@ -85,7 +84,7 @@ final class IOScheduler: @unchecked Sendable {  // guarded by its locks, as said
 
   // MARK: Choice
 
-  /// M(lock)
+  /// Guarded by `lock`.
   private func choose() {
     if hasChosen || !Shortages.rings.mayAsk { return }
     hasChosen = true
@@ -119,7 +118,7 @@ final class IOScheduler: @unchecked Sendable {  // guarded by its locks, as said
     self.watch = watch
   }
 
-  /// M(lock): helpers do it for now; a later request asks again.
+  /// Guarded by `lock`: helpers do it for now; a later request asks again.
   private func chooseLater(_ error: Errno) {
     hasChosen = false
     Shortages.rings.refused(error, isReported: false)
@@ -143,7 +142,7 @@ final class IOScheduler: @unchecked Sendable {  // guarded by its locks, as said
     if isNeeded { sendHelper() }
   }
 
-  /// M(lock). True if the kernel does not take it, and one more helper is to be sent for it.
+  /// Guarded by `lock`. True if the kernel does not take it, and one more helper is to be sent for it.
   private func submit(_ request: IORequest) -> Bool {
     // The kernel moves the position itself if asked to, but not by what came before an error.
     let descriptor = request.file.rawDescriptor
@@ -204,7 +203,7 @@ final class IOScheduler: @unchecked Sendable {  // guarded by its locks, as said
 
   // MARK: Helpers
 
-  /// M(lock). Whether one more helper is to be sent.
+  /// Guarded by `lock`. Whether one more helper is to be sent.
   private func appendForHelpers(_ request: IORequest) -> Bool {
     backlog.append(request)
     if helpers == Self.mostHelpers { return false }

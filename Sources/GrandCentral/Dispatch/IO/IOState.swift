@@ -12,11 +12,11 @@
 //   | turn      | the file is the operation's: it may transfer                                 |
 //   | out       | its handler is on its way, or runs                                           |
 //
-// O1  Whoever sets `running` sends the step, and the step alone touches what is marked S. All that happens to an
-//     operation – its turn, readiness, a result, the handler's return – is a bit and a kick: the step looks at everything
-//     anew, so it does not matter in which order things came, or how often.
-// O2  `out` is set by the step and cleared when the handler has returned. So handlers of one operation follow each other,
-//     whatever the queue, and an operation has at most one delivery out and one in the making.
+// IOState.O1  Whoever sets `running` sends the step, and the step alone touches what is the step's. All that happens to
+//     an operation – its turn, readiness, a result, the handler's return – is a bit and a kick: the step looks at
+//     everything anew, so it does not matter in which order things came, or how often.
+// IOState.O2  `out` is set by the step and cleared when the handler has returned. So handlers of one operation follow
+//     each other, whatever the queue, and an operation has at most one delivery out and one in the making.
 struct IOState: StateWord, Equatable {
   var rawValue: UInt64
 

@@ -32,13 +32,13 @@ public final class DispatchQueuePool: @unchecked Sendable {  // immutable, but f
   /// The number of queues, 1…32.
   public let queueCount: Int
 
-  /// I: the queues.
+  /// The queues.
   private let storage: UnsafeMutablePointer<Unmanaged<PooledQueue>>
 
-  /// I: whether references to the queues need no counting.
+  /// Whether references to the queues need no counting.
   private let isUncounted: Bool
 
-  /// A: where the next thread that comes begins.
+  /// Where the next thread that comes begins.
   private let nextStart = Atomic<UInt32>(0)
 
   /// A pool with queues of its own.

@@ -15,9 +15,10 @@ import Synchronization
 /// | refs   | 20–39 | helpers submitted and not yet finished, and the caller |
 /// | closed | 40    | all indices are given out: nobody may join           |
 ///
-/// Y1  A helper joins (active + 1) only while not closed; so once closed, active only falls.
-/// Y2  The body is touched by the caller and by joined helpers only. The caller returns when closed and active = 0.
-/// Y3  The node goes back to a magazine with the last reference.
+/// Apply.Y1  A helper joins (active + 1) only while not closed; so once closed, active only falls.
+/// Apply.Y2  The body is touched by the caller and by joined helpers only. The caller returns when closed and active =
+///     0.
+/// Apply.Y3  The node goes back to a magazine with the last reference.
 struct ApplyRecord: ~Copyable {
   private struct State: StateWord {
     var rawValue: UInt64
@@ -30,20 +31,19 @@ struct ApplyRecord: ~Copyable {
     static let closed: UInt64 = 1 << 40
   }
 
-  /// A: the next index to give out; grows beyond `count`.
+  /// The next index to give out; grows beyond `count`.
   private let next: Atomic<Int>
-  /// I
   private let count: Int
   private let state: AtomicState<State>
-  /// I, Y2
+  /// By Apply.Y2.
   private let body: BorrowedClosure
   private let parker = Parker()
-  /// I: the caller and all helpers there may be.
+  /// The caller and all helpers there may be.
   private let participants: UInt16
   private let qos: UInt16
-  /// A: helpers that may yet be submitted.
+  /// Helpers that may yet be submitted.
   private let uncalled: Atomic<Int32>
-  /// I, unretained: where helpers are submitted; the caller keeps it while the call lasts (Y2).
+  /// Unretained: where helpers are submitted; the caller keeps it while the call lasts (Apply.Y2).
   private let queue: UnsafeMutableRawPointer?
 
   /// The helpers' last chunks are small.
@@ -64,7 +64,7 @@ struct ApplyRecord: ~Copyable {
 
   /// Makes the record of a call whose indices from `first` on are to be shared, and submits the first `helpers`.
   static func start(_ call: borrowing ApplyCall, from first: Int, helpers: Int) -> Pointer {
-    // unsafe: the record fits a node; Y3 says when the node goes back.
+    // unsafe: the record fits a node; Apply.Y3 says when the node goes back.
     let record = Magazine.take().assumingMemoryBound(to: ApplyRecord.self)
     record.initialize(to: ApplyRecord(call, from: first))
     callHelpers(helpers, record)
@@ -72,7 +72,7 @@ struct ApplyRecord: ~Copyable {
   }
 
   /// Sees to it that `wanted` helpers, or all there may be, have been submitted. By the caller and by joined helpers:
-  /// the queue is there (Y2).
+  /// the queue is there (Apply.Y2).
   private static func callHelpers(_ wanted: Int, _ record: Pointer) {
     // relaxed: a number of permits, verified below.
     var left = record.pointee.uncalled.load(ordering: .relaxed)

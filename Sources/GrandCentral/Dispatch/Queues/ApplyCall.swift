@@ -7,21 +7,20 @@ import Synchronization
 ///
 /// The caller begins alone, with chunks that double, and measures. A call with little work ends there: it makes no
 /// system call and wakes nobody. When what is left is worth a wake-up the caller has helpers submitted; when the first
-/// pieces take long, or wait for later ones, the monitor does so (see Soloists.swift). Either way exactly one of them
+/// pieces take long, or wait for later ones, the monitor does so (see ApplyHelpRegistry.swift). Either way exactly one of them
 /// closes `claimed`, which gives out the indices until then.
 struct ApplyCall: ~Copyable {
-  /// The first word, see Soloists.
-  private let help: Soloists.Help = ApplyCall.helped
-  /// A: the first index not claimed by the caller alone; `closed` once the rest is shared.
+  /// The first word, see ApplyHelpRegistry.
+  private let help: ApplyHelpRegistry.Help = ApplyCall.helped
+  /// The first index not claimed by the caller alone; `closed` once the rest is shared.
   private let claimed = Atomic<Int>(0)
-  /// A: the shared part that the monitor has made.
+  /// The shared part that the monitor has made.
   private let shared = Atomic<UnsafeMutableRawPointer?>(nil)
-  /// I
   let count: Int
   let body: BorrowedClosure
   let helpers: Int
   let qos: UInt16
-  /// I: where the helpers are submitted; nil for the engine's own run queues.
+  /// Where the helpers are submitted; nil for the engine's own run queues.
   let queue: DispatchQueue?
 
   private static let closed = Int.max
@@ -52,12 +51,12 @@ struct ApplyCall: ~Copyable {
 
   private static func runWithHelp(_ call: UnsafeMutablePointer<ApplyCall>) {
     let engine = Engine.shared
-    guard let place = engine.pointee.soloists.enter(UnsafeMutableRawPointer(call)) else {
+    guard let place = engine.pointee.applyHelp.enter(UnsafeMutableRawPointer(call)) else {
       return ApplyRecord.finish(ApplyRecord.start(call.pointee, from: 0, helpers: call.pointee.helpers))
     }
     engine.pointee.monitor.wake(engine.pointee)
     let helpers = call.pointee.runAlone()
-    if engine.pointee.soloists.leave(place, UnsafeMutableRawPointer(call)) {
+    if engine.pointee.applyHelp.leave(place, UnsafeMutableRawPointer(call)) {
       if let first = call.pointee.close() {
         ApplyRecord.finish(ApplyRecord.start(call.pointee, from: first, helpers: helpers))
       }
@@ -103,7 +102,7 @@ struct ApplyCall: ~Copyable {
   }
 
   /// Monitor: shares what is left.
-  private static let helped: Soloists.Help = { raw in
+  private static let helped: ApplyHelpRegistry.Help = { raw in
     // unsafe: the monitor has taken the pointer; the caller waits for `shared`.
     let call = raw.assumingMemoryBound(to: ApplyCall.self)
     let first = call.pointee.close() ?? call.pointee.count

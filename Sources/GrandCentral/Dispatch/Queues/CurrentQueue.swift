@@ -3,7 +3,7 @@
 import CPlatform
 import Synchronization
 
-// Where am I? Answered from the thread's frames.
+// Where am I? Answered from the thread's contexts.
 extension DispatchQueue {
   /// The queue whose item the calling thread is inside; on the main thread outside of any item the main queue, elsewhere
   /// the default global queue.
@@ -12,8 +12,8 @@ extension DispatchQueue {
   /// log("running on \(DispatchQueue.current.label)")
   /// ```
   public final class var current: DispatchQueue {
-    if let frame = Frame.innermost, let raw = frame.pointee.queue {
-      // unsafe: a queue in a frame is alive.
+    if let context = QueueContext.innermost, let raw = context.pointee.queue {
+      // unsafe: a queue in a context is alive.
       return Unmanaged<DispatchQueue>.fromOpaque(raw).takeUnretainedValue()
     }
     if let worker = Worker.current {
@@ -27,9 +27,9 @@ extension DispatchQueue {
   final var isCurrent: Bool {
     // relaxed: a thread sees its own ownership.
     if state.load(ordering: .relaxed).owner == Thread.id { return true }
-    if Frame.contains(self) { return true }
+    if QueueContext.contains(self) { return true }
     if kind == .main { return Worker.current == nil && MainLoop.isHere }
-    return kind == .global && Frame.innermost == nil && Worker.current != nil && DispatchQueue.current === self
+    return kind == .global && QueueContext.innermost == nil && Worker.current != nil && DispatchQueue.current === self
   }
 
   /// As `isCurrent`, and nothing else runs on the queue meanwhile.
@@ -37,7 +37,7 @@ extension DispatchQueue {
     switch kind {
     case .serial, .pooled, .workloop, .main: isCurrent
     case .global: false
-    // relaxed: a thread sees its own ownership; an owner that moves items has no item's frame of its own beside it.
+    // relaxed: a thread sees its own ownership; an owner that moves items has no item's context of its own beside it.
     case .concurrent: state.load(ordering: .relaxed).owner == Thread.id
     }
   }

@@ -14,22 +14,21 @@ import Synchronization
 /// | `start`              | while it runs                                                               |
 ///
 /// What an item's cancellation means for who waits: the item counts as dequeued when the first of the timers would have
-/// fired (W2). Its timers and its closure go at once (Q17); the item keeps the instant (`DispatchWorkItem.due`). Once
-/// somebody waits, a timer without a queue finishes the item then. Nobody waits: there is no timer.
+/// fired (Contract.W2). Its timers and its closure go at once (Contract.Q17); the item keeps the instant
+/// (`DispatchWorkItem.due`). Once somebody waits, a timer without a queue finishes the item then. Nobody waits: there
+/// is no timer.
 ///
 /// The references are counted by the Swift runtime, in whose counters ThreadSanitizer sees no order. So each use ends
 /// with `letGo`, which tells it that the use comes before the end.
 final class DelayedItem: @unchecked Sendable {  // immutable, but for the entry and the links, which locks guard
-  /// I
   private let item: DispatchWorkItem
-  /// I: nil for a timer that only finishes the item, which has been cancelled.
+  /// Nil for a timer that only finishes the item, which has been cancelled.
   private let queue: DispatchQueue?
-  /// I
   let deadline: Deadline
-  /// I: of the item on that queue, as it was when the item was delayed.
+  /// Of the item on that queue, as it was when the item was delayed.
   private let qos: QoSWord
   private let entry: UnsafeMutablePointer<TimerEntry>
-  /// M(the item's lock): its neighbours in the list; the list retains each of them.
+  /// Guarded by the item's lock: its neighbours in the list; the list retains each of them.
   fileprivate var next: Unmanaged<DelayedItem>?
   fileprivate var previous: Unmanaged<DelayedItem>?
   fileprivate var isListed = false

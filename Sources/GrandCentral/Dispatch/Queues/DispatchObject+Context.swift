@@ -1,6 +1,6 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
-/// The one pointer that the program may hang on an object, and the function that frees what it points to (O2).
+/// The one pointer that the program may hang on an object, and the function that frees what it points to (Contract.O2).
 struct ObjectContext {
   typealias Finalizer = @convention(c) (UnsafeMutableRawPointer?) -> Void
 

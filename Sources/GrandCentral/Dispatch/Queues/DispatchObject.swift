@@ -4,7 +4,7 @@ import Synchronization
 
 /// What queues and sources have in common: they can be suspended, resumed, activated and retargeted.
 public class DispatchObject: @unchecked Sendable {  // subclasses keep their state in atomics and under locks
-  /// A: what few objects need, made when first needed; retained.
+  /// What few objects need, made when first needed; retained.
   private let extras = Atomic<UnsafeMutableRawPointer?>(nil)
 
   init() {}
@@ -55,16 +55,16 @@ public class DispatchObject: @unchecked Sendable {  // subclasses keep their sta
 /// What few objects need.
 final class Extras: @unchecked Sendable {  // fields are atomic, or guarded as they say
   let lock = Lock()
-  /// M(lock): suspensions not yet taken back.
+  /// Guarded by `lock`: suspensions not yet taken back.
   var suspensions = 0
   /// Values by key.
   let specifics = Specifics()
-  /// M(the hierarchy's lock): the first target that can go, kept once the lane has another; see Targets.I3.
+  /// Guarded by the hierarchy's lock: the first target that can go, kept once the lane has another; see Targets.I3.
   var firstTarget: DispatchQueue?
-  /// M(lock)
+  /// Guarded by `lock`.
   var context = ObjectContext()
-  /// A: the least that a queue's items are worth, a `QoSWord`.
+  /// The least that a queue's items are worth, a `QoSWord`.
   let floor = Atomic<UInt16>(0)
-  /// A: the process, by its generation, in which a queue's activations on their way were sent; see `adoptActivation`.
+  /// The process, by its generation, in which a queue's activations on their way were sent; see `adoptActivation`.
   let sentIn = Atomic<UInt32>(0)
 }

@@ -57,7 +57,7 @@ extension DispatchQueue {
 
   static var processors: Int {
     // relaxed: a setting.
-    Engine.shared.pointee.target.load(ordering: .relaxed)
+    Engine.shared.pointee.parallelism.load(ordering: .relaxed)
   }
 
   private static func checkIterations(_ iterations: Int, _ call: String, _ queue: DispatchQueue) {

@@ -45,10 +45,10 @@ extension DispatchQueue {
 
   @usableFromInline
   final class func lookUpCurrent(_ key: UnsafeRawPointer) -> SpecificLookup? {
-    guard let frame = Frame.innermost else { return current.lookUp(key) }
-    var link = frame.pointee.queue
+    guard let context = QueueContext.innermost else { return current.lookUp(key) }
+    var link = context.pointee.queue
     while let raw = link {
-      // unsafe: a queue in a frame is alive, and so is its chain: neither can be retargeted while an item runs.
+      // unsafe: a queue in a context is alive, and so is its chain: neither can be retargeted while an item runs.
       let queue = Unmanaged<DispatchQueue>.fromOpaque(raw)
       if let found = queue._withUnsafeGuaranteedRef({ $0.lookUp(key) }) { return found }
       link = queue._withUnsafeGuaranteedRef { $0.targetPointer }

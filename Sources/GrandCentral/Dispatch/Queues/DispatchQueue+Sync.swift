@@ -62,11 +62,11 @@ extension DispatchQueue {
   @inlinable
   @inline(__always)
   final func runInline<T, E: Error>(barrier: Bool, _ work: () throws(E) -> T) throws(E) -> T {
-    var frame = Frame()
-    // unsafe: the frame stays where it is until `endSync`.
-    return try _withUnprotectedUnsafeMutablePointer(to: &frame) { (frame) throws(E) -> T in
-      guard beginSync(frame, barrier: barrier) else { return try collect(barrier: barrier, work) }
-      defer { endSync(frame) }
+    var context = QueueContext()
+    // unsafe: the context stays where it is until `endSync`.
+    return try _withUnprotectedUnsafeMutablePointer(to: &context) { (context) throws(E) -> T in
+      guard beginSync(context, barrier: barrier) else { return try collect(barrier: barrier, work) }
+      defer { endSync(context) }
       return try work()
     }
   }
@@ -76,15 +76,15 @@ extension DispatchQueue {
   final func runAnywhere<T, E: Error>(
     barrier: Bool, qos: QoSWord? = nil, _ work: () throws(E) -> T
   ) throws(E) -> T {
-    var frame = Frame()
+    var context = QueueContext()
     let qos = qos ?? submissionQoS
-    // unsafe: the frame stays where it is until `endSync`.
-    return try _withUnprotectedUnsafeMutablePointer(to: &frame) { (frame) throws(E) -> T in
-      guard beginIfIdle(frame, barrier: barrier) else { return try collect(barrier: barrier, qos: qos, work) }
+    // unsafe: the context stays where it is until `endSync`.
+    return try _withUnprotectedUnsafeMutablePointer(to: &context) { (context) throws(E) -> T in
+      guard beginIfIdle(context, barrier: barrier) else { return try collect(barrier: barrier, qos: qos, work) }
       let outer = CallerQoS(replacedBy: qos)
       defer {
         outer.restore()
-        endSync(frame)
+        endSync(context)
       }
       return try work()
     }
@@ -108,13 +108,13 @@ extension DispatchQueue {
 
   /// Takes the lane if nobody holds it or waits for it.
   @usableFromInline
-  final func beginIfIdle(_ frame: UnsafeMutablePointer<Frame>, barrier: Bool) -> Bool {
+  final func beginIfIdle(_ context: UnsafeMutablePointer<QueueContext>, barrier: Bool) -> Bool {
     // relaxed: a busy lane is found busy by `beginSync` too, which then waits for its turn: slower, not wrong.
     let seen = state.load(ordering: .relaxed)
     if kind != .global, !items.tailIsNil || seen.has(~(LaneState.idle | LaneState.readerMask)) { return false }
     // At its limit it is busy too.
     if isFull(seen) { return false }
-    return beginSync(frame, barrier: barrier)
+    return beginSync(context, barrier: barrier)
   }
 }
 

@@ -2,7 +2,7 @@
 
 import Synchronization
 
-// Concurrent queues with a limit. What the limit means for the lane is invariant L7 of LaneState.
+// Concurrent queues with a limit. What the limit means for the lane is invariant Lane.L7.
 extension DispatchQueue {
   /// A concurrent queue that runs at most `maximumConcurrency` items at once.
   ///
@@ -92,15 +92,15 @@ extension DispatchQueue {
   /// item of this queue that it is inside, and for each `sync` that holds this queue as its target.
   final var isFilledByThisThread: Bool {
     var places = 0
-    var frame = Frame.innermost
-    while let current = frame {
-      // unsafe: a queue in a frame is alive.
+    var context = QueueContext.innermost
+    while let current = context {
+      // unsafe: a queue in a context is alive.
       let queue = Unmanaged<DispatchQueue>.fromOpaque(current.pointee.queue!).takeUnretainedValue()
       switch current.pointee.hold {
       case .chain, .chainReader: if queue === self || queue.targets(self) { places += 1 }
       case .alone, .reader, .nothing: if queue === self { places += 1 }
       }
-      frame = current.pointee.previous?.assumingMemoryBound(to: Frame.self)
+      context = current.pointee.previous?.assumingMemoryBound(to: QueueContext.self)
     }
     return places >= readerLimit
   }

@@ -16,7 +16,7 @@ import Synchronization
 ///
 /// Difference from libdispatch: `sync` takes typed throws and boxes nothing; a `sync` that would deadlock traps at once
 /// and says why (GC0007); the main queue stays on the main thread.
-public class DispatchQueue: DispatchObject, @unchecked Sendable {  // fields are immutable or atomic; items by L1
+public class DispatchQueue: DispatchObject, @unchecked Sendable {  // fields are immutable or atomic; items by Lane.L1
   enum Kind: UInt8 {
     case serial
     /// Serial, with figures: `PooledQueue`.
@@ -32,26 +32,24 @@ public class DispatchQueue: DispatchObject, @unchecked Sendable {  // fields are
 
   // The word that syncers change comes first, the list's tail, which pushers change, last: 64 bytes apart, so that a
   // pusher and the drainer do not fight over one cache line.
-  /// A
   let state: AtomicState<LaneState>
-  /// A, written as Targets.I1 says: a `TargetWord`, which owns a reference; 0 for global queues and the main queue.
+  /// Written as Targets.I1 says: a `TargetWord`, which owns a reference; 0 for global queues and the main queue.
   let target: Atomic<UInt>
-  /// I, but for `dispatch_queue_set_label_nocopy`, which comes before others use the queue.
+  /// Constant, but for `dispatch_queue_set_label_nocopy`, which comes before others use the queue.
   @exclusivity(unchecked) var queueName: QueueName
-  /// I: what this queue was created with.
+  /// What this queue was created with.
   let ownQoS: QoSWord
-  /// I
   let kind: Kind
-  /// I: the attributes' autorelease frequency; recorded, without effect on Linux.
+  /// The attributes' autorelease frequency; recorded, without effect on Linux.
   let autoreleaseFrequency: AutoreleaseFrequency
-  /// A: the QoS of items for which none is given, see `base`.
+  /// The QoS of items for which none is given, see `base`.
   let baseQoS: Atomic<UInt16>
-  /// A: how many items may run at once; the largest number stands for no limit. See DispatchQueue+Width. Tools of the C interface look for it,
-  /// see `dispatch_queue_offsets`.
+  /// How many items may run at once; the largest number stands for no limit. See DispatchQueue+Width. Tools of the C
+  /// interface look for it, see `dispatch_queue_offsets`.
   let width: Atomic<UInt16>
-  /// I: a workloop's items by urgency; the owner's alone (L1).
-  let shelves: UnsafeMutablePointer<WorkloopShelves>?
-  /// A, L1
+  /// A workloop's items by urgency; the owner's alone (Lane.L1).
+  let buckets: UnsafeMutablePointer<PriorityBuckets>?
+  /// By Lane.L1.
   let items = MPSCList()
 
   init(
@@ -69,11 +67,11 @@ public class DispatchQueue: DispatchObject, @unchecked Sendable {  // fields are
     width = Atomic(kind == .concurrent || kind == .global ? .max : 1)
     if kind == .workloop {
       // unsafe: freed in deinit.
-      let shelves = UnsafeMutablePointer<WorkloopShelves>.allocate(capacity: 1)
-      shelves.initialize(to: WorkloopShelves())
-      self.shelves = shelves
+      let buckets = UnsafeMutablePointer<PriorityBuckets>.allocate(capacity: 1)
+      buckets.initialize(to: PriorityBuckets())
+      self.buckets = buckets
     } else {
-      shelves = nil
+      buckets = nil
     }
     self.target = Atomic(TargetWord(target.map { Unmanaged.passRetained($0) }, isLasting: true).rawValue)
     super.init()
@@ -89,8 +87,8 @@ public class DispatchQueue: DispatchObject, @unchecked Sendable {  // fields are
       Farewell.release(target)
     }
     if let first = takeFirstTarget() { Farewell.release(first) }
-    shelves?.deinitialize(count: 1)
-    shelves?.deallocate()
+    buckets?.deinitialize(count: 1)
+    buckets?.deallocate()
     queueName.free()
   }
 

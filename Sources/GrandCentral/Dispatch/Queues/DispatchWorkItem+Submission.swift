@@ -3,19 +3,20 @@
 import CPlatform
 import Synchronization
 
-// Where an item was submitted last, so that who waits for it can hurry that queue along: `submittedTo`.
+// Where an item was submitted last, so that who waits for it can boost that queue: `submittedTo`.
 //
 //   | value   | means                                                          |
 //   |---------|----------------------------------------------------------------|
 //   | 0       | nowhere, or it has run                                         |
-//   | busy    | a waiter is hurrying the queue                                 |
+//   | busy    | a waiter is boosting the queue                                 |
 //   | address | of the queue, not retained                                     |
 //
-// B1  A queue with a pending item is alive, and its runner forgets it before the item's turn is over. Forgetting waits while
-//     the word is busy; so a waiter that has made an address busy may use that queue until it puts the address back.
-// B2  Only who made the word busy changes it then.
+// WorkItem.B1  A queue with a pending item is alive, and its runner forgets it before the item's turn is over.
+//     Forgetting waits while the word is busy; so a waiter that has made an address busy may use that queue until it
+//     puts the address back.
+// WorkItem.B2  Only who made the word busy changes it then.
 //
-// An item that is submitted to several queues remembers one of them at most: hurrying is a favour.
+// An item that is submitted to several queues remembers one of them at most: boosting is a favour.
 //
 // Rejected: a retained reference (four more atomic changes for each item, for the sake of those that are waited for).
 extension DispatchWorkItem {
@@ -38,7 +39,7 @@ extension DispatchWorkItem {
     var seen = submittedTo.load(ordering: .relaxed)
     while seen != new {
       if seen == Self.busy {
-        seen = awaitHurrier()
+        seen = awaitBooster()
       } else if exchangeSubmission(&seen, new) {
         return
       }
@@ -47,7 +48,7 @@ extension DispatchWorkItem {
 
   @inline(__always)
   private final func exchangeSubmission(_ seen: inout UInt, _ new: UInt) -> Bool {
-    // pairs with: hurrySubmission – publishes the queue; waits for its last use of the one before
+    // pairs with: boostSubmission – publishes the queue; waits for its last use of the one before
     let (exchanged, found) = submittedTo.compareExchange(
       expected: seen, desired: new, successOrdering: .acquiringAndReleasing,
       // relaxed: followed by another attempt.
@@ -57,7 +58,7 @@ extension DispatchWorkItem {
   }
 
   @inline(never)
-  private final func awaitHurrier() -> UInt {
+  private final func awaitBooster() -> UInt {
     var backoff = Backoff()
     while true {
       // relaxed: verified by the exchange that follows.
@@ -67,19 +68,19 @@ extension DispatchWorkItem {
     }
   }
 
-  /// W4: the item's queue moves up to the waiter's band until it has caught up.
-  final func hurrySubmission() {
+  /// Contract.W4: the item's queue moves up to the waiter's band until it has caught up.
+  final func boostSubmission() {
     // relaxed: verified by the exchange.
     var seen = submittedTo.load(ordering: .relaxed)
     while true {
-      if seen == Self.busy { seen = awaitHurrier() }
+      if seen == Self.busy { seen = awaitBooster() }
       if seen == 0 { return }
       let address = seen
       guard exchangeSubmission(&seen, Self.busy) else { continue }
       let qos = QoSWord(rawValue: UInt16(truncatingIfNeeded: gc_thread_self().pointee.qos))
-      // unsafe: B1.
+      // unsafe: WorkItem.B1.
       Unmanaged<DispatchQueue>.fromOpaque(UnsafeRawPointer(bitPattern: address)!)._withUnsafeGuaranteedRef {
-        $0.hurry(Urgency.of(qos.band))
+        $0.boost(Urgency.of(qos.band))
       }
       // pairs with: exchangeSubmission – publishes that the queue is no longer used
       return submittedTo.store(address, ordering: .releasing)

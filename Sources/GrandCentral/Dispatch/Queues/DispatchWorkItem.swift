@@ -14,8 +14,10 @@ import Synchronization
 // | 19    | emptied   | the closure has been released                                  |
 // | 20    | timed     | timers may submit it                                           |
 //
-// I1  The closure is released by whoever finds `cancelled` with running = 0 and sets `emptied`: exactly one does.
-// I2  Nobody registers once `finished` is set; setting it with `watched` set is followed by one release of the lists.
+// WorkItem.I1  The closure is released by whoever finds `cancelled` with running = 0 and sets `emptied`: exactly one
+//     does.
+// WorkItem.I2  Nobody registers once `finished` is set; setting it with `watched` set is followed by one release of the
+//     lists.
 
 /// A piece of work with a handle: it can be cancelled, waited for, and followed up.
 ///
@@ -55,25 +57,23 @@ public class DispatchWorkItem: @unchecked Sendable {  // an atomic word; the res
 
   private static let spin = SpinBudget(nanoseconds: SpinBudget.answer)
 
-  /// A
   private let state = AtomicState<State>(State(rawValue: 0))
-  /// I
   let flags: DispatchWorkItemFlags
-  /// I
   let wantedQoS: QoSWord
-  /// I until I1.
+  /// Constant until WorkItem.I1.
   private var body: Job.Body?
   private let lock = Lock()
-  /// M(lock)
+  /// Guarded by `lock`.
   private var waiters = WaiterList()
   private var notes = NoteList()
-  /// M(lock): timers that will submit it.
+  /// Guarded by `lock`: timers that will submit it.
   private var timers = DelayedItems()
-  /// M(lock): cancelled while timers were pending: when the first of them would have fired. Nobody watches the item.
+  /// Guarded by `lock`: cancelled while timers were pending: when the first of them would have fired. Nobody watches
+  /// the item.
   private var due: Deadline?
-  /// A: see DispatchWorkItem+Submission.
+  /// See DispatchWorkItem+Submission.
   let submittedTo = Atomic<UInt>(0)
-  /// A: the thread that runs it, for W2's self-wait.
+  /// The thread that runs it, for Contract.W2's self-wait.
   private let runner = Atomic<UInt32>(0)
 
   /// A work item that runs `block`.
@@ -224,7 +224,7 @@ public class DispatchWorkItem: @unchecked Sendable {  // an atomic word; the res
 
   /// Waits until the item has run once, or was dequeued cancelled. Traps (GC0017) inside the item itself.
   ///
-  /// The queue that holds the item is hurried along to the waiter's quality of service. Blocking: yes.
+  /// The queue that holds the item is boosted to the waiter's quality of service. Blocking: yes.
   public func wait() { _ = wait(until: .never) }
 
   /// Waits as `wait()`, until `timeout` at most.
@@ -249,7 +249,7 @@ public class DispatchWorkItem: @unchecked Sendable {  // an atomic word; the res
     var waiter = Waiter()
     return _withUnprotectedUnsafeMutablePointer(to: &waiter) { waiter in
       guard register({ waiters.append(waiter) }) else { return true }
-      hurrySubmission()
+      boostSubmission()
       if waiter.pointee.parker.waitBriefly(Self.spin) || waitingForItem(waiter, deadline) { return true }
       lock.lock()
       if waiter.pointee.isListed {
@@ -277,7 +277,7 @@ public class DispatchWorkItem: @unchecked Sendable {  // an atomic word; the res
   /// Adds a waiter that is no thread; false if the item has finished.
   final func join(_ waiter: UnsafeMutablePointer<Waiter>) -> Bool {
     guard register({ waiters.append(waiter) }) else { return false }
-    hurrySubmission()
+    boostSubmission()
     return true
   }
 
@@ -290,7 +290,7 @@ public class DispatchWorkItem: @unchecked Sendable {  // an atomic word; the res
     return true
   }
 
-  /// I2: adds to the lists, unless the item has finished.
+  /// WorkItem.I2: adds to the lists, unless the item has finished.
   private final func register(_ add: () -> Void) -> Bool {
     lock.lock()
     let due = takeDue()

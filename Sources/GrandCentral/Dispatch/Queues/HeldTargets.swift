@@ -13,8 +13,8 @@
 //   | address, bit 0 = 1 | a node of the magazine: older node, count, then up to six lanes        |
 //
 // HeldTargets.I1  A recorded lane is held by this thread: as a reader if it is concurrent, else as its owner.
-// HeldTargets.I2  Each recorded lane is the target of the one recorded before it, the first one that of the lane itself.
-//                 So the lane below, which is held longer, keeps a recorded lane alive.
+// HeldTargets.I2  Each recorded lane is the target of the one recorded before it, the first one that of the lane
+//     itself. So the lane below, which is held longer, keeps a recorded lane alive.
 //
 // Rejected: walking the chain again to give it back (what decides where it ends must then be the same twice; and top
 // first means recursion, which a long chain does not survive).

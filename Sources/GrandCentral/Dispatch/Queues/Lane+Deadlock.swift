@@ -18,7 +18,7 @@ extension DispatchQueue {
     let seen = state.load(ordering: .relaxed)
     // Nobody knows what an inactive lane's target will be when it runs its first item.
     if seen.has(LaneState.inactive), seen.owner != me { return }
-    if !reads, seen.readers > 0, Frame.contains(self) { faultBarrierFromReader() }
+    if !reads, seen.readers > 0, QueueContext.contains(self) { faultBarrierFromReader() }
     let isOnMain = MainLoop.isHere
     let held: UnsafeMutableRawPointer? = find { lane in
       // relaxed: a thread sees its own ownership, and counts among the readers for as long as it is one.
@@ -79,14 +79,14 @@ extension DispatchQueue {
   /// How the calling thread came to hold what it holds, innermost first.
   private final func chainText() -> String {
     var text = ""
-    var frame = Frame.innermost
+    var context = QueueContext.innermost
     var named = 0
-    while let current = frame, named < Self.namedAtMost {
+    while let current = context, named < Self.namedAtMost {
       var link = current.pointee.queue
       text += text.isEmpty ? " (inside " : ", inside "
       var first = true
       while let raw = link, named < Self.namedAtMost {
-        // unsafe: a queue in a frame is alive, and so is its chain.
+        // unsafe: a queue in a context is alive, and so is its chain.
         Unmanaged<DispatchQueue>.fromOpaque(raw)._withUnsafeGuaranteedRef { queue in
           if !first { text += " → " }
           text += "\"" + queue.name + "\""
@@ -96,7 +96,7 @@ extension DispatchQueue {
         named += 1
       }
       if link != nil { text += " → …" }
-      frame = current.pointee.previous?.assumingMemoryBound(to: Frame.self)
+      context = current.pointee.previous?.assumingMemoryBound(to: QueueContext.self)
     }
     return text.isEmpty ? "" : text + ")"
   }

@@ -36,14 +36,14 @@ extension DispatchQueue {
     } else if arrived {
       // What came before `resume` or `activate` comes before the items that it lets begin.
       Sanitizer.comesAfter(Unmanaged.passUnretained(self).toOpaque())
-      var frame = Frame()
-      _withUnprotectedUnsafeMutablePointer(to: &frame) { frame in
-        Frame.push(frame, self, .nothing)
+      var context = QueueContext()
+      _withUnprotectedUnsafeMutablePointer(to: &context) { context in
+        QueueContext.push(context, self, .nothing)
         let worker = Worker.current
         publishRunning(worker)
         outcome = drain(worker)
-        withdrawRunning(worker, outer: frame.pointee.previous)
-        Frame.pop(frame)
+        withdrawRunning(worker, outer: context.pointee.previous)
+        QueueContext.pop(context)
       }
     }
     let reference = Unmanaged.passUnretained(self)
@@ -77,14 +77,14 @@ extension DispatchQueue {
 
   private final func drainOnMain(upTo last: UnsafeMutableRawPointer?, reached: Bool) -> MainOutcome {
     guard state.update({ $0.arriveOnMain(Thread.id) }) else { return .empty }
-    var frame = Frame()
-    return _withUnprotectedUnsafeMutablePointer(to: &frame) { frame in
-      Frame.push(frame, self, .nothing)
+    var context = QueueContext()
+    return _withUnprotectedUnsafeMutablePointer(to: &context) { context in
+      QueueContext.push(context, self, .nothing)
       let outer = gc_thread_self().pointee.qos
       var reached = reached
       let outcome = drain(nil, upTo: last, &reached)
       gc_thread_self().pointee.qos = outer
-      Frame.pop(frame)
+      QueueContext.pop(context)
       if case .done = outcome { return .empty }
       return reached ? .reached : .turnIsOver
     }
@@ -102,7 +102,7 @@ extension DispatchQueue {
     _ worker: Worker.Pointer?, upTo last: UnsafeMutableRawPointer?, _ reached: inout Bool
   ) -> Outcome {
     // relaxed: says when to look for more urgent work; it may rise later, and then another activation comes.
-    var turn = Turn(worker, urgency: state.load(ordering: .relaxed).urgency)
+    var budget = DrainBudget(worker, urgency: state.load(ordering: .relaxed).urgency)
     while true {
       // relaxed: suspension takes effect between items; `rest` decides.
       if state.load(ordering: .relaxed).isHalted {
@@ -110,7 +110,7 @@ extension DispatchQueue {
         continue
       }
       guard let job = first() else {
-        if turn.linger(for: self) { continue }
+        if budget.linger(for: self) { continue }
         if state.update({ $0.finish() }) == .done { return .done }
         continue
       }
@@ -118,7 +118,7 @@ extension DispatchQueue {
       switch step(job) {
       case .ran:
         // Compared as addresses: the node is somebody else's by now.
-        if job.raw == last { reached = true } else if turn.isOver() { return giveUp() }
+        if job.raw == last { reached = true } else if budget.isOver() { return giveUp() }
       case .moved: continue
       case .gone: return .done
       case .retargeted: return giveUp()
@@ -178,15 +178,15 @@ extension DispatchQueue {
   /// The item whose turn it is, left in its place. Owner only.
   @inline(__always)
   final func first() -> Job? {
-    if let shelves { return shelves.pointee.first(from: items) }
+    if let buckets { return buckets.pointee.first(from: items) }
     return items.head().map { Job(raw: $0) }
   }
 
   /// Takes off the item that `first` has shown. Owner only.
   @inline(__always)
   final func take(_ job: Job) {
-    if let shelves {
-      shelves.pointee.take()
+    if let buckets {
+      buckets.pointee.take()
     } else {
       // In a large backlog items are cold: the next one's line is fetched while this one runs.
       gc_prefetch(items.pop(job.raw))
@@ -257,10 +257,10 @@ extension DispatchQueue {
   @inline(__always)
   final func withdrawRunning(_ worker: Worker.Pointer?, outer: UnsafeMutableRawPointer?) {
     guard let worker else { return }
-    // pairs with: Engine.nameOfWork – publishes the enclosing frame's lane, if any, which is still held by whoever runs it.
+    // pairs with: Engine.nameOfWork – publishes the enclosing context's lane, if any, which is still held by whoever runs it.
     // The inspector's barrier comes between this step and the look that follows, see Inspection.swift.
     worker.pointee.runningLane.store(
-      outer?.assumingMemoryBound(to: Frame.self).pointee.queue, ordering: .releasing)
+      outer?.assumingMemoryBound(to: QueueContext.self).pointee.queue, ordering: .releasing)
     Engine.shared.pointee.inspection.passWhileInspected()
   }
 }

@@ -18,7 +18,7 @@ extension DispatchQueue {
     }
   }
 
-  /// A global queue's items have no frame: their band tells which queue they belong to. An item of another quality of
+  /// A global queue's items have no context: their band tells which queue they belong to. An item of another quality of
   /// service than its queue's is in another band, and brings the queue along.
   @inline(never)
   private final func nameQueue(of job: Job) {
@@ -31,12 +31,12 @@ extension DispatchQueue {
 
   private static let inOtherBand: Job.Invoke = { raw in
     let job = Job(raw: raw)
-    var frame = Frame()
-    _withUnprotectedUnsafeMutablePointer(to: &frame) { frame in
+    var context = QueueContext()
+    _withUnprotectedUnsafeMutablePointer(to: &context) { context in
       // unsafe: see `nameQueue`.
-      Unmanaged<DispatchQueue>.fromOpaque(job.link!)._withUnsafeGuaranteedRef { Frame.push(frame, $0, .nothing) }
+      Unmanaged<DispatchQueue>.fromOpaque(job.link!)._withUnsafeGuaranteedRef { QueueContext.push(context, $0, .nothing) }
       job.inner(raw)
-      Frame.pop(frame)
+      QueueContext.pop(context)
     }
   }
 
@@ -67,12 +67,12 @@ extension DispatchQueue {
     answer(state.update { $0.overtake(urgency: urgency) })
   }
 
-  /// W4: somebody more urgent waits for one of the lane's items.
-  final func hurry(_ urgency: UInt8) {
-    if kind != .global { answer(state.update { $0.hurry(urgency: urgency) }) }
+  /// Contract.W4: somebody more urgent waits for one of the lane's items.
+  final func boost(_ urgency: UInt8) {
+    if kind != .global { answer(state.update { $0.boost(urgency: urgency) }) }
   }
 
-  /// L3: does what the step that led to `call` has left to its caller, who keeps the lane alive meanwhile.
+  /// Lane.L3: does what the step that led to `call` has left to its caller, who keeps the lane alive meanwhile.
   @inline(__always)
   final func answer(_ call: LaneState.Call) {
     switch call {
@@ -92,7 +92,7 @@ extension DispatchQueue {
     }
   }
 
-  /// L8: an activation in the lane's band is on its way, and serves the lane when it arrives.
+  /// Lane.L8: an activation in the lane's band is on its way, and serves the lane when it arrives.
   ///
   /// In a forked child it may be the parent's, and never arrive. The first thread of the child that adopts one forgets
   /// all that are on their way, and sends the lane anew. Others that adopt one meanwhile leave that to it: if their step
@@ -183,14 +183,14 @@ extension DispatchQueue {
   @inline(__always)
   private static func runReader(of lane: Unmanaged<DispatchQueue>, _ item: () -> Void) {
     lane._withUnsafeGuaranteedRef { lane in
-      var frame = Frame()
-      _withUnprotectedUnsafeMutablePointer(to: &frame) { frame in
-        Frame.push(frame, lane, .nothing)
+      var context = QueueContext()
+      _withUnprotectedUnsafeMutablePointer(to: &context) { context in
+        QueueContext.push(context, lane, .nothing)
         let worker = Worker.current
         lane.publishRunning(worker)
         item()
-        lane.withdrawRunning(worker, outer: frame.pointee.previous)
-        Frame.pop(frame)
+        lane.withdrawRunning(worker, outer: context.pointee.previous)
+        QueueContext.pop(context)
       }
       lane.leaveRead()
     }

@@ -10,44 +10,44 @@ extension DispatchQueue {
   /// - Returns: false if the item must run on another thread: `runRemotely`.
   @usableFromInline
   @inline(never)
-  final func beginSync(_ frame: UnsafeMutablePointer<Frame>, barrier: Bool) -> Bool {
+  final func beginSync(_ context: UnsafeMutablePointer<QueueContext>, barrier: Bool) -> Bool {
     // Apart from the rest, which needs registers saved.
     let me = gc_thread_self().pointee.tid
-    guard me != 0, items.tailIsNil else { return beginSyncOther(frame, barrier: barrier) }
+    guard me != 0, items.tailIsNil else { return beginSyncOther(context, barrier: barrier) }
     if kind.isSerial {
       if state.exchange(LaneState(rawValue: 0), for: LaneState(owner: me)) {
-        Frame.push(frame, self, .alone)
+        QueueContext.push(context, self, .alone)
         return true
       }
     } else if kind == .concurrent {
       if !barrier {
         if enterFlatRead() {
-          Frame.push(frame, self, .reader)
+          QueueContext.push(context, self, .reader)
           return true
         }
       } else if state.exchange(LaneState(rawValue: LaneState.concurrent), for: LaneState(concurrentOwner: me)) {
-        Frame.push(frame, self, .alone)
+        QueueContext.push(context, self, .alone)
         return true
       }
     }
-    return beginSyncOther(frame, barrier: barrier)
+    return beginSyncOther(context, barrier: barrier)
   }
 
   @inline(never)
-  private final func beginSyncOther(_ frame: UnsafeMutablePointer<Frame>, barrier: Bool) -> Bool {
+  private final func beginSyncOther(_ context: UnsafeMutablePointer<QueueContext>, barrier: Bool) -> Bool {
     let me = Thread.id
     if items.tailIsNil {
       if barrier, !kind.isSerial, tryAcquire(me) {
-        Frame.push(frame, self, .alone)
+        QueueContext.push(context, self, .alone)
         return true
       }
-      if kind != .global, barrier || kind != .concurrent, let isHeld = tryHoldChain(frame, me) { return isHeld }
+      if kind != .global, barrier || kind != .concurrent, let isHeld = tryHoldChain(context, me) { return isHeld }
       if kind == .concurrent, !barrier, enterFlatRead() {
-        Frame.push(frame, self, .reader)
+        QueueContext.push(context, self, .reader)
         return true
       }
     }
-    return beginSyncSlow(frame, me, barrier: barrier)
+    return beginSyncSlow(context, me, barrier: barrier)
   }
 
   /// An idle lane whose target needs no holding: one exchange.
@@ -72,12 +72,12 @@ extension DispatchQueue {
   ///
   /// - Returns: nil if the lane is not idle or not nested; else as `beginSync`.
   @inline(never)
-  private final func tryHoldChain(_ frame: UnsafeMutablePointer<Frame>, _ me: UInt32) -> Bool? {
+  private final func tryHoldChain(_ context: UnsafeMutablePointer<QueueContext>, _ me: UInt32) -> Bool? {
     // relaxed: the exchanges decide.
     let seen = state.load(ordering: .relaxed)
     guard seen.has(LaneState.nested), !seen.has(~LaneState.idle), tryOwn(seen, me) else { return nil }
-    if holdTargets(frame, me) {
-      Frame.push(frame, self, .chain)
+    if holdTargets(context, me) {
+      QueueContext.push(context, self, .chain)
       return true
     }
     if !tryDisown(me) { releaseOwnership() }
@@ -102,9 +102,9 @@ extension DispatchQueue {
   }
 
   @inline(never)
-  private final func beginSyncSlow(_ frame: UnsafeMutablePointer<Frame>, _ me: UInt32, barrier: Bool) -> Bool {
+  private final func beginSyncSlow(_ context: UnsafeMutablePointer<QueueContext>, _ me: UInt32, barrier: Bool) -> Bool {
     if kind == .global {
-      Frame.push(frame, self, .nothing)
+      QueueContext.push(context, self, .nothing)
       return true
     }
     // relaxed: given for life.
@@ -113,30 +113,30 @@ extension DispatchQueue {
     acquire(me, reads: reads, for: self)
     // relaxed: changes with the target only, which stands still while the lane is held.
     let nested = state.load(ordering: .relaxed).has(LaneState.nested)
-    if nested, !holdTargets(frame, me) {
+    if nested, !holdTargets(context, me) {
       if reads { leaveRead() } else { releaseOwnership() }
       return false
     }
-    Frame.push(frame, self, reads ? (nested ? .chainReader : .reader) : (nested ? .chain : .alone))
+    QueueContext.push(context, self, reads ? (nested ? .chainReader : .reader) : (nested ? .chain : .alone))
     return true
   }
 
-  /// Holds every lane above this one, which is held and nested, as an item of this one would; notes them in the frame.
+  /// Holds every lane above this one, which is held and nested, as an item of this one would; notes them in the context.
   ///
   /// - Returns: false, with none of them held, if the chain ends at a lane that only its own thread may hold.
-  private final func holdTargets(_ frame: UnsafeMutablePointer<Frame>, _ me: UInt32) -> Bool {
+  private final func holdTargets(_ context: UnsafeMutablePointer<QueueContext>, _ me: UInt32) -> Bool {
     var lane = Unmanaged.passUnretained(self)
     while true {
       // unsafe: Targets.I1: the lane is held, so its target stands still; and it is nested, so there is one.
       let target = lane._withUnsafeGuaranteedRef { $0.targetWord.queue.unsafelyUnwrapped }
       switch target._withUnsafeGuaranteedRef({ $0.holdAsTarget(me, for: self) }) {
       case .threadBound:
-        releaseTargets(frame)
+        releaseTargets(context)
         return false
       case .last:
-        frame.pointee.targets.push(target.toOpaque())
+        context.pointee.targets.push(target.toOpaque())
         return true
-      case .nested: frame.pointee.targets.push(target.toOpaque())
+      case .nested: context.pointee.targets.push(target.toOpaque())
       }
       lane = target
     }
@@ -213,11 +213,11 @@ extension DispatchQueue {
   /// Gives back what `beginSync` took.
   @usableFromInline
   @inline(never)
-  final func endSync(_ frame: UnsafeMutablePointer<Frame>) {
-    Frame.pop(frame)
+  final func endSync(_ context: UnsafeMutablePointer<QueueContext>) {
+    QueueContext.pop(context)
     // Apart from the rest, which needs registers saved; a thread that holds a lane has an id.
     let me = gc_thread_self().pointee.tid
-    switch frame.pointee.hold {
+    switch context.pointee.hold {
     case .alone where kind == .concurrent:
       if state.exchange(LaneState(concurrentOwner: me), for: LaneState(rawValue: LaneState.concurrent)) { return }
     case .alone:
@@ -227,18 +227,18 @@ extension DispatchQueue {
       if state.attempt({ $0.leaveReadUnawaited() }) != nil { return }
     default: break
     }
-    endSyncOther(frame)
+    endSyncOther(context)
   }
 
   @inline(never)
-  private final func endSyncOther(_ frame: UnsafeMutablePointer<Frame>) {
-    switch frame.pointee.hold {
+  private final func endSyncOther(_ context: UnsafeMutablePointer<QueueContext>) {
+    switch context.pointee.hold {
     case .alone: releaseOwnership()
     case .chain:
-      releaseTargets(frame)
+      releaseTargets(context)
       if !tryDisown(Thread.id) { releaseOwnership() }
     case .chainReader:
-      releaseTargets(frame)
+      releaseTargets(context)
       leaveRead()
     case .reader: leaveRead()
     case .nothing: break
@@ -246,8 +246,8 @@ extension DispatchQueue {
   }
 
   /// Gives back the lanes that `holdTargets` has noted, the uppermost first.
-  private final func releaseTargets(_ frame: UnsafeMutablePointer<Frame>) {
-    while let raw = frame.pointee.targets.pop() {
+  private final func releaseTargets(_ context: UnsafeMutablePointer<QueueContext>) {
+    while let raw = context.pointee.targets.pop() {
       // unsafe: HeldTargets.I2.
       Unmanaged<DispatchQueue>.fromOpaque(raw)._withUnsafeGuaranteedRef { target in
         if target.kind == .concurrent {

@@ -14,13 +14,13 @@ extension LaneState {
     case nothing
     /// The caller pushes an activation in the band.
     case push(Band)
-    /// An activation in the lane's band is on its way (L8).
+    /// An activation in the lane's band is on its way (Lane.L8).
     case adopt
   }
 
   // MARK: Pushing
 
-  /// L3, L8: the lane is enqueued in its band.
+  /// Lane.L3, Lane.L8: the lane is enqueued in its band.
   @inline(__always)
   private mutating func send() -> Call {
     let band = self.band
@@ -53,7 +53,7 @@ extension LaneState {
   }
 
   /// Somebody more urgent waits for an item that may be on the lane, or may have run by now. Else as `overtake`.
-  mutating func hurry(urgency: UInt8) -> Call {
+  mutating func boost(urgency: UInt8) -> Call {
     // A lane without work has no band: raised by a late caller it would only look busy.
     if !has(Self.ownerMask | Self.enqueued | Self.dirty | Self.readersPending) { return .nothing }
     return overtake(urgency: urgency)
@@ -76,7 +76,7 @@ extension LaneState {
 
   /// An activation that was overtaken may come to a lane that is idle or owned; any may come to one that is halted.
   private mutating func arriveUncalled(_ id: UInt32) -> Bool {
-    // An owner looks again by itself if something came (L9); a lane without work stays as it is.
+    // An owner looks again by itself if something came (Lane.L9); a lane without work stays as it is.
     if isOwned || !has(Self.enqueued | Self.dirty | Self.readersPending) { return false }
     clear(Self.enqueued)
     if isHalted {

@@ -19,22 +19,24 @@
 /// | 56–61 | sent           | one bit for each band: an activation in this band is on its way, needed or not |
 ///
 /// Invariants
-/// L1  Only the owner takes items off the list. Readers run what was taken off for them.
-/// L2  If an item is on the list and published, then the lane is owned, or enqueued, or halted (suspended, inactive)
-///     and dirty, or barrierPending or roomPending with readers > 0, or the thread that published it has yet to
-///     `announce`.
-/// L3  enqueued is set by exactly the thread that then pushes the activation, which retains the lane; or adopts one, L8.
-/// L4  A lane with an owner and readers > 0 runs no barrier: the owner only moves items.
-/// L5  While barrierPending or roomPending, nobody new becomes a reader.
-/// L6  urgency is not 0 from the first `announce` or `join` until `finish`: a lane that anybody has been in the list of
-///     never looks idle, so a syncer's quick way out (owner → idle) cannot leave items behind that were pushed behind
-///     its own node, and so were never announced.
-/// L7  There are never more readers than the lane's limit: `admit` and the callers of `enterRead` compare with it in the
-///     step that counts the reader. An owner that finds the limit reached gives the lane up with roomPending; every
-///     reader that leaves then takes the lane over, so a place is filled as soon as it is free, not when all are.
-/// L8  If sent has a band's bit, then an activation in that band is on its way through the lane's present target, or the
-///     thread that has set the bit has yet to push it. If the lane is enqueued, sent has the bit of the lane's band.
-/// L9  A lane that has an owner is not enqueued.
+/// Lane.L1  Only the owner takes items off the list. Readers run what was taken off for them.
+/// Lane.L2  If an item is on the list and published, then the lane is owned, or enqueued, or halted (suspended,
+///     inactive) and dirty, or barrierPending or roomPending with readers > 0, or the thread that published it has yet
+///     to `announce`.
+/// Lane.L3  enqueued is set by exactly the thread that then pushes the activation, which retains the lane; or adopts
+///     one, Lane.L8.
+/// Lane.L4  A lane with an owner and readers > 0 runs no barrier: the owner only moves items.
+/// Lane.L5  While barrierPending or roomPending, nobody new becomes a reader.
+/// Lane.L6  urgency is not 0 from the first `announce` or `join` until `finish`: a lane that anybody has been in the
+///     list of never looks idle, so a syncer's quick way out (owner → idle) cannot leave items behind that were pushed
+///     behind its own node, and so were never announced.
+/// Lane.L7  There are never more readers than the lane's limit: `admit` and the callers of `enterRead` compare with it
+///     in the step that counts the reader. An owner that finds the limit reached gives the lane up with roomPending;
+///     every reader that leaves then takes the lane over, so a place is filled as soon as it is free, not when all are.
+/// Lane.L8  If sent has a band's bit, then an activation in that band is on its way through the lane's present target,
+///     or the thread that has set the bit has yet to push it. If the lane is enqueued, sent has the bit of the lane's
+///     band.
+/// Lane.L9  A lane that has an owner is not enqueued.
 ///
 /// Activations that are overtaken. Work of a higher band raises an enqueued lane and sends a second activation, in that
 /// band. The second one arrives, and the first is left over: it stays in the run queue of its band, for as long as that

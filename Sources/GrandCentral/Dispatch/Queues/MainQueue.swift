@@ -51,13 +51,13 @@ public func dispatchMain() -> Never {
 }
 
 enum MainLoop {
-  /// A: what wakes the main thread.
+  /// What wakes the main thread.
   static let parker = Parker()
-  /// A: an event descriptor for foreign loops, once somebody has asked for it: its number plus one.
+  /// An event descriptor for foreign loops, once somebody has asked for it: its number plus one.
   private static let eventWord = Atomic<Int32>(0)
   private static let making = Lock()
 
-  /// A: whether the main thread is in `run`.
+  /// Whether the main thread is in `run`.
   private static let isRunning = Atomic<Bool>(false)
 
   /// The idle main thread looks for a while before it sleeps.

@@ -12,12 +12,11 @@ import Synchronization
 /// freed. When a pool goes, its queues are kept for the next pool of that name and quality of service.
 final class PooledQueue: DispatchSerialQueue, @unchecked Sendable {  // atomics; `next` is guarded by its lock
   // Next to the list's tail, which a pusher has to have anyway.
-  /// A
   private let submitted = Atomic<UInt64>(0)
   private let gap = CacheLine.Gap()
-  /// A, written by the owner.
+  /// Written by the owner.
   private let completed = Atomic<UInt64>(0)
-  /// M(PooledQueue.lock): another one that no pool has.
+  /// Guarded by `PooledQueue.lock`: another one that no pool has.
   @exclusivity(unchecked) private var next: PooledQueue?
 
   private init(name: String, qos: QoSWord) {
@@ -37,7 +36,7 @@ final class PooledQueue: DispatchSerialQueue, @unchecked Sendable {  // atomics;
   private static let counted: Job.Invoke = { raw in
     let job = Job(raw: raw)
     // unsafe: who runs an item of a pooled queue holds that queue, and it is the innermost one.
-    let queue = Unmanaged<PooledQueue>.fromOpaque(Frame.innermost!.pointee.queue!)
+    let queue = Unmanaged<PooledQueue>.fromOpaque(QueueContext.innermost!.pointee.queue!)
     job.inner(raw)
     queue._withUnsafeGuaranteedRef { $0.didRun() }
   }
@@ -67,7 +66,7 @@ final class PooledQueue: DispatchSerialQueue, @unchecked Sendable {  // atomics;
   // MARK: Lives
 
   private static let lock = Lock()
-  /// M(lock): queues that no pool has, newest first, in as many lists as there are buckets for names.
+  /// Guarded by `lock`: queues that no pool has, newest first, in as many lists as there are buckets for names.
   nonisolated(unsafe) private static var retired: [PooledQueue?] = Array(repeating: nil, count: 256)
 
   private static func bucket(_ name: String) -> Int {

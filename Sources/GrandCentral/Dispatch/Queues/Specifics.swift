@@ -5,9 +5,9 @@ import Synchronization
 /// One value that a queue carries.
 @usableFromInline
 class SpecificBox {
-  /// I: the address that names the value: of the key object, or, in C, of anything.
+  /// The address that names the value: of the key object, or, in C, of anything.
   fileprivate let key: UnsafeRawPointer
-  /// M(busy)
+  /// Guarded by `busy`.
   fileprivate var next: Unmanaged<SpecificBox>?
 
   init(key: UnsafeRawPointer) { self.key = key }
@@ -16,7 +16,7 @@ class SpecificBox {
 @usableFromInline
 final class SpecificValue<T>: SpecificBox {
   @usableFromInline let value: T
-  /// I: as long as there is a value the address is this key's.
+  /// As long as there is a value the address is this key's.
   private let owner: DispatchSpecificKey<T>
 
   init(key: DispatchSpecificKey<T>, value: T) {
@@ -59,9 +59,8 @@ struct SpecificLookup {
 /// child takes the section over; the list is whole, for a reader changes nothing. Writers hold a lock besides that is held
 /// across the fork.
 struct Specifics: ~Copyable, @unchecked Sendable {  // the list is guarded by `busy`
-  /// A
   private let busy = Atomic<UInt32>(0)
-  /// M(busy): retained boxes, linked.
+  /// Guarded by `busy`: retained boxes, linked.
   private let first = Atomic<UnsafeMutableRawPointer?>(nil)
 
   private static let writing = Lock()

@@ -6,13 +6,13 @@ import Synchronization
 // Changing a lane's target.
 //
 // Targets.I1  A lane's target is replaced by the lane's owner while nobody reads, or while the lane is inactive; always
-//             under the hierarchy's lock. So a thread that holds a lane, as owner or reader, sees a target that stands
-//             still, and a thread that holds the hierarchy's lock sees all targets stand still.
+//     under the hierarchy's lock. So a thread that holds a lane, as owner or reader, sees a target that stands still,
+//     and a thread that holds the hierarchy's lock sees all targets stand still.
 // Targets.I2  The check that a new target closes no cycle and the replacement are one critical section.
 // Targets.I3  A target that a pusher may use without a reference (`TargetWord.isLasting`) lives as long as the lane: it
-//             is immortal, or the first queue of the program's that the lane has had as its target, which is kept.
+//     is immortal, or the first queue of the program's that the lane has had as its target, which is kept.
 // Targets.I4  Nothing about a lane is copied to the lanes below it. What depends on the chain (does it end at the main
-//             queue, what QoS does it confer, who holds it) is looked up when it is needed, along the chain as it is.
+//     queue, what QoS does it confer, who holds it) is looked up when it is needed, along the chain as it is.
 //
 // Decision 0006 has the reasons.
 extension DispatchQueue {
@@ -85,7 +85,8 @@ extension DispatchQueue {
     case wouldCloseCycle
   }
 
-  /// I1, I2: the caller holds the hierarchy's lock, and owns the lane with nobody reading, or the lane is inactive.
+  /// Targets.I1, Targets.I2: the caller holds the hierarchy's lock, and owns the lane with nobody reading, or the lane
+  /// is inactive.
   private final func replaceTarget(_ new: DispatchQueue) -> Replacement {
     if new.findWhileTargetsStand({ $0 === self ? true : nil }) != nil { return .wouldCloseCycle }
     let former = targetWord
@@ -99,7 +100,7 @@ extension DispatchQueue {
     return .replaced(former.queue)
   }
 
-  /// I3: sees to it that the first queue of the program's that is the lane's target is kept. Under the lock.
+  /// Targets.I3: sees to it that the first queue of the program's that is the lane's target is kept. Under the lock.
   ///
   /// - Returns: whether `new` lives as long as the lane.
   private final func keepFirst(_ former: TargetWord, before new: DispatchQueue) -> Bool {
@@ -111,7 +112,7 @@ extension DispatchQueue {
     return new.isImmortal || first == nil || first === new
   }
 
-  /// For `deinit`: what I3 has kept.
+  /// For `deinit`: what Targets.I3 has kept.
   final func takeFirstTarget() -> Unmanaged<DispatchQueue>? {
     guard let extras = extrasReference else { return nil }
     return extras._withUnsafeGuaranteedRef { extras in
@@ -138,7 +139,7 @@ extension DispatchQueue {
   final func find<Found>(_ look: (DispatchQueue) -> Found?) -> Found? {
     var link = Unmanaged.passUnretained(self)
     while true {
-      // unsafe: I3: the caller keeps this lane, and each lane keeps its lasting target.
+      // unsafe: Targets.I3: the caller keeps this lane, and each lane keeps its lasting target.
       if let found = link._withUnsafeGuaranteedRef(look) { return found }
       let above = link._withUnsafeGuaranteedRef { $0.targetWord }
       guard let next = above.queue else { return nil }
@@ -157,7 +158,7 @@ extension DispatchQueue {
   private final func findWhileTargetsStand<Found>(_ look: (DispatchQueue) -> Found?) -> Found? {
     var link: Unmanaged<DispatchQueue>? = Unmanaged.passUnretained(self)
     while let lane = link {
-      // unsafe: I1, and each lane owns a reference to its target.
+      // unsafe: Targets.I1, and each lane owns a reference to its target.
       if let found = lane._withUnsafeGuaranteedRef(look) { return found }
       link = lane._withUnsafeGuaranteedRef { $0.targetWord.queue }
     }
@@ -169,14 +170,14 @@ extension DispatchQueue {
   final func withTarget(_ body: (DispatchQueue) -> Void) {
     let word = targetWord
     if !word.isLasting { return withTargetSlow(body) }
-    // unsafe: I3, and the caller keeps the lane.
+    // unsafe: Targets.I3, and the caller keeps the lane.
     word.queue.unsafelyUnwrapped._withUnsafeGuaranteedRef(body)
   }
 
   @inline(never)
   private final func withTargetSlow(_ body: (DispatchQueue) -> Void) {
     Self.hierarchy.lock()
-    // unsafe: I1.
+    // unsafe: Targets.I1.
     let target = targetWord.queue!.retain()
     // A call of C, which the compiler does not move the retain behind.
     gc_prefetch(target.toOpaque())
@@ -201,7 +202,7 @@ extension DispatchQueue {
     return known == .inherited ? inheritedBase() : known
   }
 
-  /// I4: the nearest target that has a QoS decides.
+  /// Targets.I4: the nearest target that has a QoS decides.
   @inline(never)
   private final func inheritedBase() -> QoSWord {
     var base = QoSWord.unspecified

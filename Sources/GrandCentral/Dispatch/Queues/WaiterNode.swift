@@ -18,7 +18,7 @@ struct WaiterNode: ~Copyable {
   let qos: UInt16
   /// `Job.rank`
   let rank: UInt8
-  /// I: the waiting thread.
+  /// The waiting thread.
   let thread: UInt32
   let parker = Parker()
   private let duty = WakeDuty()

@@ -6,8 +6,8 @@ import Synchronization
 /// A source that watches a descriptor for something to read, or for room to write.
 ///
 /// `data` is an estimate of the bytes there are to read, or room for, when the handler is called; at least 1. It is asked
-/// for each time, because the answer also tells whether the event is still true (V6). A file that is always ready fires
-/// again after each handler.
+/// for each time, because the answer also tells whether the event is still true (SourceState.V6). A file that is always
+/// ready fires again after each handler.
 final class DescriptorSource: WatchedDescriptorSource, DispatchSourceRead, DispatchSourceWrite,
   @unchecked Sendable  // as said below
 {
@@ -17,9 +17,8 @@ final class DescriptorSource: WatchedDescriptorSource, DispatchSourceRead, Dispa
     var interest: Epoll.Interest { self == .read ? [.readable, .peerClosed] : .writable }
   }
 
-  /// I
   private let direction: Direction
-  /// A, written by the activator: the file is always ready.
+  /// Written by the activator: the file is always ready.
   private let isAlwaysReady = Atomic<Bool>(false)
 
   init(_ direction: Direction, descriptor: Int32, queue: DispatchQueue?) {

@@ -24,21 +24,21 @@ import Synchronization
 /// The state machine is in SourceState.swift; the kinds are subclasses, and say how to begin and end watching, and what
 /// an event's data are.
 public class DispatchSource: DispatchObject, DispatchSourceProtocol, @unchecked Sendable {  // atomic, or as below
-  // What is not atomic is guarded by `lock`, or belongs to the delivery (V1).
+  // What is not atomic is guarded by `lock`, or belongs to the delivery (SourceState.V1).
 
   let state = AtomicState<SourceState>(SourceState(rawValue: SourceState.inactive))
-  /// M(lock): the target, retained by this reference.
+  /// Guarded by `lock`: the target, retained by this reference.
   @exclusivity(unchecked) private(set) final var target: DispatchQueue
-  /// M(lock)
+  /// Guarded by `lock`.
   @exclusivity(unchecked) private(set) final var handlers = SourceHandlers()
   let lock = Lock()
-  /// A, written by the delivery: `data` of this call.
+  /// Written by the delivery: `data` of this call.
   let snapshot = Atomic<UInt>(0)
   /// Set by the activator before the registration is delayed for the first time.
   @exclusivity(unchecked) final var retry: Retry.Pointer?
-  /// A: the least that the handlers are worth.
+  /// The least that the handlers are worth.
   let floor = Atomic<UInt16>(0)
-  /// A, written under the lock: the roles whose handlers are barriers.
+  /// Written under the lock: the roles whose handlers are barriers.
   private let barriers = Atomic<UInt8>(0)
   /// What the source watches, as a number: a descriptor, a signal, a process; 0 if its kind has none.
   public let handle: UInt
@@ -93,7 +93,7 @@ public class DispatchSource: DispatchObject, DispatchSourceProtocol, @unchecked 
   /// Ends watching; true when no event can come any more, else the kind calls `didUnregister` later.
   func unregister() -> Bool { true }
 
-  /// Delivery: the data of the event, or nil if there is none after all (V6).
+  /// Delivery: the data of the event, or nil if there is none after all (SourceState.V6).
   func takeEvent() -> UInt? { 0 }
 
   /// Delivery: the handler has returned, or there was nothing to call it for.
@@ -172,7 +172,7 @@ public class DispatchSource: DispatchObject, DispatchSourceProtocol, @unchecked 
       let activation = state.activate()
       return (activation, activation != .nothing && state.keepsItself)
     }
-    // V7: otherwise the source's own from now on, given up by `finish`, or by `suspend`.
+    // SourceState.V7: otherwise the source's own from now on, given up by `finish`, or by `suspend`.
     defer { if !keeps { own.release() } }
     switch activation {
     case .nothing, .wait: return
@@ -209,7 +209,7 @@ public class DispatchSource: DispatchObject, DispatchSourceProtocol, @unchecked 
     carryOut(state.update { $0.cancel() })
   }
 
-  /// What was watched is gone, and the program does not know yet (V8).
+  /// What was watched is gone, and the program does not know yet (SourceState.V8).
   final func cancelAsLost() {
     carryOut(state.update { $0.lose() })
   }
@@ -248,13 +248,13 @@ public class DispatchSource: DispatchObject, DispatchSourceProtocol, @unchecked 
       state.suspend()
       return kept
     }
-    // V7
+    // SourceState.V7
     if gaveUp { Unmanaged.passUnretained(self).release() }
   }
 
   /// Takes back one `suspend()`; activates a source that is not active yet. Traps (GC0001) if there is nothing to resume.
   public final override func resume() {
-    // V7: before the step, as `activate` does.
+    // SourceState.V7: before the step, as `activate` does.
     let own = Unmanaged.passRetained(self)
     let (resumption, keeps) = state.update { state in
       let kept = state.keepsItself
@@ -286,7 +286,7 @@ public class DispatchSource: DispatchObject, DispatchSourceProtocol, @unchecked 
 
   /// An event has happened; any thread that the kind's registration keeps the source alive for.
   ///
-  /// - Returns: whether to go on reporting; see V5.
+  /// - Returns: whether to go on reporting; see SourceState.V5.
   @discardableResult
   final func fire() -> Bool {
     let firing = state.update { $0.fire() }
@@ -294,7 +294,7 @@ public class DispatchSource: DispatchObject, DispatchSourceProtocol, @unchecked 
     return !firing.silence
   }
 
-  /// V1: sends the job through the target.
+  /// SourceState.V1: sends the job through the target.
   final func submit() {
     // relaxed: who submits has set it; if it changes meanwhile, `begin` sees to the barrier.
     let role = state.load(ordering: .relaxed).dueRole
@@ -344,7 +344,7 @@ public class DispatchSource: DispatchObject, DispatchSourceProtocol, @unchecked 
     if state.update({ $0.end() }) { submit() }
   }
 
-  /// S5: once. What the handler captures, which may be the source, goes with it.
+  /// Contract.S5: once. What the handler captures, which may be the source, goes with it.
   @inline(never)
   private final func announce() {
     lock.lock()
@@ -354,7 +354,7 @@ public class DispatchSource: DispatchObject, DispatchSourceProtocol, @unchecked 
     handler?.body()
   }
 
-  /// V3: the last step of a cancelled source.
+  /// SourceState.V3: the last step of a cancelled source.
   private final func finish(isLost: Bool) {
     if isLost { reportLoss() }
     didFinish()

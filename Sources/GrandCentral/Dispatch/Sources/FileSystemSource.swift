@@ -12,17 +12,14 @@ import Synchronization
 final class FileSystemSource: DispatchSource, DispatchSourceFileSystemObject, @unchecked Sendable {  // as said below
   private typealias Event = DispatchSource.FileSystemEvent
 
-  /// I
   private let descriptor: Int32
-  /// I
   private let wanted: DispatchSource.FileSystemEvent
-  /// A
   private let merged = Atomic<UInt>(0)
-  /// I: two entries, of the file and of a folder's parent.
+  /// Two entries, of the file and of a folder's parent.
   private let entries: FileWatch.Pointer
   /// Set by the registration, before the entries are listed.
   @exclusivity(unchecked) private var list: FileWatches?
-  /// M(the list's lock)
+  /// Guarded by the list's lock.
   @exclusivity(unchecked) private var known: FileStatus?
   @exclusivity(unchecked) private var isGone = false
   @exclusivity(unchecked) private var isRevoked = false

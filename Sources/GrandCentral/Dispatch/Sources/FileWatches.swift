@@ -7,13 +7,12 @@ import Synchronization
 struct FileWatch: ~Copyable {
   typealias Pointer = UnsafeMutablePointer<FileWatch>
 
-  /// M(the list's lock)
+  /// Guarded by the list's lock.
   var next: Pointer?
-  /// M(the list's lock): the kernel's number for the inode; -1 while it is not listed.
+  /// Guarded by the list's lock: the kernel's number for the inode; -1 while it is not listed.
   var number: Int32 = -1
-  /// I: the source, which is alive while the watch is listed.
+  /// The source, which is alive while the watch is listed.
   let source: UnsafeMutableRawPointer
-  /// I
   let isOfParent: Bool
 }
 
@@ -21,20 +20,21 @@ struct FileWatch: ~Copyable {
 //
 //   inotify ─► poller ─► report ─► event ─► [ bucket ─► watch ─► watch … ] ─► source
 //
-// N1  The kernel has one watch for an inode, whoever asked for it; its number finds the sources. It wants what any of
-//     them has ever wanted: a wider mask costs a wake-up, and the source drops what it has no use for.
-// N2  Adding to the kernel and listing are one step under the lock, and so are unlisting and removing: an event finds
-//     its source. Numbers go up and are not used again, so what still waits for a removed watch finds nobody.
-// N3  Events are read under the lock, in the poller's report, without blocking and in bounded portions: what is left is
-//     reported again. Nothing but the state machine of sources is called.
-// N4  The kernel drops events when too many wait. Then every source compares its file with what it knew, and asks for its
-//     watches anew: that the kernel has dropped one may have been among the lost events.
-// N5  All this belongs to one engine. A forked child has another engine, and makes its own; it must not read the
-//     parent's descriptor, nor remove the parent's watches.
+// FileWatches.N1  The kernel has one watch for an inode, whoever asked for it; its number finds the sources. It wants
+//     what any of them has ever wanted: a wider mask costs a wake-up, and the source drops what it has no use for.
+// FileWatches.N2  Adding to the kernel and listing are one step under the lock, and so are unlisting and removing: an
+//     event finds its source. Numbers go up and are not used again, so what still waits for a removed watch finds
+//     nobody.
+// FileWatches.N3  Events are read under the lock, in the poller's report, without blocking and in bounded portions:
+//     what is left is reported again. Nothing but the state machine of sources is called.
+// FileWatches.N4  The kernel drops events when too many wait. Then every source compares its file with what it knew,
+//     and asks for its watches anew: that the kernel has dropped one may have been among the lost events.
+// FileWatches.N5  All this belongs to one engine. A forked child has another engine, and makes its own; it must not
+//     read the parent's descriptor, nor remove the parent's watches.
 //
 // Lock order: the descriptor table's, this one, the source's. So nothing here calls the poller with the lock held.
 final class FileWatches: @unchecked Sendable {  // guarded by `lock`
-  /// A: the engine's list, which lives as long as the process.
+  /// The engine's list, which lives as long as the process.
   // unsafe: the word is atomic.
   private nonisolated(unsafe) static let current = Atomic<UnsafeMutableRawPointer?>(nil)
 
@@ -43,16 +43,15 @@ final class FileWatches: @unchecked Sendable {  // guarded by `lock`
   private static let largestPortions = 4
 
   let lock = Lock()
-  /// I
   let engine: Engine.Pointer
   private let inotify: Inotify
   private let watch: DescriptorWatch.Pointer
-  /// M(lock)
+  /// Guarded by `lock`.
   private let buckets: UnsafeMutablePointer<FileWatch.Pointer?>
   private let buffer: UnsafeMutableRawBufferPointer
-  /// M(lock): events have been lost, and there has been no quiet moment since.
+  /// Guarded by `lock`: events have been lost, and there has been no quiet moment since.
   @exclusivity(unchecked) private var isOverflowing = false
-  /// M(lock): sources whose descriptor was closed, to be cancelled without the lock.
+  /// Guarded by `lock`: sources whose descriptor was closed, to be cancelled without the lock.
   @exclusivity(unchecked) private var gone = [FileSystemSource]()
 
   private init(owning raw: Int32) {
@@ -98,7 +97,7 @@ final class FileWatches: @unchecked Sendable {  // guarded by `lock`
     let (isFirst, other) = current.compareExchange(
       expected: seen, desired: place.toOpaque(), successOrdering: .releasing, failureOrdering: .relaxed)
     if isFirst {
-      // N5: the child's copy of the parent's descriptor.
+      // FileWatches.N5: the child's copy of the parent's descriptor.
       if let seen { Unmanaged<FileWatches>.fromOpaque(seen)._withUnsafeGuaranteedRef { $0.inotify.abandon() } }
       return .success(made)
     }
@@ -108,7 +107,7 @@ final class FileWatches: @unchecked Sendable {  // guarded by `lock`
     return .success(Unmanaged<FileWatches>.fromOpaque(other!).takeUnretainedValue())
   }
 
-  /// N5: whether this is not the list of the process that ours was forked from.
+  /// FileWatches.N5: whether this is not the list of the process that ours was forked from.
   var isOurs: Bool { engine == Engine.shared }
 
   // MARK: Watching, with the lock held
@@ -180,7 +179,7 @@ final class FileWatches: @unchecked Sendable {  // guarded by `lock`
     }
   }
 
-  /// N3
+  /// FileWatches.N3
   private func readSome() {
     for _ in 0..<Self.largestPortions {
       let found = inotify.read(into: buffer) { take($0) }
@@ -208,7 +207,7 @@ final class FileWatches: @unchecked Sendable {  // guarded by `lock`
     for source in stale where source.renew(in: self) { gone.append(source) }
   }
 
-  /// N4
+  /// FileWatches.N4
   private func takeOverflow() {
     if !isOverflowing {
       Fault.report(

@@ -44,12 +44,13 @@ final class MemoryPressureSource: TimedSource, DispatchSourceMemoryPressure,
   @exclusivity(unchecked) private var shortages = 0
   /// The kinds of notes that do not come any more.
   @exclusivity(unchecked) private var lost: UInt = 0
-  /// I, after the registration: each with the kind of its notes.
+  /// Constant after the registration: each with the kind of its notes.
   @exclusivity(unchecked) private var watches: [(watch: DescriptorWatch.Pointer, note: UInt)] = []
 
-  /// A: the watches, by index, that were taken off the table, and whose files are still open. Others the program has closed.
+  /// The watches, by index, that were taken off the table, and whose files are still open. Others the program has
+  /// closed.
   private let removed = Atomic<UInt>(0)
-  /// A: notes since the last delivery.
+  /// Notes since the last delivery.
   private let noted = Atomic<UInt>(0)
 
   init(_ setup: Setup, mask: UInt, queue: DispatchQueue?) {

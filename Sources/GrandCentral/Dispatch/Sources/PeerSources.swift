@@ -19,7 +19,6 @@ final class PeerSource: WatchedDescriptorSource, DispatchSourceMachReceive, Disp
     var interest: Epoll.Interest { self == .message ? .readable : .peerClosed }
   }
 
-  /// I
   private let event: Event
 
   init(_ event: Event, port: mach_port_t, mask: UInt, queue: DispatchQueue?) {

@@ -9,17 +9,15 @@ import Synchronization
 /// it up with the process.
 ///
 /// Data are merged before the event is made known, as in UserDataSource.
-final class ProcessSource: DispatchSource, DispatchSourceProcess, @unchecked Sendable {  // as the letters say
-  /// I
+final class ProcessSource: DispatchSource, DispatchSourceProcess, @unchecked Sendable {  // atomic, or guarded as its fields say
   private let process: Int32
   private let wanted: DispatchSource.ProcessEvent
-  /// A
   private let merged = Atomic<UInt>(0)
   private let hasEnded = Atomic<Bool>(false)
   private let hasReportedLoss = Atomic<Bool>(false)
-  /// A: the process's descriptor plus 1; 0 before the registration, and for a process that was gone by then.
+  /// The process's descriptor plus 1; 0 before the registration, and for a process that was gone by then.
   private let pidfd = Atomic<Int32>(0)
-  /// A: `ProcessExitStatus` once it is known, packed; 0 before.
+  /// `ProcessExitStatus` once it is known, packed; 0 before.
   private let end = Atomic<UInt64>(0)
   /// Set by the registration, before anything is watched.
   @exclusivity(unchecked) private var engine: Engine.Pointer?
@@ -57,7 +55,7 @@ final class ProcessSource: DispatchSource, DispatchSourceProcess, @unchecked Sen
 
   // MARK: What there is
 
-  /// A: what the kernel tells, plus 1; 0 until it has said so: a refusal for want of descriptors says nothing.
+  /// What the kernel tells, plus 1; 0 until it has said so: a refusal for want of descriptors says nothing.
   private static let knownSupport = Atomic<UInt>(0)
 
   static func supported() -> DispatchSource.ProcessEvent {

@@ -7,9 +7,7 @@ import Synchronization
 ///
 /// The count is merged first, and the event is made known afterwards, as a user data source does it.
 final class SignalSource: DispatchSource, DispatchSourceSignal, @unchecked Sendable {  // the watch is the table's
-  /// A
   private let merged = Atomic<UInt>(0)
-  /// I
   private let watch: SignalWatch.Pointer
 
   init(signal: Int32, queue: DispatchQueue?) {

@@ -24,27 +24,31 @@
 //            cancel              didUnregister               begin
 //   any ───────────► cancelled ───────────────► (enqueued) ─────────► finished
 //
-// V1  The job is in one place at most: who sets `enqueued` submits it, who runs it clears the bit or submits it again.
-//     So no two handlers of a source run at once, whatever its target.
-// V2  An event handler starts only in `begin`, which looks at `cancelled`: after a cancellation none starts. One that
-//     runs finishes, and the job, being one, comes back for the cancel handler afterwards.
-// V3  `finished` is set once, by `begin`, when the source is cancelled, not suspended, and neither registering nor
-//     registered: the kernel's side is done, so the cancel handler may close the descriptor.
-// V4  Who sets `cancelled` on a registered source unregisters it; if it was registering, the registrar does.
-// V5  An event that finds another one pending is merged into it (S2), and silences a level-triggered report: without
-//     that the kernel would report it again and again until somebody has read. `silenced` is taken along by the
-//     delivery, which switches the reports on again when its handler has returned.
-// V6  An event says what was true when the kernel was asked. It is reported later, and delivered later still, and what it
-//     was about may have been dealt with by then: by the handler that ran meanwhile, for one. So the delivery looks
-//     again, in every kind whose events can be over (`takeEvent`), and calls nobody for nothing.
-// V7  The source holds a reference to itself while it is active, not suspended and not finished (`keepsItself`). So an
-//     active source needs no other one; the last one to a suspended source is noticed by its release, which traps.
-// V8  A source that is `lost` tells the program in its last step, unless the program has cancelled it by then: then the
-//     program was about to, and has nothing to mend.
-// V9  A source whose registration is delayed stays `registering`. Its cancellation withdraws the registration; whoever takes
-//     it off the list of retries, or makes the last attempt, concludes by `didRegister(false)`. See Retries.swift.
-// V10 A registration handler that comes when the source is registered already is due at once. The handler is in its place
-//     before the step, so the announcement that the step leads to finds it, or an earlier one has run it.
+// SourceState.V1  The job is in one place at most: who sets `enqueued` submits it, who runs it clears the bit or
+//     submits it again. So no two handlers of a source run at once, whatever its target.
+// SourceState.V2  An event handler starts only in `begin`, which looks at `cancelled`: after a cancellation none
+//     starts. One that runs finishes, and the job, being one, comes back for the cancel handler afterwards.
+// SourceState.V3  `finished` is set once, by `begin`, when the source is cancelled, not suspended, and neither
+//     registering nor registered: the kernel's side is done, so the cancel handler may close the descriptor.
+// SourceState.V4  Who sets `cancelled` on a registered source unregisters it; if it was registering, the registrar
+//     does.
+// SourceState.V5  An event that finds another one pending is merged into it (Contract.S2), and silences a
+//     level-triggered report: without that the kernel would report it again and again until somebody has read.
+//     `silenced` is taken along by the delivery, which switches the reports on again when its handler has returned.
+// SourceState.V6  An event says what was true when the kernel was asked. It is reported later, and delivered later
+//     still, and what it was about may have been dealt with by then: by the handler that ran meanwhile, for one. So the
+//     delivery looks again, in every kind whose events can be over (`takeEvent`), and calls nobody for nothing.
+// SourceState.V7  The source holds a reference to itself while it is active, not suspended and not finished
+//     (`keepsItself`). So an active source needs no other one; the last one to a suspended source is noticed by its
+//     release, which traps.
+// SourceState.V8  A source that is `lost` tells the program in its last step, unless the program has cancelled it by
+//     then: then the program was about to, and has nothing to mend.
+// SourceState.V9  A source whose registration is delayed stays `registering`. Its cancellation withdraws the
+//     registration; whoever takes it off the list of retries, or makes the last attempt, concludes by
+//     `didRegister(false)`. See Retries.swift.
+// SourceState.V10  A registration handler that comes when the source is registered already is due at once. The handler
+//     is in its place before the step, so the announcement that the step leads to finds it, or an earlier one has run
+//     it.
 //
 // The transitions are pure; what they return is what the caller owes.
 struct SourceState: StateWord, Equatable {
@@ -71,7 +75,7 @@ struct SourceState: StateWord, Equatable {
 
   var isSuspended: Bool { rawValue >= Self.suspension }
 
-  /// V7
+  /// SourceState.V7
   var keepsItself: Bool { !isSuspended && !has(Self.inactive | Self.finished) }
 
   /// Which handler the job's next step calls, if it has anything to do.
@@ -126,7 +130,7 @@ struct SourceState: StateWord, Equatable {
     return enqueueIfNeeded() ? .enqueue : .nothing
   }
 
-  /// The program has set a registration handler (V10). True: the caller submits the job.
+  /// The program has set a registration handler (SourceState.V10). True: the caller submits the job.
   mutating func announceAgain() -> Bool {
     guard has(Self.registered), !has(Self.cancelled) else { return false }
     set(Self.announcing)
@@ -144,7 +148,7 @@ struct SourceState: StateWord, Equatable {
 
   /// The program cancels.
   mutating func cancel() -> Cancellation {
-    // V8: it knows now.
+    // SourceState.V8: it knows now.
     clear(Self.lost)
     return end(asLost: false)
   }

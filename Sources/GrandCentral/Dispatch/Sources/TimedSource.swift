@@ -6,19 +6,20 @@ import CPlatform
 ///
 ///   out ──restartTimer──► in the wheel ──fires──► on its way (`fired`) ──► out, an event is pending
 ///
-/// T1  The entry is the wheel's while `isIn`; who takes it out by cancelling, or `fired`, makes it false, under the lock.
-/// T2  A cancellation that comes while the entry is on its way leaves a note for `fired` (`after`): it cannot stop it.
-/// T3  `fired` makes `isIn` false and the event pending in one critical section. Afterwards it touches the source only if
-///     it has taken the job, or the note, either of which keeps the source alive.
+/// TimedSource.T1  The entry is the wheel's while `isIn`; who takes it out by cancelling, or `fired`, makes it false,
+///     under the lock.
+/// TimedSource.T2  A cancellation that comes while the entry is on its way leaves a note for `fired` (`after`): it
+///     cannot stop it.
+/// TimedSource.T3  `fired` makes `isIn` false and the event pending in one critical section. Afterwards it touches the
+///     source only if it has taken the job, or the note, either of which keeps the source alive.
 class TimedSource: DispatchSource, @unchecked Sendable {  // guarded by the source's lock
   enum Note { case none, restart, unregister }
 
-  /// M(lock)
+  /// Guarded by `lock`.
   @exclusivity(unchecked) final private(set) var isIn = false
   @exclusivity(unchecked) final var after = Note.none
-  /// M(lock): registered, and not unregistered.
+  /// Guarded by `lock`: registered, and not unregistered.
   @exclusivity(unchecked) final var isLive = false
-  /// I
   final let entry: TimerEntry.Pointer
 
   override init(handle: UInt, mask: UInt, queue: DispatchQueue?) {
@@ -51,7 +52,7 @@ class TimedSource: DispatchSource, @unchecked Sendable {  // guarded by the sour
     Engine.shared.pointee.timers.add(entry, on: clock, isReturning: isReturning, in: Engine.shared.pointee)
   }
 
-  /// Takes the entry out of the wheel; false while it is on its way (T2).
+  /// Takes the entry out of the wheel; false while it is on its way (TimedSource.T2).
   final func takeOut() -> Bool {
     if !isIn { return true }
     guard Engine.shared.pointee.timers.cancel(entry, on: entryClock) else { return false }
@@ -71,7 +72,7 @@ class TimedSource: DispatchSource, @unchecked Sendable {  // guarded by the sour
   }
 
   private static let fired: TimerEntry.Fire = { raw in
-    // unsafe: the wheel has let go of the entry; the source is alive until it is unregistered (T2).
+    // unsafe: the wheel has let go of the entry; the source is alive until it is unregistered (TimedSource.T2).
     let entry = raw.assumingMemoryBound(to: TimerEntry.self)
     let source = Unmanaged<TimedSource>.fromOpaque(entry.pointee.context!)
     source._withUnsafeGuaranteedRef { $0.didFire() }
@@ -83,7 +84,8 @@ class TimedSource: DispatchSource, @unchecked Sendable {  // guarded by the sour
     let note = after
     after = .none
     if note == .restart { restartTimer(isReturning: false) }
-    // With the lock held (T3): once it is released, who cancels the source may bring it to its end, unless the job is ours.
+    // With the lock held (TimedSource.T3): once it is released, who cancels the source may bring it to its end, unless
+    // the job is ours.
     let isJobOurs = note == .none && state.update { $0.fire() }.enqueue
     lock.unlock()
     if isJobOurs { submit() }

@@ -21,7 +21,7 @@ final class TimerSource: TimedSource, DispatchSourceTimer, @unchecked Sendable {
     var leeway: UInt64 = 0
   }
 
-  /// M(lock)
+  /// Guarded by `lock`.
   @exclusivity(unchecked) private var schedule = Schedule()
 
   init(flags: TimerFlags, queue: DispatchQueue?) { super.init(handle: 0, mask: flags.rawValue, queue: queue) }

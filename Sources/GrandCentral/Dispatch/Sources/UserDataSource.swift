@@ -9,7 +9,6 @@ import Synchronization
 class UserDataSource: DispatchSource, DispatchSourceUserDataAdd, DispatchSourceUserDataOr,
   DispatchSourceUserDataReplace, @unchecked Sendable  // the word is atomic
 {
-  /// A
   private let merged = Atomic<UInt>(0)
 
   override var kindName: String { "user data source" }

@@ -8,9 +8,8 @@ import Synchronization
 /// The watch is level-triggered. It is switched off while an event waits to be delivered, if the kernel reports it again
 /// meanwhile; the delivery switches it on again.
 class WatchedDescriptorSource: DispatchSource, @unchecked Sendable {  // the watch is the table's while it is listed
-  /// I
   final let watch: DescriptorWatch.Pointer
-  /// A: the table has let go of the watch by itself.
+  /// The table has let go of the watch by itself.
   private let isGone = Atomic<Bool>(false)
 
   init(descriptor: Int32, interest: Epoll.Interest, mask: UInt, queue: DispatchQueue?) {

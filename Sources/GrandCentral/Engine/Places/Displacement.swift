@@ -13,17 +13,18 @@ import Synchronization
 // When its job has ended it takes a free place, or sleeps. So every worker that counts as active has a place, or is one that
 // was added beyond them, in place of blocked ones or for urgent work.
 //
-// D1  Who sets a worker aside counts first, then changes its status from running, and looks at its pulse again. A worker
-//     that has ended its job moves the pulse, and looks at its status behind a fence before it sleeps; without one after each
-//     job. So a worker that sleeps is not counted, and one that runs another job is not counted for long.
-// D2  Who changes the status back corrects the count: the worker itself, or who has set it aside too late.
+// Displacement.D1  Who sets a worker aside counts first, then changes its status from running, and looks at its pulse
+//     again. A worker that has ended its job moves the pulse, and looks at its status behind a fence before it sleeps;
+//     without one after each job. So a worker that sleeps is not counted, and one that runs another job is not counted
+//     for long.
+// Displacement.D2  Who changes the status back corrects the count: the worker itself, or who has set it aside too late.
 extension Engine {
   /// Sets the worker aside as `status` says, if it is still in the job that began with `pulse`; any thread.
   ///
   /// - Returns: whether a place has become free by that.
   func setAside(_ worker: Worker.Pointer, _ pulse: UInt64, as status: UInt32) -> Bool {
     pool.updateInOrder { $0.setAside(as: status) }
-    // seq-cst: D1.
+    // seq-cst: Displacement.D1.
     // relaxed: on failure, somebody else has set it aside; only the count is taken back.
     let (changed, _) = worker.pointee.status.compareExchange(
       expected: Worker.Status.running, desired: status, successOrdering: .sequentiallyConsistent,
@@ -32,7 +33,7 @@ extension Engine {
       pool.updateInOrder { $0.takeBack(from: status) }
       return false
     }
-    // seq-cst: D1.
+    // seq-cst: Displacement.D1.
     if worker.pointee.progress.load(ordering: .sequentiallyConsistent) == pulse { return true }
     worker.pointee.recover(self)
     return false
@@ -52,9 +53,9 @@ extension Engine {
   func addWorker(for band: Band) {
     // relaxed: the claim looks again; a setting.
     let active = pool.load(ordering: .relaxed).active
-    let target = target.load(ordering: .relaxed)
-    if active >= 2 * target + allowance.load(ordering: .relaxed) || !mayOvertake(band) { return }
-    _ = reinforce(target: active + 1, budget: threadLimit)
+    let parallelism = parallelism.load(ordering: .relaxed)
+    if active >= 2 * parallelism + allowance.load(ordering: .relaxed) || !mayOvertake(band) { return }
+    _ = reinforce(parallelism: active + 1, budget: threadLimit)
   }
 
   /// Whether a place is free, or its holder runs a job that is less urgent than `band`.
@@ -96,7 +97,7 @@ extension Engine {
 }
 
 extension Worker {
-  /// Owner, or who has set it aside: the job has ended. See D2.
+  /// Owner, or who has set it aside: the job has ended. See Displacement.D2.
   @inline(never)
   func recover(_ engine: borrowing Engine) {
     // relaxed: who changes it also corrects the count; nothing else hangs on it.

@@ -18,11 +18,11 @@ import Synchronization
 //                          with another one (beyond 64 places the number is rounded up to a multiple of 64)
 //
 // and the slot's after one other start. So a job that is first where it waits is started after at most 512 other starts for
-// each place, by any one searcher that has nothing more urgent to do. The checker's scenarios "E9" hold each source to its
-// bound while all of them are kept full.
+// each place, by any one searcher that has nothing more urgent to do. The checker's scenarios "Contract.E9" hold each
+// source to its bound while all of them are kept full.
 //
-// Other places' slots are looked at before work of a less urgent band is taken (Q6), and by searchers once a slot has
-// aged (SlotWatch). A worker without a place takes no slot's job.
+// Other places' slots are looked at before work of a less urgent band is taken (Contract.Q6), and by searchers once a
+// slot has aged (SlotWatch). A worker without a place takes no slot's job.
 extension Place {
   /// A power of two.
   private static var slotRuns: UInt32 { 64 }
@@ -45,7 +45,7 @@ extension Place {
   }
 
   /// The monitor: the holder's next search goes past the slot.
-  func hurry() {
+  func passOverSlot() {
     // relaxed: the holder may overwrite it, and is asked again at the next tick.
     searches.store(Self.slotRuns &- 1, ordering: .relaxed)
   }
@@ -57,7 +57,8 @@ extension Place {
     let turn = turns.load(ordering: .relaxed) &+ 1
     turns.store(turn, ordering: .relaxed)
     let job = findByBand(pending, turn, in: engine)
-    // Another job comes first: the slot may have been filled between jobs, when nobody was asked to watch (S5).
+    // Another job comes first: the slot may have been filled between jobs, when nobody was asked to watch
+    // (SlotWatch.S5).
     if !slotIsEmpty { engine.watchSlots(for: self) }
     return job
   }
@@ -164,7 +165,7 @@ extension Engine {
     return nil
   }
 
-  /// W1: a search that leaves no stone unturned, and clears the bits where it finds nothing.
+  /// Sleep.W1: a search that leaves no stone unturned, and clears the bits where it finds nothing.
   @inline(never)
   func findWorkThoroughly(_ place: Place.Pointer?) -> Job? {
     if let job = place?.pointee.takeSlot() { return job }
@@ -173,7 +174,7 @@ extension Engine {
     while rest != 0 {
       let band = Band(firstIn: rest)
       if let job = takeShared(from: band) { return job }
-      // What has come meanwhile has its bit, for W3.
+      // What has come meanwhile has its bit, for Sleep.W3.
       if rest & band.ordered != 0 { _ = clear(band, band.ordered) }
       if rest & band.loose != 0 { _ = clear(band, band.loose) }
       rest &= ~band.both

@@ -14,32 +14,31 @@ import Synchronization
 ///
 /// **The backlogs**, one per band, hold what the slot overflowed, and what threads without a place submit.
 ///
-/// P1  Everything here may be used by any thread at any time: the slot by exchange, the backlogs as they are. Holding the
-///     place guards nothing. So whoever has lost it without knowing does no harm: the next holder, or a thief, finds
-///     what it leaves.
-/// P2  `holder` changes from 0, or from a worker that is away, to a worker by that worker's `take`, and back to 0 when the
-///     worker ends, or there are fewer processors. A worker looks whether it is still the holder before it starts a job.
+/// Place.P1  Everything here may be used by any thread at any time: the slot by exchange, the backlogs as they are.
+///     Holding the place guards nothing. So whoever has lost it without knowing does no harm: the next holder, or a
+///     thief, finds what it leaves.
+/// Place.P2  `holder` changes from 0, or from a worker that is away, to a worker by that worker's `take`, and back to 0
+///     when the worker ends, or there are fewer processors. A worker looks whether it is still the holder before it
+///     starts a job.
 ///
 /// Rejected: rings with one producer. A worker that is stopped in the middle of a push cannot be robbed of its ring, and
 /// the barrier that a push needs costs what the exchange of a FIFO with many producers costs.
 struct Place: ~Copyable, @unchecked Sendable {  // fields are immutable or atomic
   typealias Pointer = UnsafeMutablePointer<Place>
 
-  /// I
   let index: Int
-  /// A: the holder's `Worker.name`; 0: nobody.
+  /// The holder's `Worker.name`; 0: nobody.
   let holder = Atomic<UInt32>(0)
   /// I; A: one FIFO per band, each made when it is first needed.
   private let backlogs: UnsafeMutablePointer<Atomic<UnsafeMutableRawPointer?>>
   // Searchers read what is above at every place; what is below is written at every search, or hop.
   private let gapBehindBacklogs = CacheLine.Gap()
-  /// A: how often the slot was filled. Tells an aged slot from a busy one.
+  /// How often the slot was filled. Tells an aged slot from a busy one.
   let slotFills = Atomic<UInt32>(0)
-  /// A
   let slot = Atomic<UnsafeMutableRawPointer?>(nil)
-  /// A: band of the slot's job.
+  /// Band of the slot's job.
   let slotRank = Atomic<UInt8>(0)
-  /// A, written by the holder: searches so far, and those among them that went beyond the slot.
+  /// Written by the holder: searches so far, and those among them that went beyond the slot.
   let searches = Atomic<UInt32>(0)
   let turns = Atomic<UInt32>(0)
   private let gapBehindSlot = CacheLine.Gap()

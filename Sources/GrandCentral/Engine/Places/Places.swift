@@ -7,12 +7,12 @@ struct Places: ~Copyable, @unchecked Sendable {  // the words are atomic, the ar
   private typealias Entry = UnsafeMutablePointer<UnsafeMutableRawPointer?>
 
   private let lock = Lock()
-  /// A, written under the lock: the places, and before them the array that had become too small. It is left to whoever may
+  /// Written under the lock: the places, and before them the array that had become too small. It is left to whoever may
   /// still read it, and stays known.
   private let entries = Atomic<UnsafeMutableRawPointer?>(nil)
   private let used = Atomic<Int>(0)
   private let gapBehindEntries = CacheLine.Gap()
-  /// A: the map of places whose backlogs may hold jobs: bit n stands for the places n, n + 64, and so on.
+  /// The map of places whose backlogs may hold jobs: bit n stands for the places n, n + 64, and so on.
   ///
   /// Who adds a job looks at the bit afterwards; who clears it looks at the backlogs afterwards (`clearFilled`). So one of
   /// the two sees the other, and a bit that is clear says that the backlogs were empty.
@@ -126,13 +126,13 @@ struct Places: ~Copyable, @unchecked Sendable {  // the words are atomic, the ar
 
 extension Engine {
   /// Sets the number of places in use. Whoever holds one beyond them loses it.
-  func setTarget(_ wanted: Int) {
+  func setParallelism(_ wanted: Int) {
     places.grow(to: wanted)
     // relaxed: a setting.
-    target.store(wanted, ordering: .relaxed)
+    parallelism.store(wanted, ordering: .relaxed)
     for index in wanted..<max(wanted, places.count) {
       guard let worker = holder(of: places[index]) else { continue }
-      // relaxed: see P2 of Place; `setAside` makes sure of the pulse.
+      // relaxed: see Place.P2; `setAside` makes sure of the pulse.
       places[index].pointee.holder.store(0, ordering: .relaxed)
       let pulse = worker.pointee.progress.load(ordering: .relaxed)
       if pulse & 1 == 1, !worker.pointee.isAway { _ = setAside(worker, pulse, as: Worker.Status.adrift) }
@@ -147,7 +147,7 @@ extension Engine {
   @inline(never)
   func takePlace(_ worker: Worker.Pointer) -> Bool {
     // relaxed: a setting; a hint.
-    let limit = min(places.count, target.load(ordering: .relaxed))
+    let limit = min(places.count, parallelism.load(ordering: .relaxed))
     let map = places.filled.load(ordering: .relaxed)
     var another: Place.Pointer?
     for index in 0..<limit where isFree(places[index]) {

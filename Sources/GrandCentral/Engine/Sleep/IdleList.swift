@@ -8,7 +8,7 @@ import Synchronization
 /// and the poll stays watched.
 struct IdleList: ~Copyable, @unchecked Sendable {  // links are guarded by `lock`
   let lock = Lock()
-  /// M(lock)
+  /// Guarded by `lock`.
   private let newest = Atomic<UnsafeMutableRawPointer?>(nil)
 
   /// The caller holds the lock.

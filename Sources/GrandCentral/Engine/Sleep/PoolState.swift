@@ -10,9 +10,9 @@
 /// | 39–50 | adrift    | workers that have lost their place to others, and go on with a job   |
 /// | 51–63 | live      | all workers, those being started included                           |
 ///
-/// P1  searching + sleeping + blocked + adrift ≤ live ≤ 4096
-/// P2  sleeping is the length of the idle list; both change under the list's lock
-/// P3  whoever raises `searching` for another thread also starts or unparks it
+/// PoolState.P1  searching + sleeping + blocked + adrift ≤ live ≤ 4096
+/// PoolState.P2  sleeping is the length of the idle list; both change under the list's lock
+/// PoolState.P3  whoever raises `searching` for another thread also starts or unparks it
 struct PoolState: StateWord, Equatable {
   var rawValue: UInt64
 
@@ -43,7 +43,7 @@ struct PoolState: StateWord, Equatable {
     case unpark
     /// Start a thread; it is counted as live and searching from now on.
     case spawn
-    /// Every processor has its worker, or as many as are good for a crowd: the monitor watches over them.
+    /// Every processor has its worker, or as many as are good for a convoy: the monitor watches over them.
     case watch
     /// No thread may be added.
     case exhausted
@@ -52,23 +52,23 @@ struct PoolState: StateWord, Equatable {
   /// So many workers wait that they may well wait for each other, one at a time, as for a semaphore that lets few
   /// through: one more would most likely join them.
   @inline(__always)
-  func isCrowd(target: Int) -> Bool { blocked > max(8, 2 * target + 4) }
+  func isConvoy(parallelism: Int) -> Bool { blocked > max(8, 2 * parallelism + 4) }
 
-  /// A crowd waits, and half of the processors have their workers: these go on, and the monitor decides about others.
+  /// A convoy waits, and half of the processors have their workers: these go on, and the monitor decides about others.
   @inline(__always)
-  func holdsBack(target: Int) -> Bool { isCrowd(target: target) && 2 * active >= target }
+  func holdsBack(parallelism: Int) -> Bool { isConvoy(parallelism: parallelism) && 2 * active >= parallelism }
 
   /// What `claimWake` would answer, without claiming.
   @inline(__always)
-  func wake(target: Int, budget: Int) -> Wake {
+  func wake(parallelism: Int, budget: Int) -> Wake {
     if searching > 0 { return .nothing }
-    if active >= target || holdsBack(target: target) { return .watch }
+    if active >= parallelism || holdsBack(parallelism: parallelism) { return .watch }
     if sleeping > 0 { return .unpark }
     return live < budget ? .spawn : .exhausted
   }
 
-  mutating func claimWake(target: Int, budget: Int) -> Wake {
-    let wake = wake(target: target, budget: budget)
+  mutating func claimWake(parallelism: Int, budget: Int) -> Wake {
+    let wake = wake(parallelism: parallelism, budget: budget)
     switch wake {
     case .unpark: rawValue = rawValue &- Self.sleepingOne &+ Self.searchingOne
     case .spawn: rawValue = rawValue &+ Self.liveOne &+ Self.searchingOne
@@ -78,8 +78,8 @@ struct PoolState: StateWord, Equatable {
   }
 
   /// The monitor adds workers although others search: as `claimWake`, without its first rule.
-  mutating func claimReinforcement(target: Int, budget: Int) -> Wake {
-    if active >= target { return .watch }
+  mutating func claimReinforcement(parallelism: Int, budget: Int) -> Wake {
+    if active >= parallelism { return .watch }
     if sleeping > 0 {
       rawValue = rawValue &- Self.sleepingOne &+ Self.searchingOne
       return .unpark

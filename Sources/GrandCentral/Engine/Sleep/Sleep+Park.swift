@@ -8,7 +8,7 @@ extension Engine {
   /// A worker not needed for this long ends, so that an idle process has one thread of ours and no wake-ups.
   private static var retirement: UInt64 { 2_000_000_000 }
 
-  /// W4: the caller is in the idle list, and comes back as a searcher.
+  /// Sleep.W4: the caller is in the idle list, and comes back as a searcher.
   ///
   /// - Returns: false when the worker has retired instead.
   @inline(never)

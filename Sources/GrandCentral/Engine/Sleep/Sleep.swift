@@ -5,20 +5,20 @@ import Synchronization
 
 // The sleep protocol; README.md beside this file has the argument, Verification/sleep.pml the model.
 //
-//   Submitter   S1 publish the job    S2 set the band's pending bit if it is clear    S3 look at the pool word
-//               S4 nobody searches and a processor is free: claim a wake, unpark or spawn
-//   Sleeper     W1 search every band; clear the pending bit of a band found empty, and look at it once more
-//               W2 join the idle list: searching − 1, sleeping + 1
-//               W3 look at the pending bits (and at timers that nobody waits for)
-//               W4 something there: leave the list and search; else park
-//   Finder      F1 searching − 1    F2 it was the last one and bits are set: claim a wake as in S4
+//   Submitter (Sleep.S1–S4)  publish the job; set the band's pending bit if it is clear; look at the pool word; if nobody
+//                            searches and a processor is free, claim a wake, and unpark or spawn
+//   Sleeper (Sleep.W1–W4)    search every band; clear the pending bit of a band found empty, and look at it once more;
+//                            join the idle list; look at the pending bits, and at timers that nobody waits for;
+//                            something there: leave the list and search; else park
+//   Finder (Sleep.F1–F2)    count one searcher less; if it was the last one and bits are set, claim a wake as in Sleep.S4
 extension Engine {
   // MARK: Waking
 
-  /// S3, S4 for a job of `band`.
+  /// Sleep.S3, Sleep.S4 for a job of `band`.
   @inline(__always)
   func wakeIfNeeded(for band: Band = .maintenance) {
-    // seq-cst: S3 must not pass S1 and S2; a sleeper's W2 and W3 are ordered the other way round.
+    // seq-cst: Sleep.S3 must not pass Sleep.S1 and Sleep.S2; a sleeper's Sleep.W2 and Sleep.W3 are ordered the other
+    // way round.
     let state = pool.load(ordering: .sequentiallyConsistent)
     if state.searching > 0 { return }
     wakeSlow(state, band)
@@ -27,28 +27,28 @@ extension Engine {
   @inline(never)
   private func wakeSlow(_ seen: PoolState, _ band: Band) {
     // relaxed: both numbers are settings; a late view delays their effect by one submission.
-    let target = target.load(ordering: .relaxed)
+    let parallelism = parallelism.load(ordering: .relaxed)
     let budget = threadLimit
-    switch seen.wake(target: target, budget: budget) {
+    switch seen.wake(parallelism: parallelism, budget: budget) {
     case .nothing: return
     case .watch:
       monitor.wake(self)
       // relaxed: bits are only ever added; a program of one band never goes further.
       if bandsInUse.load(ordering: .relaxed) & ~(band.both | band.moreUrgent) != 0 { addWorker(for: band) }
-    case .unpark, .spawn, .exhausted: claimAndWake(target: target, budget: budget)
+    case .unpark, .spawn, .exhausted: claimAndWake(parallelism: parallelism, budget: budget)
     }
   }
 
-  private func claimAndWake(target: Int, budget: Int) {
+  private func claimAndWake(parallelism: Int, budget: Int) {
     idle.lock.lock()
-    let wake = pool.updateInOrder { $0.claimWake(target: target, budget: budget) }
+    let wake = pool.updateInOrder { $0.claimWake(parallelism: parallelism, budget: budget) }
     carryOut(wake)
   }
 
   /// The monitor's way of adding a worker: also while others search.
-  func reinforce(target: Int, budget: Int) -> PoolState.Wake {
+  func reinforce(parallelism: Int, budget: Int) -> PoolState.Wake {
     idle.lock.lock()
-    let wake = pool.updateInOrder { $0.claimReinforcement(target: target, budget: budget) }
+    let wake = pool.updateInOrder { $0.claimReinforcement(parallelism: parallelism, budget: budget) }
     carryOut(wake)
     return wake
   }
@@ -80,16 +80,16 @@ extension Engine {
     pool.updateInOrder { $0.startSearching() }
   }
 
-  /// F1, F2
+  /// Sleep.F1, Sleep.F2
   func stopSearching() {
     let last = pool.updateInOrder { $0.stopSearching() }
-    // seq-cst: F2 must not pass F1: a submitter that saw us searching leaves its job to us.
+    // seq-cst: Sleep.F2 must not pass Sleep.F1: a submitter that saw us searching leaves its job to us.
     if last, hasVisibleWork || slotsNeedWatcher || poller.isMissed(timers) && !monitor.isAwake { wakeIfNeeded() }
   }
 
   /// Whether a run queue or a backlog holds a job: the pending bits alone may be out of date.
   private var hasVisibleWork: Bool {
-    // seq-cst: looked at after F1; a submitter publishes before it looks at the searchers.
+    // seq-cst: looked at after Sleep.F1; a submitter publishes before it looks at the searchers.
     var rest = pending.load(ordering: .sequentiallyConsistent)
     while rest != 0 {
       let bit = rest & (0 &- rest)
@@ -101,12 +101,13 @@ extension Engine {
 
   // MARK: Sleeping
 
-  /// W2: the calling searcher joins the idle list.
+  /// Sleep.W2: the calling searcher joins the idle list.
   func joinIdle(_ worker: Worker.Pointer) {
     idle.lock.lock()
     idle.push(worker)
-    // seq-cst: D1; the pulse that the last job has left is visible before the look at the status. With anything weaker the look
-    // may come first, while who sets the worker aside finds the old pulse: a sleeper is counted as adrift.
+    // seq-cst: Displacement.D1; the pulse that the last job has left is visible before the look at the status. With
+    // anything weaker the look may come first, while who sets the worker aside finds the old pulse: a sleeper is
+    // counted as adrift.
     atomicMemoryFence(ordering: .sequentiallyConsistent)
     // relaxed: ordered by the fence.
     if worker.pointee.status.load(ordering: .relaxed) != Worker.Status.running { worker.pointee.recover(self) }
@@ -114,7 +115,7 @@ extension Engine {
     idle.lock.unlock()
   }
 
-  /// W4: leaves the idle list as a searcher.
+  /// Sleep.W4: leaves the idle list as a searcher.
   ///
   /// If a waker was faster, its token is taken here: either way the caller is counted as searching afterwards.
   func leaveIdle(_ worker: Worker.Pointer) {

@@ -11,20 +11,24 @@ import Synchronization
 //
 //   off ──fill──▶ wanted ──a searcher finds nothing else──▶ on ──quiet──▶ off
 //
-// S1  A filling that goes unnoticed because the watch is being switched off is seen by the watcher's last look: it
-//     switches off first and looks afterwards, while the filler fills first and looks at the switch afterwards.
-// S2  The filler asks for a watch first and looks for somebody idle afterwards; a sleeper joins the idle list first and
-//     looks afterwards whether a watch is wanted that nobody keeps. So one of them sees the other.
-// S3  A watcher that finds something to run gives the role up; while slots are being filled, or one is full, the last one to
-//     cease searching passes it on.
-// S4  While all processors are busy the monitor watches: their jobs may be waiting unseen for what lies in a slot. It
-//     moves an aged job to a backlog, where it counts as pending.
-// S5  No job begins beside a full slot without a watch: who fills the slot in a job asks for one, and who has filled it
-//     between jobs, as a poller's holder does, asks when another job comes first. That job may block where nobody sees it.
-// S6  The watcher looks at every nap. A surplus worker does not look, so it does not keep the role: the monitor does.
-//     The watcher looks at the kernel's events as well, if nobody waits for them: it does not wait for them itself.
+// SlotWatch.S1  A filling that goes unnoticed because the watch is being switched off is seen by the watcher's last
+//     look: it switches off first and looks afterwards, while the filler fills first and looks at the switch
+//     afterwards.
+// SlotWatch.S2  The filler asks for a watch first and looks for somebody idle afterwards; a sleeper joins the idle list
+//     first and looks afterwards whether a watch is wanted that nobody keeps. So one of them sees the other.
+// SlotWatch.S3  A watcher that finds something to run gives the role up; while slots are being filled, or one is full,
+//     the last one to cease searching passes it on.
+// SlotWatch.S4  While all processors are busy the monitor watches: their jobs may be waiting unseen for what lies in a
+//     slot. It moves an aged job to a backlog, where it counts as pending.
+// SlotWatch.S5  No job begins beside a full slot without a watch: who fills the slot in a job asks for one, and who has
+//     filled it between jobs, as a poller's holder does, asks when another job comes first. That job may block where
+//     nobody sees it.
+// SlotWatch.S6  The watcher looks at every nap. A surplus worker does not look, so it does not keep the role: the
+//     monitor does. The watcher looks at the kernel's events as well, if nobody waits for them: it does not wait for
+//     them itself.
 //
-// Verification/slotwatch.pml is the model, Verification/unseen.pml that of S5 and S6 with the monitor.
+// Verification/slotwatch.pml is the model, Verification/unseen.pml that of SlotWatch.S5 and SlotWatch.S6 with the
+// monitor.
 struct SlotWatch: ~Copyable, @unchecked Sendable {  // every field is atomic
   static let off: UInt32 = 0
   static let wanted: UInt32 = 1
@@ -36,9 +40,8 @@ struct SlotWatch: ~Copyable, @unchecked Sendable {  // every field is atomic
 
   static let nap: UInt64 = 100_000
 
-  /// A
   let state = Atomic<UInt32>(SlotWatch.off)
-  /// A: the watcher's record.
+  /// The watcher's record.
   let watcher = Atomic<UnsafeMutableRawPointer?>(nil)
 }
 
@@ -55,8 +58,9 @@ extension Engine {
     // relaxed: a note for the first look.
     place.watchedFills.store(place.slotFills.load(ordering: .relaxed), ordering: .relaxed)
     let (exchanged, _) = slotWatch.state.compareExchange(
-      // seq-cst: S2; `wakeIfNeeded` looks at the pool afterwards.
-      // relaxed: on failure, somebody else has asked; that step comes after this one's look, and so does its last look (S1).
+      // seq-cst: SlotWatch.S2; `wakeIfNeeded` looks at the pool afterwards.
+      // relaxed: on failure, somebody else has asked; that step comes after this one's look, and so does its last look
+      // (SlotWatch.S1).
       expected: SlotWatch.off, desired: SlotWatch.wanted, successOrdering: .sequentiallyConsistent,
       failureOrdering: .relaxed)
     if exchanged { wakeIfNeeded() }
@@ -64,7 +68,7 @@ extension Engine {
 
   /// Whether a watch is wanted that nobody keeps.
   var slotsNeedWatcher: Bool {
-    // seq-cst: S2, S3; looked at after joining the idle list, or ceasing to search.
+    // seq-cst: SlotWatch.S2, SlotWatch.S3; looked at after joining the idle list, or ceasing to search.
     slotWatch.state.load(ordering: .sequentiallyConsistent) != SlotWatch.off
       && slotWatch.watcher.load(ordering: .sequentiallyConsistent) == nil
   }
@@ -75,12 +79,12 @@ extension Engine {
     slotWatch.state.load(ordering: .relaxed) != SlotWatch.off
   }
 
-  /// S3
+  /// SlotWatch.S3
   func giveUpWatch(_ worker: Worker.Pointer) {
     if isWatcher(worker) { resignAsWatcher(to: SlotWatch.wanted) }
   }
 
-  /// S4: the monitor's part, at each of its ticks.
+  /// SlotWatch.S4: the monitor's part, at each of its ticks.
   func watchSlotsFromMonitor() {
     guard slotsNeedWatcher, becomeWatcher(SlotWatch.monitor) else { return }
     let (job, active) = lookAtSlots(except: nil)
@@ -105,10 +109,11 @@ extension Engine {
       return
     }
     resignAsWatcher(to: SlotWatch.off)
-    // S1: a slot filled before the switch went off is watched on.
+    // SlotWatch.S1: a slot filled before the switch went off is watched on.
     guard anySlotIsFull() else { return }
     // relaxed: nobody has to hear of it. A worker takes the watch at once, or ceases to search next (an update of the pool
-    // word, as a sleeper's W2 is: the later one of the two sees the earlier one's steps); the monitor looks at its next tick.
+    // word, as a sleeper's Contract.W2 is: the later one of the two sees the earlier one's steps); the monitor looks at
+    // its next tick.
     _ = slotWatch.state.compareExchange(expected: SlotWatch.off, desired: SlotWatch.wanted, ordering: .relaxed)
     if staysOn { _ = becomeWatcher(me) }
   }
@@ -134,8 +139,8 @@ extension Engine {
   private func resignAsWatcher(to state: UInt32) {
     // seq-cst: switched off before the last look, see the head of this file.
     slotWatch.state.store(state, ordering: .sequentiallyConsistent)
-    // seq-cst: S2, S3; before the look at the sleepers, and at the monitor's state, by who gives the watch up. It also orders the
-    // switch before the next watcher's.
+    // seq-cst: SlotWatch.S2, SlotWatch.S3; before the look at the sleepers, and at the monitor's state, by who gives
+    // the watch up. It also orders the switch before the next watcher's.
     slotWatch.watcher.store(nil, ordering: .sequentiallyConsistent)
   }
 

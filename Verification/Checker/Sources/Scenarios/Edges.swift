@@ -19,9 +19,9 @@ struct Hint: ~Copyable {
 
 func edges() -> [Scenario] {
   tokenEdges() + queueEdges() + [
-    protocolScenario("a look at the count beside the first thread that keeps a clip", of: "Depot", unusual: 0) { run in
-      let clip = Region.carveClip()!
-      run.thread { Depot.keep(clip) }
+    protocolScenario("a look at the count beside the first thread that keeps a batch", of: "Depot", unusual: 0) { run in
+      let batch = Region.carveClip()!
+      run.thread { Depot.keep(batch) }
       run.thread { run.check(Depot.filledCount == 0, "nothing was deposited") }
     }
   ]

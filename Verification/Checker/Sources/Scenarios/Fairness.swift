@@ -69,12 +69,12 @@ func fairness() -> [Scenario] {
   func bounded(_ name: String, turn: Int, places: Int = 3, without absent: [Source] = []) -> Scenario {
     protocolScenario(name, of: "Place", unusual: 0, steps: 500_000) { run in
       standInForPool()
-      engine.pointee.setTarget(places)
+      engine.pointee.setParallelism(places)
       run.finally {
         let sources = Source.allCases.filter { !absent.contains($0) }
         search(sources, turn: turn, starts: 3 * Source.lastPlace.bound(turn), run: run) { start in
           // A tick of the monitor's.
-          if turn < 64, start % turn == 0 { engine.pointee.places[0].pointee.hurry() }
+          if turn < 64, start % turn == 0 { engine.pointee.places[0].pointee.passOverSlot() }
         }
       }
     }

@@ -15,7 +15,7 @@ private func places() -> [Scenario] {
     protocolScenario("P2: two workers want the last place: one has it, and its record can be read", of: "Places") {
       run in
       standInForPool()
-      engine.pointee.setTarget(1)
+      engine.pointee.setParallelism(1)
       for _ in 0..<2 {
         run.thread {
           let worker = engine.pointee.workers.take()
@@ -31,7 +31,7 @@ private func places() -> [Scenario] {
     protocolScenario("a job is added to a place beside a thief that finds it empty: the map says so", of: "Places") {
       run in
       standInForPool()
-      engine.pointee.setTarget(1)
+      engine.pointee.setParallelism(1)
       let place = engine.pointee.places[0], first = makeJob(), job = makeJob()
       place.pointee.enqueue(first, in: engine.pointee)
       _ = place.pointee.dequeue(.normal)
@@ -55,7 +55,7 @@ private func places() -> [Scenario] {
     protocolScenario("a job is added to a place beside a thief that clears its bit again", of: "Places") {
       run in
       standInForPool()
-      engine.pointee.setTarget(1)
+      engine.pointee.setParallelism(1)
       let place = engine.pointee.places[0], first = makeJob(), job = makeJob()
       place.pointee.enqueue(first, in: engine.pointee)
       _ = place.pointee.dequeue(.normal)
@@ -79,7 +79,7 @@ private func places() -> [Scenario] {
     },
     protocolScenario("the first job of a band in a place, beside a thief", of: "Place", unusual: 0) { run in
       standInForPool()
-      engine.pointee.setTarget(1)
+      engine.pointee.setParallelism(1)
       let place = engine.pointee.places[0], job = makeJob(.utility)
       var taken: Job?
       run.thread {
@@ -94,15 +94,15 @@ private func places() -> [Scenario] {
     },
     protocolScenario("two add the first job of a band to a place: both lie there", of: "Place", unusual: 0) { run in
       standInForPool()
-      engine.pointee.setTarget(1)
+      engine.pointee.setParallelism(1)
       let place = engine.pointee.places[0], jobs = [makeJob(.utility), makeJob(.utility)]
       for job in jobs { run.thread { place.pointee.enqueue(job, in: engine.pointee) } }
       run.finally { run.check(place.pointee.count(.utility) == 2, "a job was lost") }
     },
     protocolScenario("more places, while somebody looks at all of them", of: "Places", unusual: 0) { run in
       standInForPool()
-      engine.pointee.setTarget(1)
-      run.thread { engine.pointee.setTarget(2) }
+      engine.pointee.setParallelism(1)
+      run.thread { engine.pointee.setParallelism(2) }
       run.thread {
         for index in 0..<engine.pointee.places.count {
           run.check(engine.pointee.places[index].pointee.isEmpty, "a new place is empty")
@@ -114,7 +114,7 @@ private func places() -> [Scenario] {
     ) {
       run in
       standInForPool()
-      engine.pointee.setTarget(1)
+      engine.pointee.setParallelism(1)
       let worker = engine.pointee.workers.take(), jobs = [makeJob(), makeJob()]
       _ = engine.pointee.takePlace(worker)
       let place = engine.pointee.places[0]
@@ -135,7 +135,7 @@ private func places() -> [Scenario] {
 private func displacement() -> [Scenario] {
   func setAside(_ status: UInt32, _ name: String) -> Scenario {
     protocolScenario(name, of: "Displacement", unusual: 0) { run in
-      engine.pointee.setTarget(1)
+      engine.pointee.setParallelism(1)
       setPool(live: 1, searching: 0)
       let worker = engine.pointee.workers.take()
       worker.pointee.progress.store(1, ordering: .relaxed)
@@ -160,7 +160,7 @@ private func displacement() -> [Scenario] {
     setAside(Worker.Status.adrift, "D1: a job ends while its worker is set adrift"),
     setAside(Worker.Status.stalled, "D1: a job ends while its worker is found blocked"),
     protocolScenario("D2: two set a worker aside: it is counted once", of: "Displacement") { run in
-      engine.pointee.setTarget(1)
+      engine.pointee.setParallelism(1)
       setPool(live: 1)
       let worker = engine.pointee.workers.take()
       worker.pointee.progress.store(1, ordering: .relaxed)

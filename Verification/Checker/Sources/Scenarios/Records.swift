@@ -41,7 +41,7 @@ func records() -> [Scenario] {
     protocolScenario("a worker's lane is named for a report, and goes away", of: "Inspection", unusual: 0) { run in
       // Its name is looked up by what the first global queue has set.
       _ = DispatchQueue.global()
-      engine.pointee.setTarget(1)
+      engine.pointee.setParallelism(1)
       engine.pointee.pool.update {
         $0.rawValue = PoolState.liveOne
         $0.block()

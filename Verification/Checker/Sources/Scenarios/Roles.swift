@@ -9,7 +9,7 @@ import CheckerKit
 // The roles that one thread has at a time: the poller's and the monitor's. Two threads each: the one that has the role and lets
 // go of it, or sleeps in it, and one that needs somebody to have it.
 
-func roles() -> [Scenario] { pollerRole() + pollerBackend() + monitorStates() + soloists() }
+func roles() -> [Scenario] { pollerRole() + pollerBackend() + monitorStates() + applyHelp() }
 
 // MARK: The poller
 
@@ -64,7 +64,7 @@ private func pollerRole() -> [Scenario] {
       ck_machine_limit_descriptors(descriptors)
       standInForPool()
       engine.pointee.timers.add(makeTimer(1 << 40), on: .uptime, in: engine.pointee)
-      engine.pointee.setTarget(1)
+      engine.pointee.setParallelism(1)
       setPool(live: 1, searching: 1)
       let worker = engine.pointee.workers.take()
       run.thread {
@@ -132,7 +132,7 @@ private func monitorStates() -> [Scenario] {
   ) -> Scenario {
     protocolScenario(name, of: file, unusual: 0) { run in
       let leave = prepare(run)
-      engine.pointee.setTarget(1)
+      engine.pointee.setParallelism(1)
       setPool(live: 1, searching: searching)
       standInForMonitor()
       var sleeps = false
@@ -152,7 +152,7 @@ private func monitorStates() -> [Scenario] {
       run.thread {
         // It was woken once between.
         for _ in 0..<2 {
-          _ = engine.pointee.soloists.helpLingering()
+          _ = engine.pointee.applyHelp.helpLingering()
           _ = engine.pointee.monitor.fallAsleep(engine.pointee)
         }
         _ = engine.pointee.monitor.end()
@@ -194,10 +194,10 @@ private func monitorStates() -> [Scenario] {
         engine.pointee.stopSearching()
       }
     },
-    fallsAsleep("M1, H4: a call begins alone", of: "Soloists") { _ in
-      let soloist = Memory.allocate(16)
+    fallsAsleep("M1, H4: a call begins alone", of: "ApplyHelpRegistry") { _ in
+      let call = Memory.allocate(16)
       return {
-        _ = engine.pointee.soloists.enter(soloist)
+        _ = engine.pointee.applyHelp.enter(call)
         engine.pointee.monitor.wake(engine.pointee)
       }
     },
@@ -222,15 +222,15 @@ private func monitorStates() -> [Scenario] {
 // MARK: Callers that begin alone
 
 /// What stands for a caller's memory: the function that helps, and whether it has.
-private struct Soloist {
+private struct LoneCall {
   let raw = Memory.allocate(16)
 
   init() {
-    let help: Soloists.Help = { raw in
+    let help: ApplyHelpRegistry.Help = { raw in
       ck_plain_write(raw + 8, 8)
       raw.storeBytes(of: 1, toByteOffset: 8, as: Int.self)
     }
-    raw.storeBytes(of: help, as: Soloists.Help.self)
+    raw.storeBytes(of: help, as: ApplyHelpRegistry.Help.self)
     raw.storeBytes(of: 0, toByteOffset: 8, as: Int.self)
   }
 
@@ -243,23 +243,23 @@ private struct Soloist {
   var isHelped: Bool { raw.load(fromByteOffset: 8, as: Int.self) == 1 }
 }
 
-private func soloists() -> [Scenario] {
+private func applyHelp() -> [Scenario] {
   [
-    protocolScenario("H2: a caller leaves, or the monitor helps it", of: "Soloists", unusual: 0) { run in
+    protocolScenario("H2: a caller leaves, or the monitor helps it", of: "ApplyHelpRegistry", unusual: 0) { run in
       _ = engine
       var left = false
-      let soloist = Box<Soloist?>(nil)
+      let call = Box<LoneCall?>(nil)
       run.thread {
-        let mine = Soloist()
-        soloist.value = mine
-        guard let index = engine.pointee.soloists.enter(mine.raw) else { return }
-        left = engine.pointee.soloists.leave(index, mine.raw)
+        let mine = LoneCall()
+        call.value = mine
+        guard let index = engine.pointee.applyHelp.enter(mine.raw) else { return }
+        left = engine.pointee.applyHelp.leave(index, mine.raw)
         if left { mine.free() }
       }
-      run.thread { for _ in 0..<2 { _ = engine.pointee.soloists.helpLingering() } }
+      run.thread { for _ in 0..<2 { _ = engine.pointee.applyHelp.helpLingering() } }
       run.finally {
-        if let soloist = soloist.value, !left {
-          run.check(soloist.isHelped, "the caller waits for help that does not come")
+        if let call = call.value, !left {
+          run.check(call.isHelped, "the caller waits for help that does not come")
         }
       }
     }

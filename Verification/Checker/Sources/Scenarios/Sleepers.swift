@@ -14,7 +14,7 @@ private func sleep() -> [Scenario] {
   /// The searcher finds the job, or sees that something is pending before it sleeps, or is woken.
   func submission(_ name: String, _ submit: @escaping (Job) -> Void) -> Scenario {
     protocolScenario(name, of: "Sleep", unusual: 0) { run in
-      engine.pointee.setTarget(1)
+      engine.pointee.setParallelism(1)
       setPool(live: 1, searching: 1)
       let worker = engine.pointee.workers.take(), job = makeJob(), first = makeJob()
       _ = engine.pointee.takePlace(worker)
@@ -45,7 +45,7 @@ private func sleep() -> [Scenario] {
     submission("S1 to W4: a job for a global queue is not slept over") { engine.pointee.submit($0) },
     submission("S1 to W4: a job without an order is not slept over") { engine.pointee.submitAway($0) },
     protocolScenario("what lies beside the newest sleeper: the place that it had", of: "IdleList", unusual: 0) { run in
-      engine.pointee.setTarget(1)
+      engine.pointee.setParallelism(1)
       setPool(live: 1, searching: 1)
       run.thread {
         let worker = engine.pointee.workers.take()
@@ -99,7 +99,7 @@ private func sleep() -> [Scenario] {
     },
     protocolScenario("a worker is back from a wait, and another one wants its place", of: "Blocking", unusual: 0) {
       run in
-      engine.pointee.setTarget(1)
+      engine.pointee.setParallelism(1)
       setPool(live: 2, searching: 1)
       let worker = engine.pointee.workers.take(), other = engine.pointee.workers.take()
       _ = engine.pointee.takePlace(worker)
@@ -123,7 +123,7 @@ private func sleep() -> [Scenario] {
     protocolScenario("a worker ends beside a submission that finds the budget used up", of: "Sleep", unusual: 0) {
       run in
       Settings.setThreadBudget(1)
-      engine.pointee.setTarget(1)
+      engine.pointee.setParallelism(1)
       engine.pointee.exhaustionReported.store(true, ordering: .relaxed)
       engine.pointee.pool.update {
         $0.rawValue = PoolState.liveOne
@@ -148,7 +148,7 @@ private func sleep() -> [Scenario] {
     protocolScenario("a bit is settled beside a submission: pending work keeps a bit", of: "PendingBands", unusual: 0) {
       run in
       standInForPool()
-      engine.pointee.setTarget(1)
+      engine.pointee.setParallelism(1)
       let job = makeJob(), first = makeJob()
       engine.pointee.submit(first)
       _ = engine.pointee.runQueues[Int(Band.normal.rank)].dequeue()
@@ -162,7 +162,7 @@ private func sleep() -> [Scenario] {
     },
     protocolScenario("two wake the same sleeper: it has one token, and is off the list once", of: "Sleep", unusual: 0) {
       run in
-      engine.pointee.setTarget(2)
+      engine.pointee.setParallelism(2)
       setPool(live: 1, searching: 1)
       let worker = engine.pointee.workers.take()
       engine.pointee.joinIdle(worker)
@@ -185,7 +185,7 @@ private func slots() -> [Scenario] {
   [
     protocolScenario("S1: a slot is filled while the watch is being switched off", of: "SlotWatch", unusual: 0) { run in
       standInForPool()
-      engine.pointee.setTarget(2)
+      engine.pointee.setParallelism(2)
       let holder = engine.pointee.workers.take(), watcher = engine.pointee.workers.take(), job = makeJob()
       _ = engine.pointee.takePlace(holder)
       _ = engine.pointee.takePlace(watcher)
@@ -205,7 +205,7 @@ private func slots() -> [Scenario] {
       }
     },
     protocolScenario("S2: a watch is asked for beside a worker that falls asleep", of: "SlotWatch", unusual: 0) { run in
-      engine.pointee.setTarget(2)
+      engine.pointee.setParallelism(2)
       setPool(live: 2, searching: 1)
       let holder = engine.pointee.workers.take(), sleeper = engine.pointee.workers.take(), job = makeJob()
       _ = engine.pointee.takePlace(holder)
@@ -228,7 +228,7 @@ private func slots() -> [Scenario] {
     protocolScenario("two become the watcher: one does, and has the other's notes", of: "SlotWatch", unusual: 0) {
       run in
       standInForPool()
-      engine.pointee.setTarget(2)
+      engine.pointee.setParallelism(2)
       let holder = engine.pointee.workers.take()
       _ = engine.pointee.takePlace(holder)
       holder.pointee.progress.store(1, ordering: .relaxed)
@@ -246,7 +246,7 @@ private func slots() -> [Scenario] {
     ) {
       run in
       standInForPool()
-      engine.pointee.setTarget(2)
+      engine.pointee.setParallelism(2)
       let watchers = [engine.pointee.workers.take(), engine.pointee.workers.take()]
       // Nothing was filled since the last look.
       engine.pointee.slotWatch.watcher.store(UnsafeMutableRawPointer(watchers[0]), ordering: .relaxed)

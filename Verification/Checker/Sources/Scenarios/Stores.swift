@@ -8,9 +8,9 @@ import CheckerKit
 
 func memory() -> [Scenario] {
   [
-    protocolScenario("a clip goes from a depositor to a fetcher with its nodes", of: "Depot", unusual: 0) { run in
+    protocolScenario("a batch goes from a depositor to a fetcher with its nodes", of: "Depot", unusual: 0) { run in
       let full = Depot.emptyClip(), empty = Depot.emptyClip(), node = Node(0)
-      var fetched: Clip?
+      var fetched: NodeBatch?
       run.thread {
         node.set(7)
         full[0] = node.raw
@@ -18,17 +18,17 @@ func memory() -> [Scenario] {
       }
       run.thread {
         fetched = Depot.fetch(for: empty)
-        if let clip = fetched {
-          run.check(clip.count == 1 && Node(raw: clip[0]!).number == 7, "the clip is not what was deposited")
+        if let batch = fetched {
+          run.check(batch.count == 1 && Node(raw: batch[0]!).number == 7, "the batch is not what was deposited")
         }
       }
-      run.finally { run.check(Depot.filledCount == (fetched == nil ? 1 : 0), "a clip was lost, or doubled") }
+      run.finally { run.check(Depot.filledCount == (fetched == nil ? 1 : 0), "a batch was lost, or doubled") }
     },
     protocolScenario("two threads carve: no line twice", of: "Region", unusual: 0) { run in
       var made: [Int] = []
       for _ in 0..<2 { run.thread { made.append(Int(bitPattern: Region.carveClip()!.raw)) } }
       run.finally {
-        run.check(abs(made[0] - made[1]) >= Clip.lines * Magazine.nodeSize, "two clips share lines")
+        run.check(abs(made[0] - made[1]) >= NodeBatch.lines * Magazine.nodeSize, "two batches share lines")
       }
     },
     protocolScenario("nodes from thread to thread", of: "Magazine", isSmall: false) { run in

@@ -72,7 +72,7 @@ func setPool(live: Int, searching: Int = 0) {
 
 /// Of `live` workers one sleeps, the others search. Returns the sleeper: its token says that it was woken.
 func addSleeper(live: Int, target: Int) -> Worker.Pointer {
-  engine.pointee.setTarget(target)
+  engine.pointee.setParallelism(target)
   setPool(live: live, searching: live)
   let worker = engine.pointee.workers.take()
   engine.pointee.joinIdle(worker)

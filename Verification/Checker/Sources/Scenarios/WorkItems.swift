@@ -43,7 +43,7 @@ func workItems() -> [Scenario] {
       }
     },
     protocolScenario(
-      "B1: a queue is forgotten when who hurries it has let go of it", of: "DispatchWorkItem", unusual: 0
+      "B1: a queue is forgotten when who boosts it has let go of it", of: "DispatchWorkItem", unusual: 0
     ) { run in
       let item = DispatchWorkItem {}, queue = DispatchQueue(label: "busy"), memory = Plain()
       // It has work: so it notes the urgency of who waits.
@@ -52,26 +52,26 @@ func workItems() -> [Scenario] {
       run.thread {
         // Stands in for the queue's memory.
         _ = memory.value
-        item.hurrySubmission()
+        item.boostSubmission()
       }
       run.thread {
         item.forgetSubmission()
         if queue.state.load(ordering: .relaxed).urgency != 0 { memory.value = 1 }
       }
     },
-    protocolScenario("B1: who hurries a queue sees it whole", of: "DispatchWorkItem", unusual: 0) { run in
+    protocolScenario("B1: who boosts a queue sees it whole", of: "DispatchWorkItem", unusual: 0) { run in
       let item = DispatchWorkItem {}
       run.thread {
         let queue = DispatchQueue(label: "new")
         item.noteSubmission(to: queue)
         item.forgetSubmission()
       }
-      run.thread { item.hurrySubmission() }
+      run.thread { item.boostSubmission() }
     },
-    protocolScenario("two hurry a queue that is forgotten", of: "DispatchWorkItem", unusual: 0) { run in
+    protocolScenario("two boost a queue that is forgotten", of: "DispatchWorkItem", unusual: 0) { run in
       let item = DispatchWorkItem {}, queue = DispatchQueue(label: "noted")
       item.noteSubmission(to: queue)
-      for _ in 0..<2 { run.thread { item.hurrySubmission() } }
+      for _ in 0..<2 { run.thread { item.boostSubmission() } }
       run.thread { item.forgetSubmission() }
       run.finally {
         run.check(item.submittedTo.load(ordering: .relaxed) == 0, "\(queue.label) was not forgotten")

@@ -1,13 +1,13 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 //
 // Callers of `concurrentPerform` that begin alone, and the monitor that helps those who are still alone at its second look:
-// Engine/Soloists.swift, Dispatch/Queues/ApplyCall.swift and the monitor's way to sleep.
+// Engine/ApplyHelpRegistry.swift, Dispatch/Queues/ApplyCall.swift and the monitor's way to sleep.
 //
-// A soloist is memory of its caller: `inside` says whether the caller is in the call, so that the memory is there. A caller
+// A lone call is memory of its caller: `inside` says whether the caller is in the call, so that the memory is there. A caller
 // calls several times from the same stack depth, so the pointer, here its number, is the same each time. A call may need help
 // to end, as one does whose first piece waits for a later one.
 //
-// Properties: the monitor touches a soloist only while its caller is inside, and once per call (assertions). No caller waits
+// Properties: the monitor touches a lone call only while its caller is inside, and once per call (assertions). No caller waits
 // for ever: neither for the monitor's word, nor for help that it needs while the monitor sleeps (invalid end states).
 //
 // check: safety -DCALLERS=3 -DROUNDS=1
@@ -39,7 +39,7 @@
 
 byte place[PLACES];        // 0, or the caller's number
 byte monitorState = ASLEEP;
-bool inside[CALLERS + 1];  // the caller is in the call: its memory is the soloist's
+bool inside[CALLERS + 1];  // the caller is in the call: its memory is the lone call's
 bool told[CALLERS + 1];    // the monitor's word to the caller, in that memory
 
 inline wake() {
@@ -105,7 +105,7 @@ proctype caller(byte me) {
 }
 
 proctype monitor() {
-  byte p, soloist, seen[PLACES];
+  byte p, lone, seen[PLACES];
   bool taken, any;
   do
   :: monitorState == AWAKE ->
@@ -113,26 +113,26 @@ proctype monitor() {
     p = 0;
     do
     :: p < PLACES ->
-      soloist = place[p];
+      lone = place[p];
       if
-      :: soloist != 0 && soloist == seen[p] ->
+      :: lone != 0 && lone == seen[p] ->
         seen[p] = 0;
         atomic {
 #ifdef UNCONDITIONAL_TAKE
           taken = true;
           place[p] = 0
 #else
-          taken = (place[p] == soloist);
+          taken = (place[p] == lone);
           if :: taken -> place[p] = 0 :: else -> skip fi
 #endif
         };
         if
         :: taken ->
-          assert(inside[soloist]);
-          atomic { assert(!told[soloist]); told[soloist] = true }
+          assert(inside[lone]);
+          atomic { assert(!told[lone]); told[lone] = true }
         :: else -> skip
         fi
-      :: else -> seen[p] = soloist
+      :: else -> seen[p] = lone
       fi;
       p++
     :: else -> break

@@ -6,10 +6,10 @@ import Testing
 @testable import GrandCentral
 
 @Suite("Calls that begin alone")
-struct SoloistsTests {
+struct ApplyHelpRegistryTests {
   /// What a caller has on its stack: the function that helps, then what has become of the call.
   private struct Call {
-    let help: Soloists.Help = { raw in
+    let help: ApplyHelpRegistry.Help = { raw in
       let call = raw.assumingMemoryBound(to: Call.self)
       #expect(call.pointee.isInside, "the monitor touches the memory of a caller that has returned")
       call.pointee.helped += 1
@@ -21,7 +21,7 @@ struct SoloistsTests {
 
   /// Some callers and the monitor, all driven by one thread: each step is one that the real ones make at once.
   private final class World {
-    let soloists = Soloists()
+    let registry = ApplyHelpRegistry()
     let calls: UnsafeMutablePointer<Call>
     let count: Int
 
@@ -42,17 +42,17 @@ struct SoloistsTests {
       guard call.pointee.isInside else {
         call.pointee.isInside = true
         call.pointee.helped = 0
-        call.pointee.place = soloists.enter(UnsafeMutableRawPointer(call))
+        call.pointee.place = registry.enter(UnsafeMutableRawPointer(call))
         #expect(call.pointee.place != nil, "a place for each of few callers: \(schedule())")
         return
       }
-      let isAlone = soloists.leave(call.pointee.place!, UnsafeMutableRawPointer(call))
+      let isAlone = registry.leave(call.pointee.place!, UnsafeMutableRawPointer(call))
       #expect(call.pointee.helped <= 1, "helped twice: \(schedule())")
       #expect(isAlone == (call.pointee.helped == 0), "caller \(caller) leaves: \(schedule())")
       call.pointee.isInside = false
     }
 
-    var isEmpty: Bool { soloists.isEmpty }
+    var isEmpty: Bool { registry.isEmpty }
 
     var isAnybodyAlone: Bool {
       (0..<count).contains { calls[$0].isInside && calls[$0].helped == 0 }
@@ -63,8 +63,8 @@ struct SoloistsTests {
   func nextInTheSamePlace() {
     let world = World(2)
     world.step(0, "first enters")
-    _ = world.soloists.helpLingering()
-    _ = world.soloists.helpLingering()
+    _ = world.registry.helpLingering()
+    _ = world.registry.helpLingering()
     #expect(world.calls[0].helped == 1)
     world.step(1, "second enters")
     #expect(world.calls[0].place == world.calls[1].place, "the place was free again")
@@ -88,10 +88,10 @@ struct SoloistsTests {
         if choice < callers {
           world.step(choice, "schedule \(number)")
         } else {
-          _ = world.soloists.helpLingering()
+          _ = world.registry.helpLingering()
         }
       }
-      if world.soloists.isEmpty == world.isAnybodyAlone { Issue.record("schedule \(number): the alone are registered") }
+      if world.registry.isEmpty == world.isAnybodyAlone { Issue.record("schedule \(number): the alone are registered") }
       for caller in 0..<callers where world.calls[caller].isInside { world.step(caller, "end of schedule \(number)") }
     }
   }
@@ -100,7 +100,7 @@ struct SoloistsTests {
   func noPlace() {
     let world = World(17)
     for caller in 0..<16 { world.step(caller, "caller \(caller)") }
-    #expect(world.soloists.enter(UnsafeMutableRawPointer(world.calls + 16)) == nil)
+    #expect(world.registry.enter(UnsafeMutableRawPointer(world.calls + 16)) == nil)
     for caller in 0..<16 { world.step(caller, "caller \(caller)") }
     #expect(world.isEmpty)
   }

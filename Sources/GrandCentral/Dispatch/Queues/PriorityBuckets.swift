@@ -5,20 +5,20 @@ import Synchronization
 /// A workloop's items sorted by band, oldest first within a band. The owner's alone.
 ///
 /// Items arrive in the lane's list like those of any lane. Before it picks one, the owner moves what has arrived to the
-/// shelves: so an urgent item overtakes every less urgent one that has not started.
-struct WorkloopShelves: ~Copyable {
-  private struct Shelf {
+/// buckets: so an urgent item overtakes every less urgent one that has not started.
+struct PriorityBuckets: ~Copyable {
+  private struct Bucket {
     var first: UnsafeMutableRawPointer?
     var last: UnsafeMutableRawPointer?
   }
 
-  /// D
-  private var shelves: (Shelf, Shelf, Shelf, Shelf, Shelf, Shelf)
-  /// D: bands with items.
+  /// The drainer's alone.
+  private var buckets: (Bucket, Bucket, Bucket, Bucket, Bucket, Bucket)
+  /// The drainer's alone: bands with items.
   private var filled: UInt32 = 0
 
   init() {
-    shelves = (Shelf(), Shelf(), Shelf(), Shelf(), Shelf(), Shelf())
+    buckets = (Bucket(), Bucket(), Bucket(), Bucket(), Bucket(), Bucket())
   }
 
   mutating func first(from items: borrowing MPSCList) -> Job? {
@@ -30,7 +30,7 @@ struct WorkloopShelves: ~Copyable {
     return self[filled.trailingZeroBitCount].first.map { Job(raw: $0) }
   }
 
-  /// Takes the item that `first` has shown, unless something more urgent was shelved since: nobody else shelves.
+  /// Takes the item that `first` has shown, unless something more urgent was shelved since: nobody else buckets.
   mutating func take() {
     let rank = filled.trailingZeroBitCount
     guard let raw = self[rank].first else { return }
@@ -53,25 +53,25 @@ struct WorkloopShelves: ~Copyable {
     self[rank].last = job.raw
   }
 
-  private subscript(rank: Int) -> Shelf {
+  private subscript(rank: Int) -> Bucket {
     get {
       switch rank {
-      case 0: shelves.0
-      case 1: shelves.1
-      case 2: shelves.2
-      case 3: shelves.3
-      case 4: shelves.4
-      default: shelves.5
+      case 0: buckets.0
+      case 1: buckets.1
+      case 2: buckets.2
+      case 3: buckets.3
+      case 4: buckets.4
+      default: buckets.5
       }
     }
     set {
       switch rank {
-      case 0: shelves.0 = newValue
-      case 1: shelves.1 = newValue
-      case 2: shelves.2 = newValue
-      case 3: shelves.3 = newValue
-      case 4: shelves.4 = newValue
-      default: shelves.5 = newValue
+      case 0: buckets.0 = newValue
+      case 1: buckets.1 = newValue
+      case 2: buckets.2 = newValue
+      case 3: buckets.3 = newValue
+      case 4: buckets.4 = newValue
+      default: buckets.5 = newValue
       }
     }
   }

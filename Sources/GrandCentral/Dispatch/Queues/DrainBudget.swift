@@ -5,7 +5,7 @@ import Synchronization
 
 /// How long a drainer stays with one lane: until a more urgent band has work, or its time slice is used and other work
 /// is pending.
-struct Turn {
+struct DrainBudget {
   /// A turn with other work pending lasts about so many milliseconds.
   private static let slice: UInt64 = 1
   /// Reading the counter costs about as much as a small item, so it is read now and then.

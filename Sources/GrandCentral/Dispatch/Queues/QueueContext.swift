@@ -8,7 +8,7 @@ import CPlatform
 /// queue is current, whether a queue is held by this thread, and whether a barrier would wait for its own caller.
 @frozen
 @usableFromInline
-struct Frame {
+struct QueueContext {
   /// How the item holds its queue.
   @usableFromInline
   enum Hold: UInt8 {
@@ -37,40 +37,40 @@ struct Frame {
     targets = HeldTargets()
   }
 
-  typealias Pointer = UnsafeMutablePointer<Frame>
+  typealias Pointer = UnsafeMutablePointer<QueueContext>
 
-  /// Makes this the thread's innermost frame.
+  /// Makes this the thread's innermost context.
   @inline(__always)
-  static func push(_ frame: Pointer, _ queue: DispatchQueue, _ hold: Hold) {
+  static func push(_ context: Pointer, _ queue: DispatchQueue, _ hold: Hold) {
     let thread = gc_thread_self()
-    frame.pointee.queue = Unmanaged.passUnretained(queue).toOpaque()
-    frame.pointee.hold = hold
-    frame.pointee.previous = thread.pointee.frame
-    thread.pointee.frame = UnsafeMutableRawPointer(frame)
+    context.pointee.queue = Unmanaged.passUnretained(queue).toOpaque()
+    context.pointee.hold = hold
+    context.pointee.previous = thread.pointee.queue_context
+    thread.pointee.queue_context = UnsafeMutableRawPointer(context)
   }
 
   @inline(__always)
-  static func pop(_ frame: Pointer) {
-    gc_thread_self().pointee.frame = frame.pointee.previous
+  static func pop(_ context: Pointer) {
+    gc_thread_self().pointee.queue_context = context.pointee.previous
   }
 
   @inline(__always)
   static var innermost: Pointer? {
-    gc_thread_self().pointee.frame?.assumingMemoryBound(to: Frame.self)
+    gc_thread_self().pointee.queue_context?.assumingMemoryBound(to: QueueContext.self)
   }
 
   /// Whether this thread is inside an item of `queue`, or of a queue that targets it.
   static func contains(_ queue: DispatchQueue) -> Bool {
     let wanted = Unmanaged.passUnretained(queue).toOpaque()
-    var frame = innermost
-    while let current = frame {
-      // unsafe: a queue in a frame is alive, and so is its chain: neither can be retargeted while an item runs.
+    var context = innermost
+    while let current = context {
+      // unsafe: a queue in a context is alive, and so is its chain: neither can be retargeted while an item runs.
       var link = current.pointee.queue
       while let raw = link {
         if raw == wanted { return true }
         link = Unmanaged<DispatchQueue>.fromOpaque(raw)._withUnsafeGuaranteedRef { $0.targetPointer }
       }
-      frame = current.pointee.previous?.assumingMemoryBound(to: Frame.self)
+      context = current.pointee.previous?.assumingMemoryBound(to: QueueContext.self)
     }
     return false
   }

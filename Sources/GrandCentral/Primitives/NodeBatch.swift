@@ -4,7 +4,7 @@
 ///
 /// | offset | bytes | field | means                                                         |
 /// |-------:|------:|-------|---------------------------------------------------------------|
-/// |      0 |     8 | next  | next clip of a depot shard                                    |
+/// |      0 |     8 | next  | next batch of a depot shard                                    |
 /// |      8 |     8 | count | nodes in it while it lies in the depot                        |
 /// |     16 |    48 | –     | zero: read by who looks ahead of the first slot               |
 /// |     64 |   512 | slots | pointers, filled from the front, taken from the back          |
@@ -13,11 +13,11 @@
 /// is a cache miss each, one after the other.
 ///
 /// Whoever got it from a region, or from the depot, owns it.
-struct Clip: Equatable, @unchecked Sendable {  // a handle; the ownership rule above is what makes sharing safe
+struct NodeBatch: Equatable, @unchecked Sendable {  // a handle; the ownership rule above is what makes sharing safe
   let raw: UnsafeMutableRawPointer
 
   static let capacity = 64
-  /// Lines of a region that a clip takes up.
+  /// Lines of a region that a batch takes up.
   static let lines = 9
   static let headerSize = 64
 
@@ -25,10 +25,10 @@ struct Clip: Equatable, @unchecked Sendable {  // a handle; the ownership rule a
   init(raw: UnsafeMutableRawPointer) { self.raw = raw }
 
   @inline(__always)
-  var next: Clip? {
+  var next: NodeBatch? {
     get {
       guard let next = raw.load(as: UnsafeMutableRawPointer?.self) else { return nil }
-      return Clip(raw: next)
+      return NodeBatch(raw: next)
     }
     nonmutating set { raw.storeBytes(of: newValue?.raw, as: UnsafeMutableRawPointer?.self) }
   }
