@@ -33,7 +33,7 @@ struct CompensationTests {
   func doubles() {
     var world = World()
     #expect(world.tick() == 2)
-    #expect(world.tick(stalled: 2) == 2 + 8)
+    #expect(world.tick(stalled: 2) == 2 + 4)
     // A convoy by now, but nothing has ended since: the jobs wait for what is pending.
     var added: [Int] = []
     for _ in 0..<8 {
@@ -97,7 +97,8 @@ struct CompensationTests {
     #expect(ticks < 2500)
   }
 
-  @Test("E2: on a busy machine counts differ by chance, and no convoy grows by it", arguments: [1, 2, 3, 4] as [UInt64])
+  @Test(
+    "E2: on a busy machine counts differ by chance, and no convoy grows by it", arguments: [1, 2, 3, 4] as [UInt64])
   func chance(seed: UInt64) {
     var world = World()
     world.blocked = 20
@@ -190,6 +191,6 @@ struct CompensationTests {
     #expect(world.tick(ended: 1) != nil)
     world.compensation.rest()
     #expect(world.tick() == 2)
-    #expect(world.tick(stalled: 1) == 2 + 8)
+    #expect(world.tick(stalled: 1) == 2 + 2)
   }
 }

@@ -49,7 +49,9 @@ struct PoolStateTests {
           #expect(state.isConvoy(parallelism: parallelism) == (blocked > most))
           let expected: PoolState.Wake =
             active >= parallelism || blocked > most && 2 * active >= parallelism ? .watch : .spawn
-          #expect(state.wake(parallelism: parallelism, budget: 512) == expected, "\(blocked) blocked, \(active) of \(parallelism)")
+          #expect(
+            state.wake(parallelism: parallelism, budget: 512) == expected,
+            "\(blocked) blocked, \(active) of \(parallelism)")
         }
       }
     }

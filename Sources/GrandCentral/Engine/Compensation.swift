@@ -118,10 +118,10 @@ struct Compensation {
     pausing = works ? 0 : pause
   }
 
-  /// Doubles as long as added workers block too; halves at every other tick without a stall, as it takes two ticks to
-  /// see one.
+  /// Two for each that is blocked at first. Doubles as long as added workers block too; halves at every other tick without
+  /// a stall, as it takes two ticks to see one.
   private func nextBurst(_ stalled: Int) -> Int {
-    if stalled > 0 { return min(max(8, burst * 2), Self.largestBurst) }
+    if stalled > 0 { return min(2 * max(stalled, burst), Self.largestBurst) }
     return burst & 1 == 0 ? (burst == 0 ? 0 : burst - 1) : burst / 2
   }
 }

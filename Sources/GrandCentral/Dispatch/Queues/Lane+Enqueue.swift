@@ -34,7 +34,9 @@ extension DispatchQueue {
     var context = QueueContext()
     _withUnprotectedUnsafeMutablePointer(to: &context) { context in
       // unsafe: see `nameQueue`.
-      Unmanaged<DispatchQueue>.fromOpaque(job.link!)._withUnsafeGuaranteedRef { QueueContext.push(context, $0, .nothing) }
+      Unmanaged<DispatchQueue>.fromOpaque(job.link!)._withUnsafeGuaranteedRef {
+        QueueContext.push(context, $0, .nothing)
+      }
       job.inner(raw)
       QueueContext.pop(context)
     }

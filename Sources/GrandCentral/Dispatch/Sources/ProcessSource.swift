@@ -9,7 +9,7 @@ import Synchronization
 /// it up with the process.
 ///
 /// Data are merged before the event is made known, as in UserDataSource.
-final class ProcessSource: DispatchSource, DispatchSourceProcess, @unchecked Sendable {  // atomic, or guarded as its fields say
+final class ProcessSource: DispatchSource, DispatchSourceProcess, @unchecked Sendable {  // as its fields say
   private let process: Int32
   private let wanted: DispatchSource.ProcessEvent
   private let merged = Atomic<UInt>(0)
