@@ -118,6 +118,18 @@ struct PlacesTests {
     #expect(next(engine, place) == hop)
   }
 
+  @Test("Q6: after a tick of the monitor the next search does not go past the slot for less urgent work")
+  func urgentSlot() {
+    let engine = engine(places: 1)
+    let (me, place) = holder(engine)
+    let (urgent, ordered) = (job(.userInitiated), job(.utility))
+    place.pointee.keep(urgent, by: me, in: engine.pointee)
+    engine.pointee.submit(ordered)
+    place.pointee.passOverSlot()
+    #expect(next(engine, place) == urgent)
+    #expect(next(engine, place) == ordered)
+  }
+
   @Test("a thief takes half of what it finds, in order, and keeps the rest in its own place")
   func theft() {
     let engine = engine(places: 2)

@@ -5,7 +5,8 @@ import Synchronization
 
 // The search order of a worker that holds a place:
 //
-//   1  the slot, unless something more urgent is pending, or it has been served `slotRuns` times in a row
+//   1  the slot, unless something more urgent is pending, or it has been served `slotRuns` times in a row while something
+//      as urgent is
 //   2  band by band, most urgent first, in turns: the place's backlog, the band's run queue, the other places' backlogs
 //   3  the slot after all
 //
@@ -18,8 +19,8 @@ import Synchronization
 //                          with another one (beyond 64 places the number is rounded up to a multiple of 64)
 //
 // and the slot's after one other start. So a job that is first where it waits is started after at most 512 other starts for
-// each place, by any one searcher that has nothing more urgent to do. The checker's scenarios "Contract.E9" hold each
-// source to its bound while all of them are kept full.
+// each place, by any one searcher that has nothing more urgent to do. The checker's scenarios of Contract.E9 hold each source
+// to its bound while all of them are kept full.
 //
 // Other places' slots are looked at before work of a less urgent band is taken (Contract.Q6), and by searchers once a
 // slot has aged (SlotWatch). A worker without a place takes no slot's job.
@@ -64,7 +65,12 @@ extension Place {
   }
 
   private func findByBand(_ pending: UInt32, _ turn: UInt32, in engine: borrowing Engine) -> Job? {
-    if pending & ~Band(firstIn: pending).both != 0, let job = findStarved(pending, turn, in: engine) { return job }
+    // relaxed: the slot's own note.
+    let slotBand = slotIsEmpty ? nil : Band(rank: slotRank.load(ordering: .relaxed))
+    let all = pending | (slotBand?.both ?? 0)
+    if all & ~Band(firstIn: all).both != 0, let job = findStarved(all, pending, turn, in: engine) { return job }
+    // The slot is passed over for work that is as urgent, not for work that is less.
+    if let slotBand, pending & (slotBand.moreUrgent | slotBand.both) == 0, let job = takeSlot() { return job }
     var rest = pending
     var vain: UInt32 = 0
     while rest != 0 {
@@ -84,11 +90,11 @@ extension Place {
     return job
   }
 
-  /// A job of a band that has been passed over for too long, if the program has asked for such a bound.
+  /// A job of a band that has been passed over for too long, if the program has asked for such a bound. `all` is what is
+  /// pending, and the slot's band.
   @inline(never)
-  private func findStarved(_ pending: UInt32, _ turn: UInt32, in engine: borrowing Engine) -> Job? {
-    guard let bound = Settings.starvationBound,
-      let band = engine.starvation.bandThatHasWaited(pending, bound: bound)
+  private func findStarved(_ all: UInt32, _ pending: UInt32, _ turn: UInt32, in engine: borrowing Engine) -> Job? {
+    guard let bound = Settings.starvationBound, let band = engine.starvation.bandThatHasWaited(all, bound: bound)
     else { return nil }
     return engine.take(from: band, pending, self, turn)
   }
