@@ -138,7 +138,7 @@ private func sleep() -> [Scenario] {
       run.thread {
         // S2, S3
         engine.pointee.pending.bitwiseOr(Band.normal.ordered, ordering: .sequentiallyConsistent)
-        wake = engine.pointee.pool.load(ordering: .sequentiallyConsistent).wake(target: 1, budget: 1)
+        wake = engine.pointee.pool.load(ordering: .sequentiallyConsistent).wake(parallelism: 1, budget: 1)
       }
       run.finally {
         run.check(
