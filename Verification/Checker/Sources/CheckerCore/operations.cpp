@@ -43,13 +43,16 @@ bool isBefore(const Message &message) {
   return message.isBase || self().trace.at[message.writer] >= message.step || message.writer == self().id;
 }
 
-/// How far from the newest store an exhaustive search with reduction need look; see reduce.cpp.
-int reach(const Location &location, int floor) {
-  int last = static_cast<int>(location.messages.size()) - 1;
-  if (!R->reduces || R->redundant) return floor;
-  int i = last;
-  while (i > floor && isBefore(location.messages[static_cast<size_t>(i)])) i--;
-  return i;
+/// Whether a search has to look at store `i`, rather than leave it to a run in which the step under way comes before the newer
+/// stores; see reduce.cpp.
+bool isToBeSeen(const Location &location, int i) {
+  if (!R->reduces || R->redundant) return true;
+  const Message &old = location.messages[static_cast<size_t>(i)];
+  for (size_t j = static_cast<size_t>(i) + 1; j < location.messages.size(); j++) {
+    const Message &newer = location.messages[j];
+    if (!isBefore(newer) && old.id < newer.id) return false;
+  }
+  return true;
 }
 
 Location &enter(const Operation &operation, bool writes) {
@@ -190,10 +193,9 @@ template <typename Fits> int choosePlace(const Location &location, int floor, Fi
   int last = static_cast<int>(location.messages.size()) - 1;
   if (last - floor > 30) floor = last - 30;
   if (floor == last) return last;
-  int end = reach(location, floor);
   uint32_t mask = 0;
   for (int i = last; i >= floor; i--)
-    if (i >= end && fits(i)) mask |= bit(last - i);
+    if (isToBeSeen(location, i) && fits(i)) mask |= bit(last - i);
   if (mask == 0) {
     // All that a reduced search would look at is out of the question.
     for (int i = last; i >= floor && mask == 0; i--)
@@ -237,7 +239,8 @@ uint64_t ck_atomic_load(const void *memory, int width, int order) {
   int floor = raiseForRepeats(location, floorOf(location, self().view, sc));
   int at = choosePlace(location, floor, [](int) { return true; });
   if (sc && R->reduces) {
-    int without = reach(location, raiseForRepeats(location, floorOf(location, self().view, false)));
+    int without = raiseForRepeats(location, floorOf(location, self().view, false));
+    while (without < floor && !isToBeSeen(location, without)) without++;
     scReadAccess(location.accesses, without < floor);
   }
   readAccess(location.accesses);

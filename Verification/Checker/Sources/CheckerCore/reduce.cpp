@@ -10,8 +10,9 @@
 /// on the list of the place before the earlier one.
 ///
 /// Weak memory: a load that could read an old store is such a pair with the newer one; the other order, in which it reads the
-/// old store as the newest, is explored anyway. So a load returns an old store only where all newer ones come before the
-/// load in the trace by other ways (`isBefore`). The same goes for a store's place among others.
+/// old store as the newest, is explored anyway. So a load returns an old store only where each newer one comes before the
+/// load in the trace by other ways (`isBefore`), or was there already when the old one was put before it: then the old one may
+/// hang on the newer one, and there may be no order in which the load comes between. The same goes for a store's place.
 
 #include "core.h"
 

@@ -221,6 +221,26 @@ let tests: [Litmus] = [
     outcome { "\(a)\(b)\(c)" }
   }.with("010", "011").without("110"),
 
+  // The second store of x hangs on the first one, and goes before it all the same: no order of the steps reads it as the newest.
+  Litmus(
+    name: "a store goes before the one that it hangs on",
+    allowed: ["001", "002", "101", "102", "201", "202", "011", "012", "111", "112", "211", "212"],
+    withSC: ["001", "002", "101", "102", "201", "202", "012", "112", "212"]
+  ) { run, outcome in
+    let x = Word(), y = Word()
+    var a = 0, b = 0
+    run.thread {
+      x.store(1, .relaxed)
+      y.store(1, .relaxed)
+    }
+    run.thread { a = x.load(.relaxed) }
+    run.thread {
+      b = y.load(.relaxed)
+      x.store(2, .relaxed)
+    }
+    outcome { "\(a)\(b)\(x.load(.relaxed))" }
+  },
+
   // A SeqCst load is ordered after SeqCst stores of the same location only.
   Litmus(name: "a SeqCst fence and a SeqCst store", allowed: ["01", "10", "11"]) { run, outcome in
     let x = Word(), y = Word()
