@@ -66,11 +66,12 @@ extension Place {
 
   private func findByBand(_ pending: UInt32, _ turn: UInt32, in engine: borrowing Engine) -> Job? {
     // relaxed: the slot's own note.
-    let slotBand = slotIsEmpty ? nil : Band(rank: slotRank.load(ordering: .relaxed))
-    let all = pending | (slotBand?.both ?? 0)
-    if all & ~Band(firstIn: all).both != 0, let job = findStarved(all, pending, turn, in: engine) { return job }
+    let slotBand = Band(rank: slotRank.load(ordering: .relaxed))
     // The slot is passed over for work that is as urgent, not for work that is less.
-    if let slotBand, pending & (slotBand.moreUrgent | slotBand.both) == 0, let job = takeSlot() { return job }
+    let isSlotFirst = !slotIsEmpty && pending & (slotBand.moreUrgent | slotBand.both) == 0
+    let all = isSlotFirst ? pending | slotBand.both : pending
+    if all & ~Band(firstIn: all).both != 0, let job = findStarved(all, turn, in: engine) { return job }
+    if isSlotFirst, let job = takeSlot() { return job }
     var rest = pending
     var vain: UInt32 = 0
     while rest != 0 {
@@ -90,11 +91,10 @@ extension Place {
     return job
   }
 
-  /// A job of a band that has been passed over for too long, if the program has asked for such a bound. `all` is what is
-  /// pending, and the slot's band.
+  /// A job of a band that has been passed over for too long, if the program has asked for such a bound.
   @inline(never)
-  private func findStarved(_ all: UInt32, _ pending: UInt32, _ turn: UInt32, in engine: borrowing Engine) -> Job? {
-    guard let bound = Settings.starvationBound, let band = engine.starvation.bandThatHasWaited(all, bound: bound)
+  private func findStarved(_ pending: UInt32, _ turn: UInt32, in engine: borrowing Engine) -> Job? {
+    guard let bound = Settings.starvationBound, let band = engine.starvation.bandThatHasWaited(pending, bound: bound)
     else { return nil }
     return engine.take(from: band, pending, self, turn)
   }

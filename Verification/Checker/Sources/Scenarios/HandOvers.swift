@@ -28,55 +28,8 @@ private func places() -> [Scenario] {
         run.check(holder?.pointee.place != nil, "nobody has the place")
       }
     },
-    protocolScenario("a job is added to a place beside a thief that finds it empty: the map says so", of: "Places") {
-      run in
-      standInForPool()
-      engine.pointee.setParallelism(1)
-      let place = engine.pointee.places[0], first = makeJob(), job = makeJob()
-      place.pointee.enqueue(first, in: engine.pointee)
-      _ = place.pointee.dequeue(.normal)
-      run.thread {
-        sign(job)
-        place.pointee.enqueue(job, in: engine.pointee)
-      }
-      run.thread {
-        if let found = place.pointee.dequeue(.normal) {
-          run.check(isSigned(found), "the job is not what was submitted")
-        } else if place.pointee.isEmpty {
-          engine.pointee.places.clearFilled(0)
-        }
-      }
-      run.finally {
-        run.check(
-          place.pointee.isEmpty || engine.pointee.places.filled.load(ordering: .relaxed) != 0,
-          "a job that no thief will find")
-      }
-    },
-    protocolScenario("a job is added to a place beside a thief that clears its bit again", of: "Places") {
-      run in
-      standInForPool()
-      engine.pointee.setParallelism(1)
-      let place = engine.pointee.places[0], first = makeJob(), job = makeJob()
-      place.pointee.enqueue(first, in: engine.pointee)
-      _ = place.pointee.dequeue(.normal)
-      engine.pointee.places.clearFilled(0)
-      run.thread {
-        sign(job)
-        place.pointee.enqueue(job, in: engine.pointee)
-      }
-      run.thread {
-        if let found = place.pointee.dequeue(.normal) {
-          run.check(isSigned(found), "the job is not what was submitted")
-        } else if place.pointee.isEmpty {
-          engine.pointee.places.clearFilled(0)
-        }
-      }
-      run.finally {
-        run.check(
-          place.pointee.isEmpty || engine.pointee.places.filled.load(ordering: .relaxed) != 0,
-          "a job that no thief will find")
-      }
-    },
+    addedBesideThief("finds it empty: the map says so", bitIsSet: true),
+    addedBesideThief("clears its bit again", bitIsSet: false),
     protocolScenario("the first job of a band in a place, beside a thief", of: "Place", unusual: 0) { run in
       standInForPool()
       engine.pointee.setParallelism(1)
@@ -173,4 +126,32 @@ private func displacement() -> [Scenario] {
       }
     },
   ]
+}
+
+/// A job is added to an empty place beside a thief; the place's bit is set, or was cleared before.
+private func addedBesideThief(_ does: String, bitIsSet: Bool) -> Scenario {
+  protocolScenario("a job is added to a place beside a thief that \(does)", of: "Places") { run in
+    standInForPool()
+    engine.pointee.setParallelism(1)
+    let place = engine.pointee.places[0], first = makeJob(), job = makeJob()
+    place.pointee.enqueue(first, in: engine.pointee)
+    _ = place.pointee.dequeue(.normal)
+    if !bitIsSet { engine.pointee.places.clearFilled(0) }
+    run.thread {
+      sign(job)
+      place.pointee.enqueue(job, in: engine.pointee)
+    }
+    run.thread {
+      if let found = place.pointee.dequeue(.normal) {
+        run.check(isSigned(found), "the job is not what was submitted")
+      } else if place.pointee.isEmpty {
+        engine.pointee.places.clearFilled(0)
+      }
+    }
+    run.finally {
+      run.check(
+        place.pointee.isEmpty || engine.pointee.places.filled.load(ordering: .relaxed) != 0,
+        "a job that no thief will find")
+    }
+  }
 }
