@@ -12,12 +12,12 @@ let package = Package(
     .library(name: "GrandCentral", targets: ["GrandCentral"]),
     // Experimental: Swift Concurrency's own pool replaced by ours.
     .library(name: "GrandCentralExecutors", targets: ["GrandCentralExecutors"]),
-    .executable(name: "gcd", targets: ["gcd"]),
+    // For tests: virtual time, and schedules that are chosen.
+    .library(name: "GrandCentralTesting", targets: ["GrandCentralTesting"]),
+    // The same as a trait of Swift Testing, which the toolchain has.
+    .library(name: "GrandCentralTestingTraits", targets: ["GrandCentralTestingTraits"]),
   ],
-  dependencies: [
-    // For the tool alone: the library target depends on nothing.
-    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0")
-  ],
+  // No dependencies: whoever takes the package resolves nothing besides. The tool, which has one, is the package in Tool.
   targets: [
     .target(name: "CPlatform"),
     .target(
@@ -26,14 +26,16 @@ let package = Package(
       exclude: ["Primitives/README.md", "Engine/README.md", "Engine/Sleep/README.md"]
     ),
     .target(name: "GrandCentralExecutors", dependencies: ["GrandCentral"]),
-    .target(name: "IndexKit"),
-    .executableTarget(
-      name: "gcd",
-      dependencies: [
-        "GrandCentral", "IndexKit",
-        .product(name: "ArgumentParser", package: "swift-argument-parser"),
-      ]
-    ),
+    .target(name: "GrandCentralTesting", dependencies: ["GrandCentral"]),
+    .target(name: "GrandCentralTestingTraits", dependencies: ["GrandCentralTesting"]),
+    .executableTarget(name: "word-index", dependencies: ["GrandCentral"], path: "Examples/swift/word-index"),
+    .executableTarget(name: "channel-cat", dependencies: ["GrandCentral"], path: "Examples/swift/channel-cat"),
+    .executableTarget(name: "channel-copy", dependencies: ["GrandCentral"], path: "Examples/swift/channel-copy"),
+    .executableTarget(name: "image-pipeline", dependencies: ["GrandCentral"], path: "Examples/swift/image-pipeline"),
+    .executableTarget(name: "log-follower", dependencies: ["GrandCentral"], path: "Examples/swift/log-follower"),
+    .executableTarget(name: "parallel-grep", dependencies: ["GrandCentral"], path: "Examples/swift/parallel-grep"),
+    .executableTarget(name: "http-echo", dependencies: ["GrandCentral"], path: "Examples/swift/http-echo"),
+    .executableTarget(name: "job-runner", dependencies: ["GrandCentral"], path: "Examples/swift/job-runner"),
     .target(name: "ContractSupport", path: "Tests/Support"),
     .executableTarget(name: "contract-probe", dependencies: contract, path: "Tests/Programs/Probe"),
     .executableTarget(
@@ -47,6 +49,7 @@ let package = Package(
     .executableTarget(
       name: "channel-fuzz", dependencies: contract + ["FaultyCalls"], path: "Tests/Programs/ChannelFuzz"),
     .executableTarget(name: "queue-fuzz", dependencies: contract, path: "Tests/Programs/QueueFuzz"),
+    .executableTarget(name: "hangs", dependencies: contract, path: "Tests/Programs/Hangs"),
     .executableTarget(name: "run-loop-probe", dependencies: contract, path: "Tests/Programs/RunLoop"),
     .testTarget(name: "PlatformTests", dependencies: contract),
     .testTarget(name: "PrimitivesTests", dependencies: contract),
@@ -58,9 +61,11 @@ let package = Package(
     .testTarget(
       name: "ConcurrencyTests", dependencies: contract + ["contract-probe", "async-main-probe", "run-loop-probe"]
     ),
-    .testTarget(name: "FaultTests", dependencies: contract + ["contract-probe"]),
+    .testTarget(name: "FaultTests", dependencies: contract + ["contract-probe", "hangs"]),
     .testTarget(name: "StressTests", dependencies: contract + ["contract-probe"]),
-    .testTarget(name: "ToolTests", dependencies: ["IndexKit", "gcd"]),
+    .testTarget(
+      name: "SimulationTests", dependencies: ["GrandCentral", "GrandCentralTesting", "GrandCentralTestingTraits"]
+    ),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -34,8 +34,8 @@ let package = Package(
         "GrandCentral/Dispatch/Concurrency",
       ],
       sources: [
-        "GrandCentral/Platform", "GrandCentral/Primitives", "GrandCentral/Engine", "GrandCentral/Dispatch",
-        "DispatchABI",
+        "GrandCentral/Platform", "GrandCentral/Primitives", "GrandCentral/Engine", "GrandCentral/Lanes",
+        "GrandCentral/Dispatch", "DispatchABI",
       ],
       cSettings: [
         .headerSearchPath("CDispatch/include"),
@@ -54,7 +54,7 @@ let package = Package(
       linkerSettings: [
         // With its name it stands for the toolchain's; the list keeps what is Swift's to itself, which gold does not.
         .unsafeFlags([
-          "-use-ld=lld", "-Xlinker", "-soname=libdispatch.so",
+          "-use-ld=lld", "-Xlinker", "-soname=libdispatch.so", "-Xlinker", "-z", "-Xlinker", "nodelete",
           "-Xlinker", "--version-script=\(sources)/CDispatch/libdispatch.map",
           // As the toolchain's needs it: found beside the library.
           "-Xlinker", "--no-as-needed", "-lBlocksRuntime", "-Xlinker", "-rpath", "-Xlinker", "$ORIGIN",

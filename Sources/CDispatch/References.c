@@ -18,7 +18,8 @@ void gcd_object_end(void *object) {
 
 void gcd_object_release_slow(void *object) {
   gc_comes_before(object);
-  // Whoever has given up the last but one comes before: the store in `gcd_object_end` hides that from the runtime.
+  // The thread that has given up the last reference but one comes before: the store in `gcd_object_end` hides that from the
+  // runtime.
   if (__atomic_load_n(gcd_count(object), __ATOMIC_ACQUIRE) != 1 &&
       __atomic_fetch_sub(gcd_count(object), 1, __ATOMIC_ACQ_REL) != 1)
     return;

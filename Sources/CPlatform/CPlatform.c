@@ -368,6 +368,10 @@ __attribute__((swiftcall)) void gc_range_closure_words(const void *function, con
   gc_closure_words(function, context, words);
 }
 
+__attribute__((swiftcall)) void gc_async_closure_words(const void *function, const void *context, const void **words) {
+  gc_closure_words(function, context, words);
+}
+
 // MARK: Process
 
 const char *gc_getenv(const char *name) { return getenv(name); }

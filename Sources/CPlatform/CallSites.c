@@ -1,4 +1,4 @@
-//===- CallSites.c - who has called, for reports ----------------*- C -*-===//
+//===- CallSites.c - the caller, for reports --------------------*- C -*-===//
 //
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 //
@@ -18,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -28,6 +29,15 @@ extern char *swift_demangle(const char *name, size_t length, char *buffer, size_
     __attribute__((weak));
 
 bool gc_in_task(void) { return swift_task_getCurrent != NULL && swift_task_getCurrent() != NULL; }
+
+bool gc_is_in_own_library(uintptr_t address) {
+  Dl_info own, other;
+  if (!dladdr((const void *)&gc_call_sites, &own) || !dladdr((const void *)address, &other) || own.dli_fbase != other.dli_fbase) return false;
+  // A program that the library is linked into begins in the same file.
+  Dl_info program;
+  const void *entry = (const void *)getauxval(AT_ENTRY);
+  return !dladdr(entry, &program) || program.dli_fbase != own.dli_fbase;
+}
 
 int gc_call_sites(void **addresses, int room) { return backtrace(addresses, room); }
 

@@ -63,7 +63,7 @@ static ssize_t write_masked(int fd, const gc_span *spans, int count, int64_t off
 
 ssize_t gc_writev(int fd, const gc_span *spans, int count, int64_t offset, int manner, bool may_break) {
   if (!may_break) return write_once(fd, spans, count, offset, manner);
-  // Kernels from 6.18 on can be told for the one call. Who does not know the flag refuses it before it writes.
+  // Kernels from 6.18 on can be told for the one call. A kernel that does not know the flag refuses it before it writes.
   static int refused;
   if (!__atomic_load_n(&refused, __ATOMIC_RELAXED)) {
     ssize_t r = write_once(fd, spans, count, offset, manner | RWF_NOSIGNAL);

@@ -74,7 +74,7 @@ int gc_pidfd_end(int pidfd, gc_process_end *end) {
 int gc_process_end_of(int32_t pid, gc_process_end *end) {
   int result = gc_child_end(P_PID, (id_t)pid, end);
   if (result != -ECHILD) return result;
-  // Somebody else's child, or none: whether it is there is all that can be known.
+  // Another process's child, or none: whether it is there is all that can be known.
   return kill(pid, 0) != 0 && errno == ESRCH ? -ESRCH : -ECHILD;
 }
 

@@ -117,7 +117,7 @@ static atomic_flag held = ATOMIC_FLAG_INIT;
 
 static uint64_t lock(void) {
   uint64_t mask = gc_signals_set_mask(~reserved);
-  // Who holds it makes a system call or two. A yield would give the processor to a neighbour.
+  // The holder makes a system call or two. A yield would give the processor to another program.
   while (atomic_flag_test_and_set(&held)) gc_nanosleep(20000);
   return mask;
 }
@@ -129,7 +129,7 @@ static void unlock(uint64_t mask) {
 
 // MARK: The handler
 
-/// What the system does with a signal that nobody handles, for a handler that should not have been called.
+/// What the system does with a signal that has no handler, for a handler that should not have been called.
 static void act_by_default(int number) {
   struct sigaction action = {.sa_handler = SIG_DFL};
   system_sigaction(number, &action, NULL);
@@ -295,7 +295,7 @@ bool gc_signals_are_interposed(void) { return false; }
 static int change(int number, const struct sigaction *new, struct sigaction *old) {
   if (!is_watched(number)) {
     int result = system_sigaction(number, new, old);
-    // Somebody may have begun to watch it just now.
+    // Another thread may have begun to watch it just now.
     if (new == NULL || !is_watched(number)) return result;
     uint64_t mask = lock();
     if (is_watched(number)) reassert(number);
@@ -308,7 +308,7 @@ static int change(int number, const struct sigaction *new, struct sigaction *old
     error = system_sigaction(number, new, old) == 0 ? 0 : errno;
   } else {
     struct sigaction former = recorded(number);
-    // An action of ours that somebody has got hold of and puts back changes nothing.
+    // An action of ours that the program has got hold of and puts back changes nothing.
     if (new != NULL && !is_deliver(new)) {
       record(number, new);
       error = -install(number);
@@ -329,7 +329,7 @@ bool gc_signals_are_interposed(void) {
   static _Atomic(int) answer;  // 0 not asked yet, 1 yes, 2 no
   int known = atomic_load_explicit(&answer, memory_order_relaxed);
   if (known == 0) {
-    // The first definition in the process is the one that everybody calls.
+    // The first definition in the process is the one that all calls reach.
     known = dlsym(RTLD_DEFAULT, "sigaction") == (void *)sigaction ? 1 : 2;
     atomic_store_explicit(&answer, known, memory_order_relaxed);
   }

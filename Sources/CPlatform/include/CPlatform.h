@@ -47,11 +47,17 @@ typedef struct gc_thread {
   uint32_t spare_count;
   uint32_t qos;         ///< QoS the thread runs at; 0 = unspecified.
   uint32_t in_engine;   ///< Nesting depth of engine code, for fork.
+  uint32_t bodies;      ///< How many bodies of onces the thread is inside of.
   void *parker;         ///< The thread's parker, made on first use.
   const void *pool;     ///< The queue pool that `pool_turn` is about (layer 4).
   uint32_t pool_turn;   ///< Where the thread goes on in it.
   void *farewells;      ///< Queues that this thread is about to release, while it does (layer 4).
-  void *reserved[1];
+  void *insight;          ///< The thread's entry in the insight region, once it has one.
+  void *record_chunk;     ///< Where the thread's records go.
+  uint32_t record_count;  ///< Records in it; without one, how many more are lost before the thread looks for room.
+  uint32_t record_limit;  ///< Records that it has room for; 0 without one.
+  uintptr_t group;        ///< The group that the item which runs leaves at its end, as a number (layer 4).
+  void *simulated;        ///< What stands in for the kernel while the thread takes part in a simulation, else NULL.
 } gc_thread;
 
 #if defined(__GNUC__)
@@ -61,6 +67,11 @@ extern __attribute__((tls_model("initial-exec"))) _Thread_local gc_thread gc_thr
 static inline __attribute__((always_inline)) gc_thread *GC_NONNULL gc_thread_self(void) {
   return &gc_thread_record;
 }
+
+/// The thread begins, or ends, a body that others may wait for.
+static inline void gc_thread_enter_body(void) { gc_thread_record.bodies += 1; }
+static inline void gc_thread_leave_body(void) { gc_thread_record.bodies -= 1; }
+static inline bool gc_thread_is_in_body(void) { return gc_thread_record.bodies != 0; }
 
 /// Fills in `tid` from the kernel.
 uint32_t gc_thread_id_slow(void);
@@ -224,7 +235,9 @@ int gc_timerfd_set(int fd, uint64_t deadline_ns, bool cancel_on_set);
 /// The two words of a Swift closure. Declared to Swift by symbol name, with a closure that does not escape as its
 /// argument: valid until the function that was given the closure returns.
 __attribute__((swiftcall)) void gc_closure_words(const void *function, const void *context, const void **words);
+/// The compiler knows one type for each name: closures of other types have functions of their own.
 __attribute__((swiftcall)) void gc_range_closure_words(const void *function, const void *context, const void **words);
+__attribute__((swiftcall)) void gc_async_closure_words(const void *function, const void *context, const void **words);
 
 /// Calls a closure of type `() -> Void` by its words: no retain, no copy.
 static inline __attribute__((always_inline)) void gc_closure_call(const void *function, const void *context) {

@@ -1,4 +1,4 @@
-//===- CPlatformCallSites.h - who has called, for reports -------*- C -*-===//
+//===- CPlatformCallSites.h - the caller, for reports -----------*- C -*-===//
 //
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 //
@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -19,11 +20,14 @@ bool gc_in_task(void);
 /// The return addresses of the calls that the thread is inside, innermost first; how many there are.
 int gc_call_sites(void **addresses, int room);
 
+/// Whether the code at an address is of a shared library that this code is a part of too.
+bool gc_is_in_own_library(uintptr_t address);
+
 /// The name of the function at a code address, with its file and the place in it: "name", NUL, "file+0x12", NUL. The
 /// length of the first; 0 if it has no known name. Swift's names are mangled.
 int gc_describe_code(const void *address, char *name, int name_room, char *place, int place_room);
 
-/// Writes a Swift name as people write it; leaves it as it is if it is not one, or nobody can.
+/// Writes a Swift name as people write it; leaves it as it is if it is not one, or cannot be demangled.
 void gc_demangle(char *name, int room);
 
 #ifdef __cplusplus

@@ -36,7 +36,7 @@ int gc_process_end_of(int32_t pid, gc_process_end *end);
 
 /// A non-blocking descriptor that hears of every fork and exec of the system. Only with the privilege to.
 int gc_connector_open(void);
-/// Tells the kernel that nobody listens any more, and closes.
+/// Tells the kernel that this process no longer listens, and closes.
 void gc_connector_close(int connector);
 
 enum { GC_CONNECTOR_FORK = 1, GC_CONNECTOR_EXEC = 2, GC_CONNECTOR_LOST = 4 };

@@ -17,7 +17,7 @@ extern "C" {
 extern void __tsan_release(void *address) __attribute__((__weak__));
 extern void __tsan_acquire(void *address) __attribute__((__weak__));
 
-/// Whether somebody wants to be told.
+/// Whether a sanitizer wants to be told.
 static inline bool gc_is_watched(void) { return __builtin_expect(__tsan_release != NULL, 0); }
 
 /// What the thread has done so far comes before whatever follows a `gc_comes_after` with the same address.

@@ -9,6 +9,9 @@ import Synchronization
 /// print(GrandCentralRuntime.workerCount)
 /// ```
 public enum GrandCentralRuntime {
+  /// The version of the library that the program runs on, as Semantic Versioning writes it: "0.1.0".
+  public static var version: String { Release.version }
+
   /// The most pool threads that the process may have, over all queues and qualities of service. 512 unless set here or
   /// by `GRANDCENTRAL_THREAD_BUDGET`; at least 1.
   ///
@@ -42,7 +45,7 @@ public enum GrandCentralRuntime {
     Engine.existing?.pointee.pool.load(ordering: .relaxed).live ?? 0
   }
 
-  /// What to run on each pool thread when it starts, and before it ends. Threads that run already are not told.
+  /// What to run on each pool thread when it starts, and before it ends. It does not run on threads that exist already.
   ///
   /// Blocking: both may wait for work of the pool: another thread runs it meanwhile. A start hook that waits so on every thread
   /// never ends. A thread counts against ``threadBudget`` until its exit hook has returned.

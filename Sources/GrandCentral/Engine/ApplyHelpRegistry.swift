@@ -2,8 +2,8 @@
 
 import Synchronization
 
-// Calls that have begun alone although they may have help. The monitor gives help to those that are still alone at its second
-// look. So a call with little work costs nobody a wake-up, and a call whose pieces wait for each other ends.
+// Calls that have begun alone although they may have help. At each look the monitor gives help to the calls that were already
+// alone at its last look. So a call with little work wakes no thread, and a call with pieces that wait for each other ends.
 //
 // A lone call is memory on its caller's stack whose first word is the function that helps. Its caller registers it in one of
 // sixteen places:
@@ -11,12 +11,12 @@ import Synchronization
 //   | place   | means                                                            |
 //   |---------|------------------------------------------------------------------|
 //   | nil     | free                                                             |
-//   | pointer | this lone call is registered: its caller is alone, nobody helps it  |
+//   | pointer | this lone call is registered: its caller is alone, without help  |
 //
 // ApplyHelpRegistry.H1  A place changes from nil to a lone call by the caller's `enter` only. It changes back by that caller's
 //     `leave` or by the monitor's `take`. Both compare: each removes the lone call that it means, never another one that
 //     has come into the same place since.
-// ApplyHelpRegistry.H2  So exactly one of the two removes a lone call. If the caller does, nobody else touches the lone call's
+// ApplyHelpRegistry.H2  So exactly one of the two removes a lone call. If the caller does, no other thread touches its
 //     memory any more. If the monitor does, `leave` fails, and the caller keeps the memory until the monitor has said
 //     through it what it has done.
 // ApplyHelpRegistry.H3  A pointer stands in at most one place, and only while its caller is inside of the call. So a comparison
@@ -33,8 +33,8 @@ import Synchronization
 // Verification/apply-help.pml is the model; an unconditional exchange in `leave` is its first planted bug: it removes the next
 // caller's lone call after the monitor has taken the own one.
 //
-// Rejected: a lock around the places (a preempted monitor would stop all callers); a list of applyHelp (removal from the
-// middle needs a lock).
+// Rejected: a lock around the places, because a preempted monitor would stop all callers; a list of calls, because removal
+// from the middle needs a lock.
 struct ApplyHelpRegistry: ~Copyable, @unchecked Sendable {  // places are atomic, notes are the monitor's own
   typealias Help = @convention(c) (UnsafeMutableRawPointer) -> Void
 
@@ -52,6 +52,13 @@ struct ApplyHelpRegistry: ~Copyable, @unchecked Sendable {  // places are atomic
     seen.initialize(repeating: nil, count: Self.capacity)
   }
 
+  /// The engine goes; no thread is in it.
+  func discard() {
+    places.deinitialize(count: Self.capacity)
+    places.deallocate()
+    seen.deallocate()
+  }
+
   /// Registers a lone call. Nil if there is no place: then it should have help from the start.
   @inline(__always)
   func enter(_ call: UnsafeMutableRawPointer) -> Int? {
@@ -59,7 +66,7 @@ struct ApplyHelpRegistry: ~Copyable, @unchecked Sendable {  // places are atomic
     for step in 0..<Self.capacity {
       let index = (first + step) % Self.capacity
       // seq-cst: ApplyHelpRegistry.H4; with anything weaker the caller's look at the monitor's state may pass the registration,
-      // while the monitor falls asleep and finds the place empty: then nobody helps. It also publishes the lone call's
+      // while the monitor falls asleep and finds the place empty: then no thread helps. It also publishes the lone call's
       // fields to `take`.
       let (entered, _) = places[index].compareExchange(
         // relaxed: on failure, the place is taken, and the next one is tried.
@@ -79,11 +86,11 @@ struct ApplyHelpRegistry: ~Copyable, @unchecked Sendable {  // places are atomic
     places[index].compareExchange(expected: call, desired: nil, ordering: .relaxed).exchanged
   }
 
-  /// Monitor: helps those who were there at the last look. Returns whether anybody is there.
+  /// Monitor: helps the calls that were registered at its last look and still are. Returns whether any call is registered.
   func helpLingering() -> Bool {
     var any = false
     for index in 0..<Self.capacity {
-      // relaxed: compared only; `take` makes sure of it.
+      // relaxed: only compared; `take` verifies it.
       let call = places[index].load(ordering: .relaxed)
       let lingering = call != nil && call == seen[index]
       seen[index] = lingering ? nil : call

@@ -3,40 +3,47 @@
 import CPlatform
 import Synchronization
 
-/// Told by our own primitives before a thread waits in the kernel, and after: a worker that waits is replaced at once
-/// if there is work.
+/// Our own primitives call this before and after a thread waits in the kernel. A worker that waits is replaced at once if
+/// there is work.
 ///
-/// A worker that has been chosen to go on is not blocked any more, though it takes a while to wake up: with a duty, the
-/// waker says so in its place. Otherwise each hand-over of a semaphore or a lane would look as if everybody was blocked
-/// when the one that hands on waits next, and would add a worker.
+/// A worker that has been chosen to go on is no longer blocked, though it takes a while to wake up. With a duty, the thread
+/// that wakes the worker counts it as unblocked at once. Otherwise, at each hand-over of a semaphore or a lane, the thread
+/// that hands on and waits next would find every worker blocked, and would add one.
 enum Blocking {
   /// The calling thread is about to wait. Call the result's `end` when it is back.
   @inline(never)
   static func begin() -> Wait {
+    guard let worker = enter() else { return Wait(worker: nil) }
+    Engine.shared.pointee.replaceBlocked()
+    return Wait(worker: worker)
+  }
+
+  /// As `begin`. The thread that wakes this one performs the duty, which is armed before anything that takes long: to start a
+  /// thread in place of this one does.
+  @inline(never)
+  static func begin(_ duty: borrowing WakeDuty) -> Wait {
+    guard let worker = enter() else { return Wait(worker: nil) }
+    duty.arm { Engine.shared.pointee.pool.updateInOrder { $0.unblock() } }
+    Engine.shared.pointee.replaceBlocked()
+    return Wait(worker: worker)
+  }
+
+  /// - Returns: the worker that waits, counted as blocked; nil if the calling thread is none.
+  private static func enter() -> Worker.Pointer? {
     BlockingReports.note()
-    guard let worker = Worker.current else { return Wait(worker: nil) }
+    guard let worker = Worker.current else { return nil }
     let engine = Engine.shared
     // relaxed: the worker's own counter; the monitor takes it as a hint.
     worker.pointee.waits.store(worker.pointee.waits.load(ordering: .relaxed) + 1, ordering: .relaxed)
-    // Blocked where nobody could see it before, in the same job: it counts once.
+    // The monitor may have set this worker aside earlier in the same job: the worker counts once.
     // relaxed: `recover` decides.
     if worker.pointee.status.load(ordering: .relaxed) != Worker.Status.running {
       worker.pointee.recover(engine.pointee)
     }
-    // What the slot holds may be the very thing that ends this wait.
+    // The job in the slot may be the one that ends this wait.
     worker.pointee.giveUpSlot(in: engine.pointee)
     engine.pointee.pool.updateInOrder { $0.block() }
-    // seq-cst: counted as blocked before the look at pending work; a submitter publishes before it looks at the count.
-    if engine.pointee.pending.load(ordering: .sequentiallyConsistent) != 0 { engine.pointee.wakeIfNeeded() }
-    return Wait(worker: worker)
-  }
-
-  /// As `begin`; whoever wakes the thread performs the duty.
-  @inline(never)
-  static func begin(_ duty: borrowing WakeDuty) -> Wait {
-    let wait = begin()
-    if wait.worker != nil { duty.arm { Engine.shared.pointee.pool.updateInOrder { $0.unblock() } } }
-    return wait
+    return worker
   }
 
   struct Wait {
@@ -60,5 +67,13 @@ enum Blocking {
       // relaxed: see `begin`.
       worker.pointee.waits.store(worker.pointee.waits.load(ordering: .relaxed) - 1, ordering: .relaxed)
     }
+  }
+}
+
+extension Engine {
+  /// The calling worker has been counted as blocked.
+  fileprivate borrowing func replaceBlocked() {
+    // seq-cst: counted as blocked before the look at pending work; a submitter publishes before it looks at the count.
+    if pending.load(ordering: .sequentiallyConsistent) != 0 { wakeIfNeeded() }
   }
 }

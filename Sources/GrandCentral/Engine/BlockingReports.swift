@@ -2,16 +2,16 @@
 
 import Synchronization
 
-/// Says on standard error where async code blocks its thread, once for each place: for who sets `GRANDCENTRAL_CHECKS`.
+/// Reports on standard error where async code blocks its thread, once for each place, if `GRANDCENTRAL_CHECKS` asks for it.
 ///
-/// Swift Concurrency has as many threads as there are processors, and starts no others: tasks that block them all stop the
-/// program. On threads of our own pool a blocked task is replaced like everything else, and only slow.
+/// Swift Concurrency has as many threads as there are processors, and starts no others: if tasks block all of them, the
+/// program stops. On threads of our own pool a blocked task is replaced like any blocked job, so it is only slow.
 enum BlockingReports {
   private static let lock = Lock()
   /// Guarded by `lock`: traces that have been looked at, and places that have been reported.
   nonisolated(unsafe) private static var seen: Set<UInt> = []
 
-  /// How much of a trace tells it from others.
+  /// How many addresses of a trace tell it from others.
   private static let depth = 40
 
   /// The calling thread is about to wait in one of our primitives.

@@ -14,21 +14,21 @@ import Synchronization
 //   | first        | M(lock) | the watches; the kernel is told what they want together             |
 //   | told         | M(lock) | what it was told last                                               |
 //
-// DescriptorTable.D1  The kernel has one registration for a descriptor number, as long as somebody watches it. It is
-//     level-triggered: a reader that has drained its descriptor by the time of the next wait costs no further call. A
-//     watch whose events nobody has taken yet is disarmed when they are reported again, and armed when they have been
-//     taken.
+// DescriptorTable.D1  The kernel has one registration for a descriptor number, as long as the number has a watch. It is
+//     level-triggered: a reader that has drained its descriptor by the time of the next wait costs no further call. If events
+//     are reported again before a watch's party has taken the earlier ones, the watch is disarmed. It is armed again when the
+//     party has taken them.
 // DescriptorTable.D2  An event's token is the descriptor's number and the registration's generation. Events of an older
-//     generation are nobody's. So a descriptor number that is used again never gets another file's events. Most of them
-//     come from a wait that had begun when the watch was taken off, and are the last of their kind.
+//     generation belong to no watch, and are dropped. So a descriptor number that is used again never gets another file's
+//     events. Most dropped events come from a wait that had begun when the watch was taken off; no more of them follow.
 // DescriptorTable.D3  Watches are reported to under the lock, and taken off under the lock: when `remove` has returned,
 //     no report runs, and none will.
-// DescriptorTable.D4  A program may close a descriptor that is watched. The kernel forgets it then, and the next call
-//     about it fails: its watches are told that it is gone. If a duplicate keeps the file open the kernel does not
-//     forget, and there is no number left to call it off with; its events, which are nobody's, come for ever. They are
-//     told from those of DescriptorTable.D2 by the wait that brought them: it began after the generation did (`asOf`),
-//     so the kernel had been told already. Then everything that is watched moves to a new epoll, and the old one is
-//     closed (`foreign`).
+// DescriptorTable.D4  A program may close a descriptor that is watched. The kernel then forgets the registration, and the next
+//     call about it fails: its watches are told that the descriptor is gone. If a duplicate keeps the file open, the kernel
+//     does not forget, and no number is left with which to remove the registration: its events, which belong to no watch, come
+//     for ever. They are told from those of DescriptorTable.D2 by the wait that brought them: it began after the generation
+//     did (`asOf`), so the kernel had been told already. Then all registrations move to a new epoll, and the old one is closed
+//     (`foreign`).
 //
 // The lock is never held while a program's code runs; reports submit jobs.
 struct DescriptorTable: ~Copyable, @unchecked Sendable {  // the pages are guarded by `lock`
@@ -56,6 +56,15 @@ struct DescriptorTable: ~Copyable, @unchecked Sendable {  // the pages are guard
     pages.initialize(to: [])
   }
 
+  /// The engine goes, no thread is in it, and nothing is watched.
+  func discard() {
+    for page in pages.move() {
+      page?.deinitialize(count: Self.pageSize)
+      page?.deallocate()
+    }
+    pages.deallocate()
+  }
+
   /// Whether nothing is watched.
   var isEmpty: Bool {
     // seq-cst: asked by a sleeper after it has joined the idle list; the adder counts first and looks at the sleepers
@@ -80,7 +89,7 @@ struct DescriptorTable: ~Copyable, @unchecked Sendable {  // the pages are guard
     lock.lock()
     defer { lock.unlock() }
     guard let epoll = poller.epoll else { return .failed(.descriptorsExhausted) }
-    // A number for which there is no page yet may be no descriptor at all, and as large as numbers get.
+    // A number for which there is no page yet may be no descriptor at all, and may be very large.
     if !hasPage(watch.pointee.descriptor), !Descriptor.isOpen(watch.pointee.descriptor) {
       return .failed(.badDescriptor)
     }
@@ -88,7 +97,7 @@ struct DescriptorTable: ~Copyable, @unchecked Sendable {  // the pages are guard
     if registration.pointee.first != nil {
       list(watch, registration)
       if tell(registration, watch.pointee.descriptor, epoll) == nil { return .watched }
-      // The number names another file by now: what was watched is gone, the newcomer starts afresh.
+      // The number names another file by now: the watched file is gone, and the new watch starts afresh.
       unlist(watch, registration)
       forget(registration, on: poller)
     }
@@ -96,7 +105,7 @@ struct DescriptorTable: ~Copyable, @unchecked Sendable {  // the pages are guard
     let token = Self.token(watch.pointee.descriptor, registration.pointee.generation)
     registration.pointee.told = watch.pointee.interest.rawValue
     var error = epoll.pointee.add(watch.pointee.descriptor, watch.pointee.interest, token: token)
-    // A registration that could not be called off, and is this very file's again.
+    // The kernel still has a registration of this very file, which could not be removed.
     if error == .exists { error = epoll.pointee.modify(watch.pointee.descriptor, watch.pointee.interest, token: token) }
     if let error { return error == .notPermitted ? .alwaysReady : .failed(error) }
     list(watch, registration)
@@ -137,8 +146,7 @@ struct DescriptorTable: ~Copyable, @unchecked Sendable {  // the pages are guard
 
   /// Holder of the poller's role: reports a batch of events.
   ///
-  /// - Returns: whether there were events of a file that nobody watches and that cannot be called off
-  /// (DescriptorTable.D4).
+  /// - Returns: whether there were events of a registration that has no watch and cannot be removed (DescriptorTable.D4).
   func report(_ events: UnsafeBufferPointer<Epoll.Event>, on poller: borrowing EpollPoller) -> Bool {
     lock.lock()
     defer { lock.unlock() }
@@ -244,7 +252,7 @@ struct DescriptorTable: ~Copyable, @unchecked Sendable {  // the pages are guard
       place?.pointee.next = watch.pointee.next
     }
     watch.pointee.isListed = false
-    // relaxed: fewer watches let a sleeper sleep longer, no more.
+    // relaxed: the only effect of a lower count is that a sleeper may sleep longer.
     count.wrappingSubtract(1, ordering: .relaxed)
   }
 
@@ -263,8 +271,8 @@ struct DescriptorTable: ~Copyable, @unchecked Sendable {  // the pages are guard
     return error
   }
 
-  /// DescriptorTable.D2: what the kernel reports from now on is of another generation. After the kernel has been told
-  /// to stop, so that a wait that begins later brings nothing of the former one.
+  /// DescriptorTable.D2: what the kernel reports from now on is of another generation. Called after the kernel has been told
+  /// to stop, so that a wait that begins later brings nothing of the former generation.
   private func begin(_ registration: Page, on poller: borrowing EpollPoller) {
     registration.pointee.generation &+= 1
     registration.pointee.asOf = poller.newestWait
@@ -281,7 +289,7 @@ struct DescriptorTable: ~Copyable, @unchecked Sendable {  // the pages are guard
 
   // MARK: Tokens
 
-  /// The poller's own tokens have no such bit.
+  /// The poller's own tokens do not have this bit.
   private static let mark: UInt64 = 1 << 31
 
   private static func isToken(_ token: UInt64) -> Bool { token & mark != 0 }

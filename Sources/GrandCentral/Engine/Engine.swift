@@ -8,13 +8,13 @@ import Synchronization
 /// It lives in raw memory behind one pointer and is never freed, so that reaching it costs one load, and so that a
 /// forked child can start over with a fresh one (see Fork.swift).
 struct Engine: ~Copyable, @unchecked Sendable {  // every field is immutable, atomic, or guarded by its own lock
-  /// Who lives, blocks, sleeps, searches. The one word of the sleep protocol.
+  /// Counts the workers that live, block, are adrift, sleep, and search. The one word of the sleep protocol.
   let pool = AtomicState<PoolState>(PoolState())
   private let gapBehindPool = CacheLine.Gap()
   /// Bands that may have work in a run queue, or in a backlog of a place (`Band.ordered`, `Band.loose`); set by the
   /// submitter, cleared by a searcher about to sleep.
   let pending = Atomic<UInt32>(0)
-  // What follows is read by many, and hardly ever written.
+  // Many threads read the following fields; hardly any thread writes them.
   private let gapBehindPending = CacheLine.Gap()
   /// Bands that were ever submitted to; spares single-band programs the look at other places' slots.
   let bandsInUse = Atomic<UInt32>(0)
@@ -22,7 +22,7 @@ struct Engine: ~Copyable, @unchecked Sendable {  // every field is immutable, at
   let parallelism = Atomic<Int>(1)
   /// Workers allowed beyond `parallelism`, while the monitor finds that added workers block too.
   let allowance = Atomic<Int>(0)
-  /// The monitor's ticks, for what it does now and then.
+  /// Counts the monitor's ticks, so that it reads the number of processors again now and then.
   let parallelismTicks = Atomic<UInt32>(0)
   /// One FIFO per band, for items that must start in order.
   let runQueues: UnsafeMutablePointer<FIFOQueue>
@@ -44,6 +44,8 @@ struct Engine: ~Copyable, @unchecked Sendable {  // every field is immutable, at
   /// A submitter has waited for a thread during this shortage; whether the budget's end has been reported.
   let hasStoodIn = Atomic<Bool>(false)
   let exhaustionReported = Atomic<Bool>(false)
+  /// Threads that have nothing to do end at once; see Engine+Closing.swift.
+  let closing = Atomic<Bool>(false)
 
   init() {
     // unsafe: the array lives as long as the engine: for ever.
@@ -67,6 +69,12 @@ struct Engine: ~Copyable, @unchecked Sendable {  // every field is immutable, at
     return bootSlow()
   }
 
+  /// Workers wanted at once; 0 before work was ever submitted.
+  static var activeParallelism: Int {
+    // relaxed: a figure.
+    existing.map { $0.pointee.parallelism.load(ordering: .relaxed) } ?? 0
+  }
+
   /// The engine if work has ever been submitted.
   static var existing: Pointer? {
     // pairs with: bootSlow – publishes the initialised engine
@@ -82,13 +90,26 @@ struct Engine: ~Copyable, @unchecked Sendable {  // every field is immutable, at
     return install()
   }
 
-  @discardableResult
-  private static func install() -> Pointer {
+  /// One that nobody sees yet.
+  static func makeApart() -> Pointer {
     let engine = Pointer.allocate(capacity: 1)
     engine.initialize(to: Engine())
+    return engine
+  }
+
+  @discardableResult
+  private static func install() -> Pointer {
+    let engine = makeApart()
     // pairs with: shared – publishes the initialised engine
     instance.store(UnsafeMutableRawPointer(engine), ordering: .releasing)
     return engine
+  }
+
+  /// Puts another engine, or none, into the place of the process's. Both stand still: no thread is in either of them.
+  static func exchange(_ engine: Pointer?) -> Pointer? {
+    let word = engine.map { UnsafeMutableRawPointer($0) }
+    // pairs with: shared – publishes the initialised engine
+    return instance.exchange(word, ordering: .acquiringAndReleasing)?.assumingMemoryBound(to: Engine.self)
   }
 
   /// In a forked child: the old engine's threads do not exist, so its memory is abandoned.
@@ -123,14 +144,14 @@ struct Engine: ~Copyable, @unchecked Sendable {  // every field is immutable, at
   /// As `submitUnordered`, by a thread that holds no place, or that will not come back to its place soon.
   @inline(never)
   func submitAway(_ job: Job) {
-    // The one who will most likely be woken finds it beside itself.
+    // The newest sleeper is the worker that will most likely be woken: it finds the job in its own place.
     if let place = idle.placeOfNewest { return place.pointee.enqueue(job, in: self) }
     // relaxed: a setting. Threads spread over the places, each always to the same one.
     let index = UInt32(truncatingIfNeeded: Thread.id) % UInt32(truncatingIfNeeded: parallelism.load(ordering: .relaxed))
     places[Int(index)].pointee.enqueue(job, in: self)
   }
 
-  /// Tells the sleepers of work in `band` that has just been published where `bit` says.
+  /// Tells the sleepers that work in `band` has just been published where `bit` says.
   @inline(__always)
   func announce(_ band: Band, _ bit: UInt32) {
     // seq-cst: with anything weaker this load may pass the publication above it, while a searcher clears the bit,

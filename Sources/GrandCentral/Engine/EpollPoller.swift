@@ -38,18 +38,18 @@ struct EpollPoller: ~Copyable, @unchecked Sendable {  // the holder's own, but f
   private let waits = Atomic<UInt64>(0)
   private let events: UnsafeMutableBufferPointer<Epoll.Event>
   private let eventCount: UnsafeMutablePointer<Int>
-  /// What the holder waits on without epoll; each interruption adds one, whatever the holder waits in.
+  /// The word that the holder waits on without epoll. Each interruption adds one, whatever the holder waits in.
   ///
-  /// Who interrupts counts first and looks afterwards for the epoll, and for a holder on this word. The epoll is made, and the
-  /// holder says that it waits here, before the holder looks at the count for the last time. So one of the two sees the other,
-  /// also while the first epoll is being made.
+  /// An interrupter adds one first. Afterwards it looks for the epoll, and for a holder on this word. The epoll is made, and
+  /// the holder says that it waits here, before the holder looks at the count for the last time. So one of the two sees the
+  /// other, also while the first epoll is being made.
   private let fallback = Atomic<UInt32>(0)
   /// The holder waits on `fallback`, whether or not there is an epoll by now.
   private let isOnFallback = Atomic<Bool>(false)
-  /// The holder's own: `fallback` when the last wait had ended. An interruption since then ends the next wait at once: the
-  /// one that interrupts may have begun before the holder prepares for its wait.
+  /// The holder's own: the value of `fallback` when the last wait had ended. An interruption since then ends the next wait at
+  /// once, because the interrupter may have begun before the holder prepares for its wait.
   private let seenFallback: UnsafeMutablePointer<UInt32>
-  /// The holder's own: an epoll is to be replaced as soon as there is a descriptor for the new one.
+  /// The holder's own: the epoll is to be replaced as soon as there is a descriptor for a new one.
   private let owesEpoll: UnsafeMutablePointer<Bool>
 
   init() {
@@ -68,8 +68,14 @@ struct EpollPoller: ~Copyable, @unchecked Sendable {  // the holder's own, but f
     owesEpoll.initialize(to: false)
   }
 
-  /// One that was made at the same time as another, and not used.
+  /// For a poller that was made at the same time as another one, and is not used; or its engine goes, and nothing is watched.
   deinit {
+    if let epoll {
+      epoll.deinitialize(count: 1)
+      epoll.deallocate()
+      // relaxed: made together with the epoll.
+      _ = FileDescriptor(owning: interruption.load(ordering: .relaxed) - 1)
+    }
     wall.deallocate()
     continuous.deallocate()
     events.deallocate()
@@ -84,7 +90,7 @@ struct EpollPoller: ~Copyable, @unchecked Sendable {  // the holder's own, but f
     place.load(ordering: .acquiring)?.assumingMemoryBound(to: Epoll.self)
   }
 
-  /// The number of the wait that has begun last. For the holder: of the one that has brought the events.
+  /// The number of the wait that has begun last. For the holder: of the wait that has brought the events.
   var newestWait: UInt64 {
     // relaxed: see `wait`.
     waits.load(ordering: .relaxed)
@@ -95,6 +101,11 @@ struct EpollPoller: ~Copyable, @unchecked Sendable {  // the holder's own, but f
 
   /// Arms the kernel timers. Returns when, on the uptime clock, the wait must end.
   func prepare(_ timers: borrowing Timers) -> UInt64 {
+    // All clocks of a simulation go alike, and the kernel's do not follow them.
+    if World.isSimulated {
+      return min(
+        timers.earliest(on: .uptime), timers.uptimeOfEarliest(on: .wall), timers.uptimeOfEarliest(on: .continuous))
+    }
     if epoll == nil, Shortages.descriptors.mayAsk { _ = makeReady() }
     var deadline = timers.earliest(on: .uptime)
     if !arm(wall, .wall, Token.wallTimer, timers.earliest(on: .wall)) {
@@ -133,7 +144,7 @@ struct EpollPoller: ~Copyable, @unchecked Sendable {  // the holder's own, but f
     return made
   }
 
-  /// Sees to it that there is something to wait in and to register with. Any thread.
+  /// Makes sure that there is something to wait in and to register with. Any thread.
   ///
   /// - Returns: nil, or why there is nothing.
   func makeReady() -> Errno? {
@@ -162,12 +173,12 @@ struct EpollPoller: ~Copyable, @unchecked Sendable {  // the holder's own, but f
     return nil
   }
 
-  /// Edge-triggered: each interruption is an edge, so nobody has to read the counter back.
+  /// Edge-triggered: each interruption is an edge, so no thread has to read the counter back.
   private static func addInterruption(_ event: Int32, to epoll: borrowing Epoll) -> Errno? {
     epoll.add(event, [.readable, .edgeTriggered], token: Token.interruption)
   }
 
-  /// Holder: leaves behind what the old epoll reports and nobody can call off; see DescriptorTable.
+  /// Holder: moves to a new epoll, and leaves behind registrations that cannot be removed (DescriptorTable.D4).
   func replaceEpoll(_ descriptors: borrowing DescriptorTable) {
     guard let epoll else { return }
     var error: Errno?
@@ -182,7 +193,8 @@ struct EpollPoller: ~Copyable, @unchecked Sendable {  // the holder's own, but f
     oweEpoll(descriptors.move(from: epoll, to: made, on: self))
   }
 
-  /// What the old one reports for ever would keep the holder busy: from now on it waits a little first.
+  /// The old epoll would report the same events for ever and keep the holder busy: from now on the holder waits a little
+  /// first.
   private func oweEpoll(_ error: Errno?) {
     owesEpoll.pointee = error != nil
     if let error { _ = Shortages.ofRegistration(error).refused(error) }
@@ -190,8 +202,8 @@ struct EpollPoller: ~Copyable, @unchecked Sendable {  // the holder's own, but f
 
   /// Waits for at most `timeout` nanoseconds; `max` is for ever.
   func wait(for timeout: UInt64) {
-    // relaxed: the holder is the only writer; who changes a registration reads it after a call about the same epoll,
-    // which the kernel orders against the wait's own look (DescriptorTable.D4).
+    // relaxed: the holder is the only writer. A thread that changes a registration reads it after a call about the same epoll,
+    // and the kernel orders that call against the wait's own look (DescriptorTable.D4).
     waits.store(newestWait &+ 1, ordering: .relaxed)
     eventCount.pointee = 0
     if owesEpoll.pointee, timeout > 0 {
@@ -214,7 +226,7 @@ struct EpollPoller: ~Copyable, @unchecked Sendable {  // the holder's own, but f
     guard let epoll else { return }
     let count = epoll.pointee.wait(into: events, timeout: timeout)
     eventCount.pointee = max(0, count)
-    // What kept the holder busy is over: if it comes back it is reported again.
+    // Nothing keeps the holder busy any more. If the events come back, they are reported again.
     if count == 0 { owesEpoll.pointee = false }
     if let error = Errno(result: count) {
       Shortages.waits.refused(error)
@@ -254,7 +266,7 @@ struct EpollPoller: ~Copyable, @unchecked Sendable {  // the holder's own, but f
   func dispatchEvents(_ descriptors: borrowing DescriptorTable) -> Bool {
     Signals.reassert()
     let batch = UnsafeBufferPointer(start: events.baseAddress, count: eventCount.pointee)
-    // An empty table as well: what cannot be called off is nobody's (DescriptorTable.D4).
+    // Also with an empty table: a registration that cannot be removed still has events (DescriptorTable.D4).
     if !batch.isEmpty, descriptors.report(batch, on: self) { replaceEpoll(descriptors) }
     var ownEvents = 0
     for event in batch {

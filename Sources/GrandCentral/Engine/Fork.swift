@@ -11,12 +11,12 @@ import Synchronization
 /// Lock-free structures are simply left behind with the old engine; the magazines' depot is emptied, because a batch on
 /// its way between two threads may be known to neither.
 ///
-/// The Swift runtime has locks too, which it takes when a type is first used, and nobody holds them across a fork: a
-/// child copied at that moment waits for ever when it needs the same type. Against what a program's own jobs use for
-/// the first time during a fork there is no remedy; the engine's own threads do such things in `undisturbed`.
+/// The Swift runtime has locks too. It takes them when a type is first used, and no thread holds them across a fork: a child
+/// copied at that moment waits for ever when it needs the same type. There is no remedy for types that a program's own jobs
+/// use for the first time during a fork. The engine's own threads do such things in `undisturbed`.
 enum Fork {
-  /// Takes the locks of the layer above, or lets go of them.
-  typealias Guards = @convention(c) (_ hold: Bool) -> Void
+  /// Takes the locks of the layer above, or lets go of them, in the parent or in the child.
+  typealias Guards = @convention(c) (_ hold: Bool, _ inChild: Bool) -> Void
 
   /// `Guards`, or 0.
   private static let above = Atomic<UInt>(0)
@@ -27,14 +27,14 @@ enum Fork {
     above.store(UInt(bitPattern: unsafeBitCast(guards, to: Int.self)), ordering: .relaxed)
   }
 
-  private static func holdAbove(_ hold: Bool) {
+  private static func holdAbove(_ hold: Bool, inChild: Bool = false) {
     // relaxed: as in `setGuardsAbove`.
     let word = above.load(ordering: .relaxed)
     // unsafe: the word is a function of this type, see `setGuardsAbove`.
-    if word != 0 { unsafeBitCast(word, to: Guards.self)(hold) }
+    if word != 0 { unsafeBitCast(word, to: Guards.self)(hold, inChild) }
   }
 
-  /// M: held while a thread of ours does what the runtime's locks may be needed for.
+  /// Held while a thread of ours does what the runtime's locks may be needed for.
   private static let upkeep = Lock()
 
   /// Runs `body` with no fork in the middle of it. It takes no lock of the layers above and calls no code of the
@@ -88,7 +88,7 @@ enum Fork {
     Engine.replaceInChild()
     Hooks.unlockAfterFork()
     upkeep.unlock()
-    holdAbove(false)
+    holdAbove(false, inChild: true)
     Signals.unlockAfterFork(inChild: true)
   }
 

@@ -17,15 +17,15 @@ import Synchronization
 /// |     48 |     8 | extra    | likewise                                                       |
 /// |     56 |     8 | inner    | what `invoke` is to run in the end, if something comes first   |
 ///
-/// A job belongs to exactly one place at a time: the thread that makes it, one list, or the thread that runs it.
-/// Whoever takes it out of a list owns it; ownership is handed over by the list's own publication, so plain
-/// loads and stores suffice here.
+/// A job has exactly one owner at a time: the thread that makes it, one list, or the thread that runs it. The thread that
+/// takes a job out of a list owns it. The list's own publication hands the ownership over, so plain loads and stores suffice
+/// here.
 struct Job: Equatable, @unchecked Sendable {  // a handle; the ownership rule above is what makes sharing safe
   let raw: UnsafeMutableRawPointer
 
   struct Flags: OptionSet, Sendable {
     let rawValue: UInt32
-    /// A thread waits for its turn: `WaiterNode` rather than a pooled node.
+    /// A thread that waits: the node is a `WaiterNode` rather than a pooled one.
     static let waiter = Flags(rawValue: 1)
     /// Runs alone on a concurrent lane.
     static let barrier = Flags(rawValue: 2)
@@ -35,6 +35,9 @@ struct Job: Equatable, @unchecked Sendable {  // a handle; the ownership rule ab
     static let retarget = Flags(rawValue: 8)
   }
 
+  /// One word of a node: an address, an object's, or a number.
+  typealias Word = UnsafeMutableRawPointer
+
   typealias Invoke = @convention(c) (UnsafeMutableRawPointer) -> Void
 
   /// A closure in a struct keeps its own calling convention: no wrapper is allocated.
@@ -43,12 +46,12 @@ struct Job: Equatable, @unchecked Sendable {  // a handle; the ownership rule ab
   }
 
   @inline(__always)
-  init(raw: UnsafeMutableRawPointer) { self.raw = raw }
+  init(raw: Word) { self.raw = raw }
 
   /// A job from this thread's magazine, without a body.
   @inline(__always)
   init(
-    invoke: @escaping Invoke, flags: Flags = [], qos: UInt16 = 0, band: Band, owner: UnsafeMutableRawPointer? = nil
+    invoke: @escaping Invoke, flags: Flags = [], qos: UInt16 = 0, band: Band, owner: Word? = nil
   ) {
     // unsafe: a fresh node of 64 bytes, owned by this thread.
     raw = Magazine.take()
@@ -85,15 +88,15 @@ struct Job: Equatable, @unchecked Sendable {  // a handle; the ownership rule ab
   }
 
   @inline(__always)
-  var owner: UnsafeMutableRawPointer? {
-    get { raw.load(fromByteOffset: 40, as: UnsafeMutableRawPointer?.self) }
-    nonmutating set { raw.storeBytes(of: newValue, toByteOffset: 40, as: UnsafeMutableRawPointer?.self) }
+  var owner: Word? {
+    get { raw.load(fromByteOffset: 40, as: Word?.self) }
+    nonmutating set { raw.storeBytes(of: newValue, toByteOffset: 40, as: Word?.self) }
   }
 
   @inline(__always)
-  var extra: UnsafeMutableRawPointer? {
-    get { raw.load(fromByteOffset: 48, as: UnsafeMutableRawPointer?.self) }
-    nonmutating set { raw.storeBytes(of: newValue, toByteOffset: 48, as: UnsafeMutableRawPointer?.self) }
+  var extra: Word? {
+    get { raw.load(fromByteOffset: 48, as: Word?.self) }
+    nonmutating set { raw.storeBytes(of: newValue, toByteOffset: 48, as: Word?.self) }
   }
 
   @inline(__always)
@@ -102,11 +105,11 @@ struct Job: Equatable, @unchecked Sendable {  // a handle; the ownership rule ab
     nonmutating set { raw.storeBytes(of: newValue, toByteOffset: 56, as: Invoke.self) }
   }
 
-  /// The first word, for who has the job while no list has it.
+  /// The first word, for the thread that has the job while no list has it.
   @inline(__always)
-  var link: UnsafeMutableRawPointer? {
-    get { raw.load(as: UnsafeMutableRawPointer?.self) }
-    nonmutating set { raw.storeBytes(of: newValue, as: UnsafeMutableRawPointer?.self) }
+  var link: Word? {
+    get { raw.load(as: Word?.self) }
+    nonmutating set { raw.storeBytes(of: newValue, as: Word?.self) }
   }
 
   /// Puts the closure into the node.
@@ -117,7 +120,7 @@ struct Job: Equatable, @unchecked Sendable {  // a handle; the ownership rule ab
     flags.insert(.hasBody)
   }
 
-  /// The closure of a node as two words, owned by whoever took it: called once, then let go.
+  /// The closure of a node as two words. The thread that took it owns it, and runs or releases it once.
   ///
   /// Moving the closure out as such costs a retain and a release around the call.
   struct TakenBody {
@@ -139,10 +142,16 @@ struct Job: Equatable, @unchecked Sendable {  // a handle; the ownership rule ab
     }
   }
 
+  /// The closure's function, of a job that has one: for records.
+  var bodyFunction: UInt {
+    // unsafe: a closure's first word is its function.
+    raw.load(fromByteOffset: 24, as: UInt.self)
+  }
+
   /// Moves the closure out of the node.
   @inline(__always)
   func takeBody() -> TakenBody {
-    // unsafe: `setBody` has initialised the bytes with the closure's two words; nobody reads them afterwards.
+    // unsafe: `setBody` has initialised the bytes with the closure's two words; no code reads them afterwards.
     TakenBody(
       function: raw.load(fromByteOffset: 24, as: UnsafeRawPointer.self),
       context: raw.load(fromByteOffset: 32, as: UnsafeRawPointer?.self))
@@ -152,7 +161,10 @@ struct Job: Equatable, @unchecked Sendable {  // a handle; the ownership rule ab
   @inline(__always)
   func recycle() { Magazine.give(raw) }
 
-  /// Runs the job; the node belongs to the job's own function from here on.
+  /// Runs the job, at its QoS; the node belongs to the job's own function from here on.
   @inline(__always)
-  func run() { invoke(raw) }
+  func run() {
+    gc_thread_self().pointee.qos = UInt32(qos)
+    invoke(raw)
+  }
 }

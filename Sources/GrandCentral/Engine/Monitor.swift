@@ -3,30 +3,31 @@
 import CPlatform
 import Synchronization
 
-/// Watches over the workers while work is pending and all of them are busy: finds those that block where nobody can
-/// see it (a read, a sleep, a page fault), has them replaced, and stands in for the poller.
+/// Watches over the workers while work is pending and all of them are busy. It finds workers that block outside of our
+/// primitives (in a read, a sleep, a page fault), has them replaced, and stands in for the poller.
 ///
-/// It is a thread of its own that ticks about every millisecond while awake, sleeps without a deadline's help when
-/// nothing has been pending for `patience` ticks, and ends when it has slept for long.
+/// It is a thread of its own. While awake it ticks about every millisecond. It falls asleep when nothing has been pending for
+/// `patience` ticks, and ends when it has slept for long.
 ///
-/// Monitor.M1  Who leaves something to the monitor publishes it first and looks at `state` afterwards: finds it awake,
-///     or wakes it. The monitor declares itself asleep first and looks at everything afterwards (`needsMonitor`). So
-///     one of the two sees the other. All four steps are in the single order. The other changes of `state` need no
-///     order: who finds the monitor awake, or being started, has published before the monitor's next `asleep`, so its
-///     last look finds that.
-/// Monitor.M2  There is one monitor thread at a time. Its starter takes `none` away; the thread puts it back when it
-///     ends, its starter when the kernel refuses it. The monitor's own notes (`ApplyHelpRegistry.seen`) go from one thread to
-///     the next that way.
+/// Monitor.M1  A thread that leaves something to the monitor publishes it first and looks at `state` afterwards: it finds the
+///     monitor awake, or wakes it. The monitor declares itself asleep first and looks at everything afterwards
+///     (`needsMonitor`). So one of the two sees the other. All four steps are in the single order. The other changes of
+///     `state` need no order: a thread that finds the monitor awake, or being started, has published before the monitor's next
+///     `asleep`, so the monitor's last look finds what was published.
+/// Monitor.M2  There is one monitor thread at a time. Its starter takes `none` away. The thread puts `none` back when it ends;
+///     the starter puts it back when the kernel refuses the thread. That way the monitor's own notes
+///     (`ApplyHelpRegistry.seen`) go from one thread to the next.
 ///
-/// A worker in a job has an odd pulse. Seen with the same odd pulse at two ticks, and with hardly any CPU time used in
-/// between, it is off its processor: it is counted as blocked (`stalled`) until it is back. Who changes `stalled`
-/// back corrects the count; the monitor does so itself if the pulse has moved on meanwhile.
+/// A worker in a job has an odd pulse. If the monitor sees the same odd pulse at two ticks, and the worker has used hardly any
+/// CPU time in between, the worker is off its processor: it is counted as blocked (`stalled`) until it is back. The thread
+/// that changes `stalled` back corrects the count. The monitor does so itself if the pulse has moved on meanwhile.
 struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the monitor thread's own
   enum State {
     static let none: UInt32 = 0
     static let asleep: UInt32 = 1
     static let awake: UInt32 = 2
-    /// Somebody starts the thread. It may be refused, so nobody relies on it; it looks at everything once it is there.
+    /// A thread is starting the monitor. The kernel may refuse, so no thread relies on it; the monitor looks at everything
+    /// once it is there.
     static let starting: UInt32 = 3
   }
 
@@ -35,7 +36,7 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
   private static let quickTick: UInt64 = 250_000
   private static let quickTicks = 6
   private static let patience = 20
-  /// While all it does is to be there in case the poller's role stays vacant, and it never has, it looks more rarely.
+  /// If the monitor is only awake in case the poller's role stays vacant, and the role never does, it looks more rarely.
   private static let calmTick: UInt64 = 4_000_000
   private static let calmness = 8
   private static let lingering: UInt64 = 2_000_000_000
@@ -45,7 +46,7 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
 
   /// Whether the monitor will look once more before it sleeps.
   var isAwake: Bool {
-    // seq-cst: Monitor.M1; who leaves something to the monitor has published it, and asks afterwards.
+    // seq-cst: Monitor.M1; a thread that leaves something to the monitor has published it before it asks.
     state.load(ordering: .sequentiallyConsistent) == State.awake
   }
 
@@ -63,16 +64,21 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
     if state.load(ordering: .sequentiallyConsistent) != State.awake { wakeSlow() }
   }
 
+  /// The engine is being closed: a thread that sleeps wakes up, and ends.
+  func close() {
+    // relaxed: a thread that goes to sleep in this moment has seen that the engine is being closed, or is woken by the next call.
+    if state.load(ordering: .relaxed) == State.asleep { wakeSlow() }
+  }
+
   @inline(never)
   private func wakeSlow() {
     while true {
-      // relaxed: it finds what the caller's look in `wake` has found, or something later, which the publication precedes as well
-      // (Monitor.M1).
+      // relaxed: this load finds the state that `wake` has found, or a later one; the publication precedes both (Monitor.M1).
       let seen = state.load(ordering: .relaxed)
       switch seen {
       case State.asleep:
-        // relaxed: the parker's token publishes; who finds the monitor awake has published before its next look
-        // (Monitor.M1).
+        // relaxed: the parker's token publishes; a thread that finds the monitor awake has published before the monitor's next
+        // look (Monitor.M1).
         if state.compareExchange(expected: seen, desired: State.awake, ordering: .relaxed).exchanged {
           return parker.unpark()
         }
@@ -98,7 +104,8 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
   private static let main: Thread.Body = { _ in Engine.shared.pointee.monitor.run(Engine.shared) }
 
   private func run(_ engine: Engine.Pointer) {
-    // relaxed: who still finds it being started has published before its next `asleep` (Monitor.M1).
+    InsightThread.ready?.entry.pointee.role = InsightLayout.Role.monitor.rawValue
+    // relaxed: a thread that still finds the monitor being started has published before the next `asleep` (Monitor.M1).
     state.store(State.awake, ordering: .relaxed)
     var (compensation, slices) = (Compensation(), Slices())
     var quiet = 0
@@ -108,14 +115,17 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
     while true {
       let tick = calm >= Self.calmness ? Self.calmTick : Self.tick
       Thread.sleep(nanoseconds: compensation.isGrowing || eager > 0 ? Self.quickTick : tick)
+      if engine.pointee.isClosing { return leave() }
       eager -= 1
       let now = Clock.uptime.now()
       calm = engine.pointee.isCalm ? calm + 1 : 0
       quiet = look(engine, now, elapsed: now - last, &compensation, &slices) ? 0 : quiet + 1
       last = now
-      if quiet < Self.patience { continue }
+      // In a simulation nothing comes by itself while the monitor ticks: one quiet tick says as much as twenty.
+      if quiet < (World.isSimulated ? 1 : Self.patience) { continue }
       if !fallAsleep(engine.pointee) { continue }
-      if !parker.park(until: .after(Self.lingering, on: .uptime)), end() { return }
+      let ends = World.isSimulated ? Deadline.never : .after(Self.lingering, on: .uptime)
+      if !parker.park(until: ends), end() { return }
       quiet = 0
       eager = Self.quickTicks
       calm = 0
@@ -123,22 +133,28 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
     }
   }
 
-  /// Monitor: asleep from now on, unless there is something to watch. A waker that was faster has left a token; it is taken at
-  /// the next sleep.
+  /// Monitor: declares itself asleep, unless there is something to watch. A waker that was faster has left a token, which is
+  /// taken at the next sleep.
   func fallAsleep(_ engine: borrowing Engine) -> Bool {
     // seq-cst: Monitor.M1; asleep before the last look. It also publishes this thread's notes (Monitor.M2).
     state.store(State.asleep, ordering: .sequentiallyConsistent)
     if !engine.needsMonitor { return true }
-    // relaxed: who finds the monitor awake has published before its next look (Monitor.M1).
+    // relaxed: a thread that finds the monitor awake has published before its next look (Monitor.M1).
     _ = state.compareExchange(expected: State.asleep, desired: State.awake, ordering: .relaxed)
     return false
   }
 
-  /// Monitor, not woken for long: its thread may end, unless somebody has been faster, and left a token.
+  /// Monitor, not woken for long: its thread may end, unless a waker has been faster, and has left a token.
   func end() -> Bool {
     // relaxed: it continues the step of `fallAsleep`, which has published this thread's notes to the next one
     // (Monitor.M2).
     state.compareExchange(expected: State.asleep, desired: State.none, ordering: .relaxed).exchanged
+  }
+
+  /// Monitor: the engine is being closed.
+  private func leave() {
+    // pairs with: wakeSlow – publishes this thread's notes to the next one (Monitor.M2)
+    state.store(State.none, ordering: .releasing)
   }
 
   /// One tick. Returns whether there was anything to watch.
@@ -158,7 +174,8 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
       // relaxed: see below.
       engine.pointee.allowance.store(0, ordering: .relaxed)
       let isMissed = engine.pointee.poller.isMissed(engine.pointee.timers)
-      // Nobody is about to take the poller's role: who went to sleep while it was taken, for a moment, is asked again.
+      // No active worker will take the poller's role. The workers went to sleep while it was taken for a moment: one of them
+      // is woken.
       // relaxed: a hint; it is looked at again at the next tick.
       if isMissed, engine.pointee.pool.load(ordering: .relaxed).active == 0 { engine.pointee.wakeIfNeeded() }
       return helped || isMissed || engine.pointee.slotsNeedWatcher
@@ -179,7 +196,7 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
     let pool = engine.pointee.pool.load(ordering: .relaxed)
     let wanted = compensation.wanted(
       pool, parallelism: parallelism, seen, elapsed: elapsed)
-    // relaxed: a hint for workers that wonder whether they are too many.
+    // relaxed: a hint for workers that check whether there are too many of them.
     engine.pointee.allowance.store(compensation.allowance, ordering: .relaxed)
     if let wanted { grow(engine, to: wanted) }
     engine.pointee.refreshParallelism()
@@ -187,15 +204,17 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
   }
 
   private func grow(_ engine: Engine.Pointer, to wanted: Int) {
+    var added: UInt32 = 0
+    defer { if added != 0, Recorder.isOn { Recorder.note(.compensate, detail: 2, argument: added) } }
     for _ in 0..<Compensation.largestBurst {
       switch engine.pointee.reinforce(parallelism: wanted, budget: engine.pointee.threadLimit) {
-      case .unpark, .spawn: continue
+      case .unpark, .spawn: added += 1
       case .nothing, .watch, .exhausted: return
       }
     }
   }
 
-  /// Looks at every worker, and counts those as blocked that have been off their processors since the last tick.
+  /// Looks at every worker. Counts as blocked the workers that have been off their processors since the last tick.
   private func findStalled(_ engine: Engine.Pointer, _ now: UInt64, elapsed: UInt64) -> Compensation.Findings {
     var findings = Compensation.Findings()
     var most: UInt64?
@@ -204,7 +223,7 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
     let leastUrgent = UInt8(truncatingIfNeeded: max(0, UInt32.bitWidth - 1 - bands.leadingZeroBitCount) / 2)
     for index in 0..<engine.pointee.workers.count {
       let worker = engine.pointee.workers[index]
-      // relaxed: observations; `setAside` makes sure of them.
+      // relaxed: observations; `setAside` verifies them.
       let thread = worker.pointee.thread.load(ordering: .relaxed)
       let pulse = worker.pointee.progress.load(ordering: .relaxed)
       // relaxed: the monitor's own note.
@@ -214,7 +233,7 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
         // relaxed: the monitor's own note.
         worker.pointee.seenSince.store(now, ordering: .relaxed)
       }
-      // It is odd in a job: half of it counts the ends.
+      // The pulse is odd in a job: half of it counts the ends.
       // relaxed: an observation.
       let rank = worker.pointee.runningRank.load(ordering: .relaxed)
       if pulse > seen, rank >= leastUrgent { findings.ended += Int(pulse / 2 - seen / 2) }
@@ -229,7 +248,7 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
       // relaxed: the monitor's own note.
       if seen != pulse || used != before { worker.pointee.stillness.store(0, ordering: .relaxed) }
       if seen != pulse { continue }
-      // Hardly any CPU time: it waits for something, or for a processor. The second is nothing to replace it for.
+      // It has used hardly any CPU time: it waits for something, or for a processor. In the second case it is not replaced.
       if used &- before < elapsed / 4, isOff(worker, thread, elapsed),
         engine.pointee.setAside(worker, pulse, as: Worker.Status.stalled)
       {
@@ -243,14 +262,14 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
     return findings
   }
 
-  /// Without a word from the system a worker is taken for blocked if it has not run at all for this long.
+  /// Where the system does not say what a worker waits for, it is taken for blocked if it has not run at all for this long.
   private static let longStillness: UInt64 = 250_000_000
 
   /// Whether a worker that has hardly run waits for something else than a processor.
   ///
   /// A short wait in the kernel counts once the worker has not run at all for more than a tick. Where the system does not say,
-  /// the worker is taken to wait for a processor, until it has not run at all for so many looks that it would have got one. A look
-  /// counts for a tick at most: on a machine that is busy the monitor waits as well.
+  /// the worker is taken to wait for a processor, until it has not run at all for so many looks that it would have got one. A
+  /// look counts for a tick at most, because on a loaded machine the monitor waits as well.
   private func isOff(_ worker: Worker.Pointer, _ thread: UInt32, _ elapsed: UInt64) -> Bool {
     let activity = Thread.activity(of: thread)
     if activity == .runnable || activity == .waits { return activity == .waits }
@@ -262,7 +281,7 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
 }
 
 extension Engine {
-  /// Whether nothing waits to be run, and somebody waits for the kernel.
+  /// Whether no work is pending, and a thread waits for the kernel's events if there are any to wait for.
   fileprivate var isCalm: Bool {
     // relaxed: decides about the length of the next tick only.
     pending.load(ordering: .relaxed) == 0 && !slotsNeedWatcher && !poller.isMissed(timers) && applyHelp.isEmpty

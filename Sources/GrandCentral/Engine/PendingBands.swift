@@ -3,13 +3,13 @@
 import Synchronization
 
 // A bit of `pending` outlives the work that it stands for: the worker that takes a band's last job goes on with what it finds
-// next, and the bits are cleared in a search before sleep only. While all workers are busy such a bit says that work waits
-// where none does: the monitor watches for nothing, and drainers of less urgent lanes give way to nobody after each item.
-// So whoever is about to act upon a bit has it verified here.
+// next, and only a search before sleep clears bits. While all workers are busy such a bit says that work waits where none
+// does. Then the monitor watches for nothing, and the drainer of a less urgent lane gives way after each item although no work
+// waits. So a thread that is about to act upon a bit has it verified here.
 //
-// It is the searcher's step Sleep.W1 by a thread that takes no job: the bit is cleared first, then the band is
-// looked at once more; a submitter publishes first and looks at the bit afterwards. So either the submitter finds the bit
-// clear, and sets it, or the second look finds the job, and announces it in the submitter's place.
+// This is the searcher's step Sleep.W1, done by a thread that takes no job. It clears the bit first, then looks at the band
+// once more; a submitter publishes first and looks at the bit afterwards. So either the submitter finds the bit clear, and
+// sets it, or the second look finds the job, and announces it in the submitter's place.
 extension Engine {
   /// Clears the `bits` of pending work where nothing waits. Any thread.
   ///
@@ -27,7 +27,7 @@ extension Engine {
     return found
   }
 
-  /// Clears the bit, behind which nothing was found; false unless something has come meanwhile.
+  /// Clears the bit, behind which nothing was found. Returns false unless something has come meanwhile.
   func clear(_ band: Band, _ bit: UInt32) -> Bool {
     // seq-cst: cleared before the second look, see above.
     pending.bitwiseAnd(~bit, ordering: .sequentiallyConsistent)

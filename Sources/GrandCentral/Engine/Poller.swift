@@ -3,18 +3,19 @@
 import CPlatform
 import Synchronization
 
-/// The role of waiting for the kernel: at most one thread holds it, a worker that would sleep anyway, or the monitor
-/// while all workers are busy.
+/// The role of waiting for the kernel. At most one thread holds it: a worker that would sleep anyway, or the monitor while all
+/// workers are busy.
 ///
 /// Poller.P1  Only the holder touches the backend, fires timers, and dispatches events.
-/// Poller.P2  The holder announces in `until` how long it will sleep, then looks at the timers once more; who adds a
-///     timer writes the timers' `earliest` first and looks at `until` afterwards. So a nearer deadline is never slept
-///     over. It never sleeps longer than announced, though the timer that it wakes up for is cancelled meanwhile: who
-///     adds one that is due between the two relies on the announcement. Verification/poller.pml has the proof.
-/// Poller.P3  While nobody holds the role, whoever ceases to search, and the monitor, look after the timers
+/// Poller.P2  The holder announces in `until` how long it will sleep, then looks at the timers once more. A thread that adds a
+///     timer writes the timers' `earliest` first and looks at `until` afterwards. So the holder never sleeps past a nearer
+///     deadline. It never sleeps longer than announced, even if the timer that it wakes up for is cancelled meanwhile: a
+///     thread that adds a timer due later than `until` relies on the announcement, and does not interrupt the holder.
+///     Verification/poller.pml has the proof.
+/// Poller.P3  While no thread holds the role, each worker that stops searching, and the monitor, look after the timers
 ///     (`isMissed`).
 struct Poller: ~Copyable, @unchecked Sendable {  // the backend is the holder's alone (Poller.P1)
-  /// Whether somebody holds the role.
+  /// Whether a thread holds the role.
   private let held = Atomic<Bool>(false)
   /// When the sleeping holder wakes up by itself, uptime; 0 while it is awake.
   private let until = Atomic<UInt64>(0)
@@ -30,8 +31,8 @@ struct Poller: ~Copyable, @unchecked Sendable {  // the backend is the holder's 
   /// Returns within this time of each other make the poller busy: then the monitor stays awake to stand in for it.
   private static let busyInterval: UInt64 = 1_500_000
 
-  /// Timers that are due within this time after others have fired wait until it is over: coming back costs the kernel
-  /// about as long as the timers are late anyway, and so a thousand timers in a millisecond cost fifteen returns.
+  /// Timers that are due within this time after others have fired wait until it is over. A return from the kernel takes about
+  /// as long as these timers are late, and a thousand timers in a millisecond cost fifteen returns.
   private static let firingDistance: UInt64 = 64_000
 
   /// Whether events come so often that passing the role on each time costs more than the monitor's ticking.
@@ -46,7 +47,7 @@ struct Poller: ~Copyable, @unchecked Sendable {  // the backend is the holder's 
     busy.exchange(false, ordering: .relaxed)
   }
 
-  /// Whether there is something to wait for and nobody does.
+  /// Whether there is something to wait for, and no thread waits for it.
   func isMissed(_ timers: borrowing Timers) -> Bool {
     // seq-cst: asked after the sleep protocol's own step, see Sleep.swift.
     if timers.isEmpty, descriptors.isEmpty { return false }
@@ -57,19 +58,19 @@ struct Poller: ~Copyable, @unchecked Sendable {  // the backend is the holder's 
   func enter(_ timers: borrowing Timers) -> Bool {
     guard isMissed(timers) else { return false }
     // pairs with: leave – publishes the backend's state
-    // relaxed: on failure, somebody else has the role. Who still finds it free wakes a worker once too often.
+    // relaxed: on failure, another thread has the role. A thread that still finds it free wakes a worker once too often.
     let (entered, _) = held.compareExchange(
       expected: false, desired: true, successOrdering: .acquiring, failureOrdering: .relaxed)
-    // Made before anybody can see the holder sleep: who finds it in the poll interrupts it there (`Worker.inPoll`,
-    // Poller.P2).
+    // The backend is made before any thread can see the holder sleep: a thread that finds the holder in the poll interrupts it
+    // there (`Worker.inPoll`, Poller.P2).
     if entered { _ = readyBackend() }
     return entered
   }
 
   func leave() {
     // pairs with: enter – publishes the backend's state
-    // seq-cst: Poller.P3; before the look at the timers by who lets go. Who adds one writes it first and looks at
-    // `held` afterwards.
+    // seq-cst: Poller.P3; before the look at the timers by the thread that lets go. A thread that adds a timer writes it first
+    // and looks at `held` afterwards.
     held.store(false, ordering: .sequentiallyConsistent)
   }
 
@@ -122,11 +123,10 @@ struct Poller: ~Copyable, @unchecked Sendable {  // the backend is the holder's 
 
   /// A timer was added that is due sooner than all others of its clock: at `instant` on the uptime clock.
   ///
-  /// A worker that is about to return takes the role itself if nothing else comes up, and if something does, the monitor
-  /// sees to it: nobody is woken for the moment until then.
+  /// A worker that is about to return takes the role itself if it finds nothing else to do. If it finds something, the monitor
+  /// sees to the timer. So no thread is woken for the moment until then.
   ///
-  /// - Parameter needsArming: The clock is one that may step: its kernel timer must be armed by the holder, however long
-  ///   the holder would sleep.
+  /// - Parameter needsArming: The clock may step: the holder must arm its kernel timer, however long the holder would sleep.
   func timerAdded(dueAt instant: UInt64, needsArming: Bool, isReturning: Bool, in engine: borrowing Engine) {
     // seq-cst: Poller.P2, and Poller.P3 for a role that is free.
     if held.load(ordering: .sequentiallyConsistent) {
@@ -166,6 +166,16 @@ struct Poller: ~Copyable, @unchecked Sendable {  // the backend is the holder's 
 
   /// What was reported has been taken.
   func rearm(_ watch: DescriptorWatch.Pointer) { descriptors.rearm(watch, on: readyBackend().pointee) }
+
+  /// The engine goes, and no thread is in it. What watches a descriptor may still point here: then all stays.
+  func discard() {
+    // relaxed: one thread is left.
+    guard descriptors.isEmpty, let raw = backend.load(ordering: .relaxed) else { return }
+    let backend = raw.assumingMemoryBound(to: EpollPoller.self)
+    backend.deinitialize(count: 1)
+    backend.deallocate()
+    descriptors.discard()
+  }
 
   private func readyBackend() -> UnsafeMutablePointer<EpollPoller> {
     // pairs with: below – publishes the backend

@@ -8,10 +8,10 @@ import Synchronization
 struct Retry: ~Copyable {
   typealias Pointer = UnsafeMutablePointer<Retry>
 
-  /// Registers again, on a worker; or, if `isWithdrawn`, does what is left to do for a party that does not want to any
-  /// more.
+  /// Registers again, on a worker. If `isWithdrawn`, does instead what is left to do for a party that no longer wants to
+  /// register.
   ///
-  /// - Returns: 0 when the party is done with the entry; else the number of the error that is a shortage still.
+  /// - Returns: 0 when the party is done with the entry; otherwise the number of the error, which is still a shortage.
   typealias Attempt = @convention(c) (_ context: UnsafeMutableRawPointer, _ isWithdrawn: Bool) -> Int32
 
   fileprivate enum Place: UInt8 { case outside, listed, trying }
@@ -22,7 +22,7 @@ struct Retry: ~Copyable {
   fileprivate var place = Place.outside
   fileprivate var isWithdrawn = false
   fileprivate var kind = Shortages.Kind.descriptors
-  /// The engine whose list it is in: a forked child has another one.
+  /// The engine that has it in its list: a forked child has another one.
   fileprivate var engine: UnsafeMutableRawPointer?
   fileprivate let context: UnsafeMutableRawPointer
   fileprivate let attempt: Attempt
@@ -39,8 +39,9 @@ struct Retry: ~Copyable {
 //      ▲               │                           ├──────done────────────► the party's
 //      └───withdraw────┘                           └──refused, withdrawn──► attempt(isWithdrawn: true), the party's
 //
-// Retries.A  An entry that is `trying` is the job's; the party may not free it, but may note that it is withdrawn. Whoever
-//            makes the entry `outside`, or ends the last attempt, concludes for the party: exactly one does.
+// Retries.A  An entry that is `trying` belongs to the job. The party may not free it, but may note that it is withdrawn. The
+//            thread that makes the entry `outside`, or ends the last attempt, concludes for the party: exactly one thread
+//            does.
 // Retries.B  The job tries the entries in the order in which they came. When one is refused, others that are short of the
 //            same thing are left for the next time: ten thousand sources cost one failing call a pause.
 //            Those that look for themselves meanwhile (`.looks`) are all called.
@@ -67,6 +68,21 @@ struct Retries: ~Copyable, @unchecked Sendable {  // guarded by `lock`
     timer.initialize(to: TimerEntry(deadline: 0, fire: Retries.timerFired))
   }
 
+  /// The engine goes, and no thread is in it.
+  ///
+  /// - Returns: false if a registration waits here, which may still be withdrawn: then all stays.
+  func discard() -> Bool {
+    let last = state.move()
+    if last.count > 0 || last.isScheduled {
+      state.initialize(to: last)
+      return false
+    }
+    state.deallocate()
+    timer.deinitialize(count: 1)
+    timer.deallocate()
+    return true
+  }
+
   /// Has a registration that was refused with `error` tried again.
   ///
   /// - Returns: false if it was withdrawn meanwhile: then the caller concludes.
@@ -90,12 +106,13 @@ struct Retries: ~Copyable, @unchecked Sendable {  // guarded by `lock`
 
   /// The party does not want to register any more.
   ///
-  /// - Returns: whether the caller concludes; else the attempt that runs does, or whoever is about to add it.
+  /// - Returns: whether the caller concludes. Otherwise the attempt that runs concludes, or the thread that is about to add
+  ///   the entry.
   func withdraw(_ retry: Retry.Pointer) -> Bool {
     lock.lock()
     defer { lock.unlock() }
     retry.pointee.isWithdrawn = true
-    // A forked child's source of its parent, in its list or tried there: nobody tries it here.
+    // The entry may belong to the parent's engine, in its list or tried there: no thread tries it in this child.
     let isParents = retry.pointee.engine != nil && retry.pointee.engine != UnsafeMutableRawPointer(Engine.shared)
     guard isParents || retry.pointee.place == .listed else { return false }
     if !isParents { remove(retry) }
@@ -133,7 +150,7 @@ struct Retries: ~Copyable, @unchecked Sendable {  // guarded by `lock`
       retry.pointee.place = .trying
       lock.unlock()
       if let (kind, pause) = attempt(retry) {
-        // One that looks for itself says nothing about others.
+        // An entry that looks for itself says nothing about others.
         if kind != .looks { refused |= 1 << kind.rawValue }
         shortest = min(shortest, pause)
       }
@@ -142,7 +159,7 @@ struct Retries: ~Copyable, @unchecked Sendable {  // guarded by `lock`
     let isOver = state.pointee.first == nil
     if isOver { state.pointee.isScheduled = false }
     lock.unlock()
-    // What came meanwhile is as old as this attempt, at most.
+    // An entry that came meanwhile is no older than this attempt.
     if !isOver { startTimer(after: min(shortest, Self.longestPause), in: engine) }
   }
 

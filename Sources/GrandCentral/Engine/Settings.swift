@@ -64,8 +64,60 @@ enum Settings {
     if known != 0 { return known == 2 }
     let checks = Environment.value(of: "GRANDCENTRAL_CHECKS") ?? []
     let wanted = Text.parts(checks[...], UInt8(ascii: ",")).contains { Text.equal($0, "blocking") }
-    // relaxed: a setting; whoever finds it unset finds the same.
+    // relaxed: a setting; every thread that finds it unset computes the same value.
     blockingReports.store(wanted ? 2 : 1, ordering: .relaxed)
     return wanted
+  }
+
+  /// What happens when threads wait for each other in a circle.
+  enum Cycles: UInt8 {
+    case trap = 1
+    case report
+    case off
+  }
+
+  /// 0 until first asked for.
+  private static let cycleSetting = Atomic<UInt8>(0)
+  private static let patience = Atomic<UInt64>(20_000_000)
+
+  /// The setting where the program chooses none. A program written for libdispatch.so may hang unnoticed: it is reported, and
+  /// goes on.
+  private static var usualCycles: Cycles {
+    #if hasFeature(Embedded) || GRANDCENTRAL_DROPIN
+      .report
+    #else
+      .trap
+    #endif
+  }
+
+  /// The environment's `GRANDCENTRAL_CYCLES`: `trap`, `report` or `off`; with `:` and a number, `cyclePatience` in milliseconds.
+  static var cycles: Cycles {
+    // relaxed: a setting.
+    if let known = Cycles(rawValue: cycleSetting.load(ordering: .relaxed)) { return known }
+    let words = Text.parts((Environment.value(of: "GRANDCENTRAL_CYCLES") ?? [])[...], UInt8(ascii: ":"))
+    let wanted = words.first ?? []
+    let milliseconds = words.dropFirst().first.flatMap { Text.number($0) }
+    let named: [(StaticString, Cycles)] = [("trap", .trap), ("report", .report), ("off", .off)]
+    let value = named.first { Text.equal(wanted, $0.0) }?.1 ?? usualCycles
+    // relaxed: a setting, announced by the next line; a thread that comes too early waits as long as is usual.
+    if let milliseconds { patience.store(UInt64(milliseconds) &* 1_000_000, ordering: .relaxed) }
+    setCycles(value)
+    return value
+  }
+
+  static func setCycles(_ value: Cycles) {
+    // relaxed: a setting; a thread that finds it unset finds the same in the environment.
+    cycleSetting.store(value.rawValue, ordering: .relaxed)
+  }
+
+  /// How long a thread waits before it looks for a cycle.
+  static var cyclePatience: UInt64 {
+    // relaxed: a setting.
+    patience.load(ordering: .relaxed)
+  }
+
+  static func setCyclePatience(nanoseconds: UInt64) {
+    // relaxed: a setting.
+    patience.store(nanoseconds, ordering: .relaxed)
   }
 }

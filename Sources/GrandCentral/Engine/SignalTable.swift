@@ -23,7 +23,7 @@ struct SignalWatch: ~Copyable {
   }
 }
 
-// Which signals are watched, and by whom.
+// Which signals are watched, and by which parties.
 //
 //   signal ─► handler: counts[n] += 1 ─► event descriptor ─► poller ─► report: takes counts[n] ─► watch ─► watch
 //
@@ -72,6 +72,17 @@ struct SignalTable: ~Copyable, @unchecked Sendable {  // all of it is guarded by
       })
   }
 
+  /// The engine goes. What watches a signal may still point here: then all stays.
+  func discard() {
+    // relaxed: one thread is left.
+    if event.load(ordering: .relaxed) >= 0 || (0...Int(Signals.last)).contains(where: { first[$0] != nil }) { return }
+    state.deinitialize(count: 1)
+    state.deallocate()
+    first.deallocate()
+    retry.deinitialize(count: 1)
+    retry.deallocate()
+  }
+
   func lockForFork() { life.lock() }
   func unlockAfterFork() { life.unlock() }
   /// After the descriptor table's.
@@ -91,14 +102,14 @@ struct SignalTable: ~Copyable, @unchecked Sendable {  // all of it is guarded by
       return error
     }
     list.lock()
-    // What has been counted so far is the others'.
+    // What has been counted so far belongs to the earlier watches.
     deliver(signal)
     watch.pointee.next = first[Int(signal)]
     first[Int(signal)] = watch
     list.unlock()
     state.pointee.watches += 1
     if let refusal { delay(refusal, in: engine) }
-    // A thread that waits already does not let the signal in if all threads block it.
+    // If all threads block the signal, a thread that waits already does not let it in.
     if isFirst { engine.poller.interrupt() }
     return nil
   }
@@ -130,14 +141,14 @@ struct SignalTable: ~Copyable, @unchecked Sendable {  // all of it is guarded by
 
   // MARK: With `life` held
 
-  /// Sees to it that deliveries reach the poller (SignalTable.G3).
+  /// Makes deliveries reach the poller (SignalTable.G3).
   private func prepare(in engine: borrowing Engine) -> Errno? {
-    // relaxed: set with the descriptor table's lock held, and seen late costs one failure of `watch`.
+    // relaxed: set with the descriptor table's lock held; a late view costs one failure of `watch`.
     if isLost.load(ordering: .relaxed) {
       var error: Errno?
       guard let made = EventFD(or: &error) else { return error }
       let number = made.release()
-      // relaxed: who reads it holds `life`, or has its report, which comes after the registration below.
+      // relaxed: a thread that reads it holds `life`, or reads it in its report, which comes after the registration below.
       event.store(number, ordering: .relaxed)
       // unsafe: lives as long as the engine.
       let descriptor = DescriptorWatch.Pointer.allocate(capacity: 1)

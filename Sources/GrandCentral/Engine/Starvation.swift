@@ -14,11 +14,17 @@ struct Starvation: ~Copyable, @unchecked Sendable {  // every field is atomic
     for rank in 0..<Band.count { (since + rank).initialize(to: Atomic(0)) }
   }
 
+  /// The engine goes; no thread is in it.
+  func discard() {
+    since.deinitialize(count: Band.count)
+    since.deallocate()
+  }
+
   /// A worker is about to take work of the most urgent of the `pending` bands.
   ///
   /// - Parameter now: The caller's reading of the uptime clock. Another worker may have read it later, and stamped a band
   ///   already: then that band has not waited at all.
-  /// - Returns: the band whose turn it is instead, if one has waited too long.
+  /// - Returns: the band to serve instead, if one has waited too long.
   func bandThatHasWaited(_ pending: UInt32, bound: UInt64, now: UInt64 = Clock.uptime.now()) -> Band? {
     // The most urgent band is being served; the others wait.
     let served = Band(firstIn: pending)

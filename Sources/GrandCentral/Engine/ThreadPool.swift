@@ -5,7 +5,7 @@ import Synchronization
 
 // Threads come and go here. Counting them is the pool word's business.
 extension Engine {
-  /// The most workers there may be: as many as there are while the kernel refuses threads, until it may be asked again.
+  /// The most workers there may be. While the kernel refuses threads, no worker is added until the kernel may be asked again.
   @inline(__always)
   var threadLimit: Int { Shortages.threads.mayAsk ? Settings.threadBudget : 0 }
 
@@ -14,7 +14,7 @@ extension Engine {
   func spawnWorker() {
     guard let error = startWorker() else { return }
     pool.updateInOrder { $0.spawnFailed() }
-    // It needs less memory than a worker, and then asks again for as long as work is pending.
+    // The monitor needs less memory than a worker, and asks again for as long as work is pending.
     monitor.wake(self)
     let pause = Shortages.threads.refused(error)
     if error.isShortage, isForsaken { standIn(pause) }
@@ -37,16 +37,16 @@ extension Engine {
     return error
   }
 
-  /// Whether no thread of ours is awake, or can be woken, that would ask for a thread again.
+  /// Whether every thread of ours that would ask for a thread again is away: none is awake, and none can be woken.
   private var isForsaken: Bool {
     // relaxed: a thread that comes back meanwhile finds the work that is pending.
     let state = pool.load(ordering: .relaxed)
     return state.active <= 0 && state.sleeping == 0 && !monitor.exists
   }
 
-  /// The kernel refuses the first thread, or one beside workers that are all blocked, and the monitor as well: nobody
-  /// would ask again. So the calling thread does, for as long as there is no worker at all; beside blocked ones, which may
-  /// wait for what this thread does next, for a second, and once a shortage.
+  /// The kernel refuses the first thread, or one beside workers that are all blocked, and the monitor as well: no thread of
+  /// ours would ask again. So the calling thread asks. If there is no worker at all, it asks until there is one. Beside
+  /// blocked workers, which may wait for what this thread does next, it asks for a second, and once in a shortage.
   @inline(never)
   private func standIn(_ first: UInt64) {
     // relaxed: as in `isForsaken`.
@@ -71,8 +71,8 @@ extension Engine {
 
   /// The budget is used up: says so once, names what the workers are stuck in, and goes on.
   ///
-  /// There is nothing to report while workers keep all processors busy, though none can be added for more urgent work, or
-  /// where nobody is blocked and the budget is smaller than the number of processors.
+  /// There is nothing to report while workers keep all processors busy, even if none can be added for more urgent work. There
+  /// is nothing to report either where no worker is blocked and the budget is smaller than the number of processors.
   @inline(never)
   func reportExhaustion() {
     monitor.wake(self)

@@ -5,16 +5,16 @@ import Synchronization
 
 /// The live timers: one wheel per clock, under one lock.
 ///
-/// `earliest` is the instant on the uptime clock by which somebody must look again; the wall and continuous wheels
-/// have theirs, because those clocks may step or run on while the machine sleeps.
+/// `earliest` is the instant on the uptime clock by which a thread must look again. The wall and continuous wheels have their
+/// own, because those clocks may step or run on while the machine sleeps.
 struct Timers: ~Copyable, @unchecked Sendable {  // the wheels are guarded by `lock`
-  private let lock = Lock()
+  let lock = Lock()
   /// Guarded by `lock`: indexed by `Clock.rawValue`; each made with its clock's first timer.
-  private let wheels: UnsafeMutablePointer<UnsafeMutablePointer<TimerWheel>?>
+  let wheels: UnsafeMutablePointer<UnsafeMutablePointer<TimerWheel>?>
   /// Written under the lock: what each wheel waits for; `UInt64.max` for nothing.
   let earliest: UnsafeMutablePointer<Atomic<UInt64>>
 
-  private static let clocks = 3
+  static let clocks = 3
 
   init() {
     // unsafe: both arrays live as long as the engine.
@@ -96,7 +96,7 @@ struct Timers: ~Copyable, @unchecked Sendable {  // the wheels are guarded by `l
     guard entry.pointee.isPending else { return false }
     let index = Int(clock.rawValue)
     wheel(index).pointee.remove(entry)
-    // relaxed: an emptied wheel lets a sleeper sleep longer, no more.
+    // relaxed: the only effect of an emptied wheel is that a sleeper may sleep longer.
     if wheel(index).pointee.isEmpty { earliest[index].store(.max, ordering: .relaxed) }
     return true
   }
@@ -117,7 +117,7 @@ struct Timers: ~Copyable, @unchecked Sendable {  // the wheels are guarded by `l
     return anyFired
   }
 
-  /// The lock is passed on to those who wait for it after so many entries, which is after some ten microseconds.
+  /// After so many entries, some ten microseconds, the lock is passed on to the threads that wait for it.
   private static let entriesAtOnce = 256
 
   private func fire(_ index: Int, _ now: UInt64) -> Bool {
@@ -148,7 +148,7 @@ struct Timers: ~Copyable, @unchecked Sendable {  // the wheels are guarded by `l
 
   /// The caller holds the lock.
   ///
-  /// - Returns: whether somebody may have to look sooner than before.
+  /// - Returns: whether a thread may have to look sooner than before.
   private func noteEarliest(_ index: Int) -> Bool {
     let next = wheel(index).pointee.nextDeadline ?? .max
     // relaxed: written under the lock only.

@@ -17,6 +17,7 @@ extension Worker {
     record.pointee.worker = UnsafeMutableRawPointer(me)
     // relaxed: the monitor reads it to find the CPU clock; a late view skips one look.
     thread.store(Thread.id, ordering: .relaxed)
+    if Recorder.isOn { Recorder.note(.workerBegin) }
     if let hook = Hooks.startHook() { runStartHook(hook, engine) }
     var next = engine.pointee.searchOrSleep(me)
     while let job = next {
@@ -28,22 +29,23 @@ extension Worker {
         next = engine.pointee.searchOrSleep(me)
       }
     }
-    // Off the list and counted as blocked: others are woken or started for what the hook submits or waits for. It submits
-    // as any thread does: nobody would come for a job in the slot.
+    // The worker is off the list and counted as blocked: others are woken or started for what the hook submits or waits for.
+    // The hook submits as any thread does, because no worker would come for a job in the slot.
     record.pointee.worker = nil
     leavePlace()
     Hooks.runExit()
+    if Recorder.isOn { Recorder.note(.workerEnd) }
     Magazine.flushThread()
     Region.trim()
     // relaxed: see above.
     thread.store(0, ordering: .relaxed)
-    // The record goes first: so there are never more records in use than workers are counted.
+    // The record is given back first, so that there are never more records in use than workers counted.
     engine.pointee.workers.give(me)
     engine.pointee.workerHasEnded()
   }
 
-  /// Runs the start hook as if it were a job: it may wait for other work, seen or unseen. A worker that is counted as
-  /// searching would keep everybody from waking another one.
+  /// Runs the start hook as if it were a job: it may wait for other work, seen or unseen. If this worker still counted as
+  /// searching, no thread would wake another one.
   @inline(never)
   private func runStartHook(_ hook: @Sendable () -> Void, _ engine: Engine.Pointer) {
     engine.pointee.stopSearching()
@@ -81,7 +83,7 @@ extension Engine {
     return hasEnoughActive ? findUrgentWork() : findWorkThoroughly(nil)
   }
 
-  /// Counted as searching: comes back with a job, no longer counted; or with nil, retired.
+  /// The caller is counted as searching. Returns a job, no longer counted; or nil, retired.
   @inline(never)
   func searchOrSleep(_ worker: Worker.Pointer) -> Job? {
     while true {
@@ -92,7 +94,7 @@ extension Engine {
         stopSearching()
         return job
       }
-      // It does not look at slots either, and would nap as their watcher for ever (SlotWatch.S6).
+      // A surplus worker does not look at slots either, and would nap as their watcher for ever (SlotWatch.S6).
       if surplus { giveUpWatch(worker) }
       joinIdle(worker)
       // seq-cst: Sleep.W3 after Sleep.W2.
@@ -102,7 +104,7 @@ extension Engine {
         leaveIdle(worker)
         continue
       }
-      // A surplus worker leaves the pending work to the active ones, and sees to it that somebody watches them.
+      // A surplus worker leaves the pending work to the active ones, and makes sure that another thread watches them.
       if missed { wakeIfNeeded() }
       if !sleep(worker) { return nil }
     }
@@ -118,10 +120,10 @@ extension Engine {
     let place = worker.pointee.place
     if let place {
       if let job = place.pointee.findWork(in: self) { return job }
-      // Who has been woken for the sake of a slot looks at it at once.
+      // A worker that has been woken for the sake of a slot does not spin: it looks at the slot at once.
       if !slotsAreWatched, let job = searchSpin.run({ place.pointee.findWork(in: self) }) { return job }
     }
-    // A watcher that naps is nobody who waits for events.
+    // A watcher naps instead of waiting for events: it asks the kernel here.
     pollIfVacant(asksKernel: isWatcher(worker))
     return findWorkThoroughly(worker.pointee.place) ?? stealAgedSlot(worker)
   }

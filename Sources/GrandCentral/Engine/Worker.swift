@@ -19,7 +19,7 @@ struct Worker: ~Copyable, @unchecked Sendable {  // fields are immutable, atomic
   let index: Int
   /// The thread, for its CPU clock; 0 while the record is free.
   let thread = Atomic<UInt32>(0)
-  /// The worker's alone: the place that it holds, unless somebody else has taken it since: see `place`.
+  /// The worker's alone: the place that it took last. Another worker may hold that place by now: see `place`.
   private let takenPlace = Atomic<UnsafeMutableRawPointer?>(nil)
   /// Written by the worker alone: jobs started. The monitor's pulse.
   let progress = Atomic<UInt64>(0)
@@ -27,10 +27,10 @@ struct Worker: ~Copyable, @unchecked Sendable {  // fields are immutable, atomic
   let status = Atomic<UInt32>(Status.running)
   /// The worker waits in the kernel's poll, so that waking it takes more than a futex.
   let inPoll = Atomic<Bool>(false)
-  /// The worker's alone: the worker's last wait in the poll has brought events, and nothing to run.
+  /// The worker's alone: its last wait in the poll has brought events, and nothing to run.
   let polledInVain = Atomic<Bool>(false)
   let parker = Parker()
-  /// Written by the worker alone: the lane being drained, for reports. See Inspection of running lanes.
+  /// Written by the worker alone: the lane being drained, for reports. See `Inspection`.
   let runningLane = Atomic<UnsafeMutableRawPointer?>(nil)
   /// Written by the worker alone: depth of visible waits; the pulse says nothing while it is not zero.
   let waits = Atomic<UInt32>(0)
@@ -45,9 +45,9 @@ struct Worker: ~Copyable, @unchecked Sendable {  // fields are immutable, atomic
   /// What the monitor saw at its last look; the monitor alone uses them.
   let seenProgress = Atomic<UInt64>(0)
   let seenCPU = Atomic<UInt64>(0)
-  /// Since when it has seen the same pulse.
+  /// Since when the monitor has seen the same pulse.
   let seenSince = Atomic<UInt64>(0)
-  /// For how long it has not run at all, as far as that was asked.
+  /// For how long the worker has not run at all, as far as the monitor has asked.
   let stillness = Atomic<UInt64>(0)
 
   init(index: Int) { self.index = index }
@@ -75,7 +75,7 @@ struct Worker: ~Copyable, @unchecked Sendable {  // fields are immutable, atomic
   @inline(__always)
   var place: Place.Pointer? {
     guard let place = lastPlace else { return nil }
-    // relaxed: whoever has lost it this moment does no harm there (Place.P1).
+    // relaxed: a worker that has lost the place this moment does no harm there (Place.P1).
     return place.pointee.holder.load(ordering: .relaxed) == name ? place : nil
   }
 
@@ -86,7 +86,7 @@ struct Worker: ~Copyable, @unchecked Sendable {  // fields are immutable, atomic
     takenPlace.load(ordering: .relaxed)?.assumingMemoryBound(to: Place.self)
   }
 
-  /// Owner: becomes the place's holder in place of nobody, or of a worker that is away; false if somebody was faster.
+  /// Owner: becomes the holder of a place that is free, or whose holder is away. Returns false if another worker was faster.
   func take(_ place: Place.Pointer) -> Bool {
     // relaxed: compared below.
     let seen = place.pointee.holder.load(ordering: .relaxed)
@@ -107,7 +107,7 @@ struct Worker: ~Copyable, @unchecked Sendable {  // fields are immutable, atomic
 
   /// Whether the worker starts no jobs at the moment: it sleeps, waits, or its job has been found to block or to run long.
   var isAway: Bool {
-    // relaxed: observations; who takes the place of a worker that is back in this moment makes it one too many.
+    // relaxed: observations; if the worker comes back at this moment and its place is taken, there is one worker too many.
     isIdle.load(ordering: .relaxed) || waits.load(ordering: .relaxed) != 0
       || status.load(ordering: .relaxed) != Status.running
   }
@@ -116,7 +116,7 @@ struct Worker: ~Copyable, @unchecked Sendable {  // fields are immutable, atomic
   @inline(__always)
   var slotIsEmpty: Bool { place?.pointee.slotIsEmpty ?? true }
 
-  /// Owner, before it waits: what the slot holds must not wait with it.
+  /// Owner, before it waits: the job in the slot must not wait with it.
   @inline(never)
   func giveUpSlot(in engine: borrowing Engine) {
     if let place, let job = place.pointee.takeSlot() { place.pointee.enqueue(job, in: engine) }

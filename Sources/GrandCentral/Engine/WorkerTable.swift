@@ -20,7 +20,7 @@ struct WorkerTable: ~Copyable, @unchecked Sendable {  // entries are atomic, the
   /// The most threads the engine can be told to use.
   static let capacity = chunkSize * chunkCount
 
-  /// I; A: each chunk is written once.
+  /// Each chunk is written once.
   private let chunks: UnsafeMutablePointer<Entry>
   private let used = Atomic<Int>(0)
   private let lock = Lock()
@@ -79,6 +79,20 @@ struct WorkerTable: ~Copyable, @unchecked Sendable {  // entries are atomic, the
     // relaxed: published with the count.
     chunks[index / Self.chunkSize].store(UnsafeMutableRawPointer(chunk), ordering: .relaxed)
     return chunk
+  }
+
+  /// Frees all records. Nobody sees them any more.
+  func discard() {
+    for index in 0..<count {
+      let worker = self[index]
+      worker.deinitialize(count: 1)
+      worker.deallocate()
+    }
+    for index in 0..<Self.chunkCount {
+      // relaxed: one thread is left.
+      chunks[index].load(ordering: .relaxed)?.assumingMemoryBound(to: Entry.self).deallocate()
+    }
+    chunks.deallocate()
   }
 
   /// Takes back the record of a thread that ends.

@@ -13,7 +13,7 @@ private func words(of closure: (Int, Int) -> Void, _ words: UnsafeMutableRawPoin
 /// Swift's own way, `withoutActuallyEscaping`, allocates. This one keeps the closure's two words and calls through them:
 /// nothing is allocated, nothing is retained. The function that was given the closure must not return before the last
 /// call has ended.
-struct BorrowedClosure: @unchecked Sendable {  // the owner waits for whoever calls it
+struct BorrowedClosure: @unchecked Sendable {  // the owner waits until the last call has ended
   private var function: UnsafeRawPointer?
   private var context: UnsafeRawPointer?
 
@@ -27,7 +27,7 @@ struct BorrowedClosure: @unchecked Sendable {  // the owner waits for whoever ca
     withUnsafeMutablePointer(to: &self) { words(of: closure, UnsafeMutableRawPointer($0)) }
   }
 
-  /// A closure whose words somebody else has kept, and keeps valid.
+  /// A closure given by its two words, which the caller keeps valid.
   @inline(__always)
   init(function: UnsafeRawPointer, context: UnsafeRawPointer?) {
     self.function = function

@@ -27,7 +27,11 @@ struct CallSite {
     for address in trace {
       // The address before: a call may be the last instruction of its function.
       let (name, place) = describe(address - 1)
-      if isOurs(name) { isInside = true } else if isInside { return CallSite(address, name, place) }
+      if isOurs(name) || gc_is_in_own_library(address - 1) {
+        isInside = true
+      } else if isInside {
+        return CallSite(address, name, place)
+      }
     }
     guard !isInside, let last = trace.last else { return nil }
     return CallSite(last, "", describe(last - 1).place)
@@ -40,7 +44,9 @@ struct CallSite {
 
   /// Ours, or the standard library's that we call: a generic function that is compiled into the program keeps its name.
   private static func isOurs(_ name: String) -> Bool {
-    for prefix in ["$s12GrandCentral", "gc_", "$ss", "$sS"] where name.utf8.starts(with: prefix.utf8) { return true }
+    for prefix in ["$s12GrandCentral", "gc_", "$ss", "$sS", "$s8Dispatch"] where name.utf8.starts(with: prefix.utf8) {
+      return true
+    }
     return false
   }
 

@@ -16,7 +16,8 @@ enum Clock: UInt8, Sendable {
   /// Nanoseconds of this clock.
   @inline(__always)
   func now() -> UInt64 {
-    switch self {
+    if let world = World.current { return world.now() &+ World.distance(of: self) }
+    return switch self {
     case .uptime: gc_clock_uptime()
     case .continuous: gc_clock_continuous()
     case .wall: gc_clock_wall()

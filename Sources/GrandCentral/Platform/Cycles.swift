@@ -30,11 +30,17 @@ enum Cycles {
     return known != 0 ? known : perMillisecondSlow()
   }
 
+  /// In a simulation each time that is measured counts as long, so that nothing depends on how long something took.
+  static func countAsLong(_ long: Bool) {
+    // relaxed: a number by itself; 0 has it measured anew.
+    pace.store(long ? 1 : 0, ordering: .relaxed)
+  }
+
   @inline(never)
   private static func perMillisecondSlow() -> UInt64 {
     let told = gc_cycles_per_second() / 1_000
     if told != 0 {
-      // relaxed: a number by itself; everybody finds the same.
+      // relaxed: a number by itself; every thread finds the same.
       pace.store(told, ordering: .relaxed)
       return told
     }
@@ -70,7 +76,7 @@ enum Cycles {
 
   /// Both clocks at one moment: between two readings of the counter that lie close together, so that a thread which is
   /// preempted between the readings tries again.
-  private static func moment() -> (count: UInt64, uptime: UInt64) {
+  static func moment() -> (count: UInt64, uptime: UInt64) {
     var best = (count: UInt64(0), uptime: UInt64(0))
     var nearest = UInt64.max
     for _ in 0..<4 {

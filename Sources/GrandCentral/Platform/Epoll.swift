@@ -68,6 +68,9 @@ struct Epoll: ~Copyable, Sendable {
   borrowing func wait(into buffer: UnsafeMutableBufferPointer<Event>, timeout: UInt64) -> Int {
     // unsafe: the shim writes at most `count` events, and never more than the largest batch.
     guard let start = buffer.baseAddress else { return 0 }
+    if timeout > 0, let world = World.current {
+      return world.poll(timeout) { wait(into: buffer, timeout: 0) }
+    }
     return Int(gc_epoll_wait(descriptor.raw, start, Int32(min(buffer.count, Epoll.largestBatch)), timeout))
   }
 }

@@ -40,6 +40,7 @@ struct EventFD: ~Copyable, Sendable {
   /// frame.
   @inline(never)
   static func signal(_ number: Int32) {
+    if let world = World.current { world.mayEndPolls() }
     var one: UInt64 = 1
     // unsafe: the buffer is the variable, valid for the call. A full counter (EAGAIN) is readable already, which is all
     // that is promised.

@@ -6,6 +6,9 @@ import CPlatform
 ///
 /// Every message is one line, handed to the kernel in one `write`, so that lines of several threads do not mix. It is
 /// the same in debug and release builds: `precondition` and `assert` lose their text with `-O`, this does not.
+///
+/// Before the process stops, what its threads and objects do follows, a line each, set in by two blanks; `GRANDCENTRAL_DUMP=off`
+/// leaves that out, and `GRANDCENTRAL_DUMP=/path` appends it to a file.
 enum Fault {
   /// Stops the process because the program used the library in a way that cannot work.
   ///
@@ -14,7 +17,11 @@ enum Fault {
   ///     Fault.misuse(.groupLeaveWithoutEnter, "DispatchGroup.leave without a matching enter. Balance the calls.")
   @inline(never)
   static func misuse(_ id: FaultID, _ message: @autoclosure () -> String) -> Never {
-    say("GrandCentral misuse [" + id.description + "]: " + message())
+    let text = "GrandCentral misuse [" + id.description + "]: " + message()
+    // A simulation tells it with the schedule, and the calling thread stays here.
+    if let world = World.current { world.misuse(text) }
+    say(text)
+    gc_insight_dump_at_fault()
     gc_abort()
   }
 
@@ -22,6 +29,7 @@ enum Fault {
   @inline(never)
   static func bug(_ message: @autoclosure () -> String) -> Never {
     say("GrandCentral bug: " + message())
+    gc_insight_dump_at_fault()
     gc_abort()
   }
 

@@ -116,4 +116,7 @@ extension FaultID {
   /// A queue was to run fewer than one item at once, or a queue that is not a concurrent one of the program's own was given
   /// a width. Pass 1 or more; create the queue as a concurrent one.
   static let widthNotAllowed = FaultID(rawValue: 31)
+
+  /// Threads wait for each other in a circle: for queues, groups, items. Use `async`, or take queues in one order everywhere.
+  static let waitCycle = FaultID(rawValue: 32)
 }

@@ -30,8 +30,8 @@ struct FileDescriptor: ~Copyable, Sendable {
     FileDescriptor(result: path.withCString { gc_open_read($0) })
   }
 
-  /// A descriptor that stands for what is at `path`, of whatever kind, without opening it: nothing blocks, and nobody at
-  /// the other end of a pipe notices. Nil when that fails.
+  /// A descriptor that stands for what is at `path`, of whatever kind, without opening it: nothing blocks, and the
+  /// other end of a pipe does not notice. Nil when that fails.
   static func openForWatching(_ path: String) -> FileDescriptor? {
     FileDescriptor(result: path.withCString { gc_open_path($0) })
   }

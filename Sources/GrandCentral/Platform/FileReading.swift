@@ -80,7 +80,7 @@ enum FileReading {
 
   static func close(_ descriptor: Int32) { _ = gc_close(descriptor) }
 
-  /// Changes how the open file behaves, for everybody who has it.
+  /// Changes how the open file behaves, in every process that has it.
   @discardableResult
   static func setNonBlocking(_ descriptor: Int32, _ on: Bool) -> Errno? {
     Errno(result: Int(gc_descriptor_set_nonblocking(descriptor, on)))

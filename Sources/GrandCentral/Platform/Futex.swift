@@ -16,6 +16,7 @@ enum Futex {
   /// May return early without cause, as futexes do: the caller looks at the word again, in a loop.
   /// - Returns: false when the deadline has passed, else true.
   static func wait(_ address: UnsafeRawPointer, while expected: UInt32, until deadline: Deadline? = nil) -> Bool {
+    if let world = World.current { return world.wait(address, expected, World.uptime(of: deadline ?? .never)) }
     guard let deadline, !deadline.isNever else {
       _ = gc_futex_wait(address, expected, nil)
       return true
@@ -38,7 +39,8 @@ enum Futex {
   /// - Returns: how many were woken.
   @discardableResult
   static func wake(_ address: UnsafeRawPointer, count: Int32 = 1) -> Int {
-    Int(max(0, gc_futex_wake(address, count)))
+    if let world = World.current { return world.wake(address, Int(count)) }
+    return Int(max(0, gc_futex_wake(address, count)))
   }
 
   private static func waitContinuous(

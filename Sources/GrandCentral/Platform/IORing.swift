@@ -58,7 +58,7 @@ struct IORing: ~Copyable, @unchecked Sendable {  // the memory is shared with th
     withUnsafePointer(to: ring) {
       gc_ring_prepare($0, tail & ring.submit_mask, writes, descriptor, spans, Int32(count), offset, token)
     }
-    // relaxed: the kernel looks in the call below, on this thread; nobody in the kernel polls the ring.
+    // relaxed: the kernel looks in the call below, on this thread; no kernel thread polls the ring.
     submitTail.pointee.store(tail &+ 1, ordering: .relaxed)
     if withUnsafePointer(to: ring, { gc_ring_submit($0, 1) }) == 1 { return true }
     // relaxed: as above. There is no request after all.

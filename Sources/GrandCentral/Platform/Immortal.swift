@@ -2,8 +2,8 @@
 
 /// Objects that live as long as the process and are not counted.
 ///
-/// Every processor that counts references to a shared object takes the object's line away from the others. What the
-/// whole process uses, and nobody ever frees, had better not be counted at all: the compiler gives constant objects a
+/// Every processor that counts references to a shared object takes the object's line away from the others. An
+/// object that the whole process uses, and that is never freed, needs no count: the compiler gives constant objects a
 /// count that retain and release leave alone, and the same count works for any object.
 enum Immortal {
   /// What the compiler puts into constant objects.
@@ -13,7 +13,7 @@ enum Immortal {
     private static let count: UInt = 0x8000_0004_FFFF_FFFF
   #endif
 
-  /// Ends the counting for `object`, which nobody else knows yet, if this runtime works as expected; else does nothing
+  /// Ends the counting for `object`, which no other code knows yet, if this runtime works as expected; else does nothing
   /// but keep it alive.
   ///
   /// - Returns: whether the counting has ended.

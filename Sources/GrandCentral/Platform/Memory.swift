@@ -39,7 +39,7 @@ enum Memory {
   /// Has the kernel provide pages now, in one call, that would otherwise each cost a fault.
   static func populate(_ memory: UnsafeMutableRawPointer, _ size: Int) { gc_populate(memory, size) }
 
-  /// Takes away the pages that hold `size` bytes at `memory`, whoever mapped them.
+  /// Takes away the pages that hold `size` bytes at `memory`, whichever code mapped them.
   static func unmapPages(_ memory: UnsafeRawPointer, _ size: Int) { _ = gc_unmap_pages(memory, size) }
 
   /// How long one thread waits for memory. Nothing here allocates.

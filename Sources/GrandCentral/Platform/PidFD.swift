@@ -4,7 +4,7 @@ import CPlatform
 
 /// A descriptor that stands for one process, whatever becomes of its number: readable once the process has ended.
 ///
-/// Known by its number here, because who has it asks from several threads; `close` ends it.
+/// Known by its number here, because its user asks from several threads; `close` ends it.
 enum PidFD {
   /// `.noSuchProcess` when there is none, or it has been reaped.
   static func open(_ process: Int32) -> Result<Int32, Errno> {

@@ -6,13 +6,13 @@ import Synchronization
 //
 //   refused ─► one report a spell ─► a pause of 1 ms, 2 ms, 4 ms … 1 s ─► asked again ─► granted: the pause is over
 //
-// Shortage.A  The kernel is asked at most once a pause, by whatever number of threads. So nobody spins.
+// Shortage.A  The kernel is asked at most once a pause, by whatever number of threads. So no thread spins.
 // Shortage.B  Refusals less than ten seconds apart are one spell. A spell has one line on standard error.
 // Shortage.C  A refusal ends nothing for good: the party that was refused waits, or does with less meanwhile.
 //
-// Who asks again: for threads the monitor, every worker and every submitter that finds work pending (ThreadPool.swift);
-// for registrations `Retries`; for what the poller does without, the poller at its next wait; for memory the thread that
-// needs it (Memory.swift). Documentation/Exhaustion.md has the table.
+// Which thread asks again: for threads, the monitor, every worker and every submitter that finds work pending
+// (ThreadPool.swift); for registrations, `Retries`; for what the poller does without, the poller at its next wait; for memory,
+// the thread that needs it (Memory.swift). Documentation/Exhaustion.md has the table.
 struct Shortage: ~Copyable, Sendable {
   private static let shortestPause: UInt64 = 1_000_000
   private static let longestPause: UInt64 = 1_000_000_000
@@ -20,7 +20,7 @@ struct Shortage: ~Copyable, Sendable {
 
   /// What is delayed, for the report.
   private let consequence: StaticString
-  /// Uptime until which nobody asks; 0 while nothing is short.
+  /// Uptime until which no thread asks; 0 while nothing is short.
   private let closedUntil = Atomic<UInt64>(0)
   /// The length of the last pause; 0 while nothing is short.
   private let pause = Atomic<UInt64>(0)
@@ -106,7 +106,7 @@ enum Shortages {
   static let memory = Shortage("memory; threads that need some wait for it, a second at most")
   /// Helper threads do the same meanwhile: nothing to report.
   static let rings = Shortage("io_uring")
-  /// The pace of those who look meanwhile for what the kernel would tell them.
+  /// The pace of parties that look meanwhile for what the kernel would tell them.
   static let looks = Shortage("")
   static let waits = Shortage("to wait for events; they are looked for every few milliseconds")
 

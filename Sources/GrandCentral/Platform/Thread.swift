@@ -18,6 +18,10 @@ enum Thread {
   static func spawn(
     name: String, stackSize: Int = 0, body: @escaping Body, argument: UnsafeMutableRawPointer?
   ) -> Errno? {
+    if let world = World.current {
+      world.start(name) { body(argument) }
+      return nil
+    }
     // unsafe: the record belongs to the new thread once it has started, and to this function before.
     guard let memory = gc_malloc(MemoryLayout<StartRecord>.size) else { return .noMemory }
     let record = memory.bindMemory(to: StartRecord.self, capacity: 1)
@@ -36,9 +40,35 @@ enum Thread {
     return Errno(code: -result)
   }
 
+  /// The calling thread begins the body of a once, or ends it: others may wait for it meanwhile.
+  static func enterBody() { gc_thread_enter_body() }
+  static func leaveBody() { gc_thread_leave_body() }
+  static var isInBody: Bool { gc_thread_is_in_body() }
+
+  /// Whether the calling thread is the one that runs the main queue's items. Under an `async` main that need not be the
+  /// process's first thread: the toolchain gives that one up, and runs the main actor elsewhere.
+  static var runsMainQueue: Bool {
+    if World.isSimulated { return World.isFirst }
+    #if hasFeature(Embedded) || GRANDCENTRAL_DROPIN
+      return isMain
+    #else
+      return isMain || ToolchainMain.isCurrent
+    #endif
+  }
+
   /// Names the calling thread, as debuggers and `top` show it. At most 15 bytes are kept.
   static func setName(_ name: String) {
     ThreadName(name).apply()
+  }
+
+  /// The name of a thread of this process; nil when the system does not say.
+  static func name(of thread: UInt32) -> String? {
+    guard let file = FileDescriptor.openForReading("/proc/self/task/" + String(thread) + "/comm") else { return nil }
+    return withUnsafeTemporaryAllocation(byteCount: 64, alignment: 1) { buffer -> String? in
+      // The name is followed by a line break.
+      let count = file.read(into: buffer) - 1
+      return count > 0 ? String(decoding: buffer[..<count], as: UTF8.self) : nil
+    }
   }
 
   /// Runs `hook` when the calling thread ends. One hook a thread: a second call replaces the first one's.
@@ -52,6 +82,9 @@ enum Thread {
   @inline(__always)
   static var id: UInt32 { gc_thread_id() }
 
+  /// The kernel's id of the process's first thread.
+  static var mainID: UInt32 { gc_main_thread_id() }
+
   /// Whether the calling thread is the process's first one.
   @inline(__always)
   static var isMain: Bool { gc_main_thread_id() == id }
@@ -64,7 +97,10 @@ enum Thread {
   static func pause() { gc_pause() }
 
   /// Sleeps in the kernel: for back-off in cold paths, never to synchronise.
-  static func sleep(nanoseconds: UInt64) { gc_nanosleep(nanoseconds) }
+  static func sleep(nanoseconds: UInt64) {
+    if let world = World.current { return world.sleep(nanoseconds) }
+    gc_nanosleep(nanoseconds)
+  }
 
   /// What to ask the kernel for so that a wait in its poll ends `timeout` from now, in nanoseconds.
   ///
@@ -73,6 +109,7 @@ enum Thread {
   /// caller looks at the clock, and waits for the rest. The thread's own timer slack stays as it is: threads and processes
   /// that the program's code starts on it would inherit it.
   static func exactWait(_ timeout: UInt64) -> UInt64 {
+    if World.isSimulated { return timeout }
     let slack = max(50_000, min(timeout / 1_000, 100_000_000))
     return timeout == .max || timeout <= slack ? timeout : timeout - slack
   }
@@ -86,7 +123,10 @@ enum Thread {
   }
 
   /// The CPU time that a thread of this process has used, in nanoseconds; 0 when it cannot be read.
-  static func processorTime(of thread: UInt32) -> UInt64 { gc_clock_thread_cpu(thread) }
+  static func processorTime(of thread: UInt32) -> UInt64 {
+    // No time passes while a simulated thread runs.
+    World.isSimulated ? 0 : gc_clock_thread_cpu(thread)
+  }
 
   /// What the system says of a thread.
   enum Activity {
@@ -100,6 +140,8 @@ enum Thread {
   /// What a thread of this process does. Nil when the system does not say: there is no descriptor left to ask with, or no
   /// `/proc`.
   static func activity(of thread: UInt32) -> Activity? {
+    // Time passes when all simulated threads wait.
+    if World.isSimulated { return .waits }
     guard let file = FileDescriptor.openForReading("/proc/self/task/" + String(thread) + "/stat") else { return nil }
     return withUnsafeTemporaryAllocation(byteCount: 256, alignment: 1) { buffer -> Activity? in
       let count = file.read(into: buffer)

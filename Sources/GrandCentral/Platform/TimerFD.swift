@@ -8,7 +8,7 @@ struct TimerFD: ~Copyable, Sendable {
   enum Event: Equatable, Sendable {
     case nothing
     case expired
-    /// Somebody set the wall clock. The timer is disarmed: arm it again with the same deadline.
+    /// The wall clock was set. The timer is disarmed: arm it again with the same deadline.
     case clockWasSet
   }
 

@@ -19,6 +19,7 @@ enum Topology {
   /// In order: what `setOverride` was told, the environment's `GRANDCENTRAL_THREADS`, what affinity mask and control
   /// groups allow. Reads the system anew each time (some ten system calls): the caller keeps the answer.
   static func activeProcessors() -> Int {
+    if let world = World.current { return world.processors }
     // relaxed: the number stands for itself.
     let told = override.load(ordering: .relaxed)
     if told != 0 { return told }
@@ -48,6 +49,7 @@ enum Topology {
 
   /// As `activeProcessors`, without reading files: may be too high under a control group's quota.
   static func quickProcessors() -> Int {
+    if let world = World.current { return world.processors }
     // relaxed: the number stands for itself.
     let told = override.load(ordering: .relaxed)
     if told != 0 { return told }

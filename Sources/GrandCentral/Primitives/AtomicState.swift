@@ -11,16 +11,18 @@ protocol StateWord {
 
 /// A state word that threads share, and the loop that changes it by a compare-and-exchange.
 ///
-/// Words with fields are changed here and nowhere else. A word that has a few values and no fields (a lock, a parker, the
-/// monitor's state) is changed where it is, in a line or two.
+/// This is the loop of words whose steps are many or are asserted: lanes, sources, channels, the pool. A few words have a loop
+/// of their own, with weaker orderings or with an addition in place of it: the counts of groups and semaphores, the waiting
+/// word of a file, the permits of `concurrentPerform`, what a work item remembers of its queue, the free segments of
+/// `FIFOQueue`. A word that has a few values and no fields (a lock, a parker) is changed where it is, in a line or two.
 ///
-/// A transition is a pure function of the state: it may run several times for one `update`, and what the last run
-/// returned is what the caller got, and now owes.
+/// A transition is a pure function of the state: it may run several times for one `update`. The caller gets what the last run
+/// returned, and now owes what that says: no result may be dropped without a word.
 ///
 ///     let debt = state.update { $0.enqueue() }
 ///
 /// Every update writes, even if the transition left the word as it was: an update is a point in the word's order, and
-/// what came before it is published with it. `attempt` is for transitions that may decline, which then cost a load.
+/// publishes what came before it. `attempt` is for transitions that may decline. To decline costs a load.
 struct AtomicState<State: StateWord>: ~Copyable, Sendable {
   private let word: Atomic<UInt64>
 
@@ -44,8 +46,8 @@ struct AtomicState<State: StateWord>: ~Copyable, Sendable {
     State(rawValue: word.load(ordering: ordering))
   }
 
-  /// Takes the word's line over from other processors for the update that follows at once: its first look would only
-  /// borrow the line, and the exchange then ask for it a second time.
+  /// Takes the word's line over from other processors for the update that follows at once. Without this the first look would
+  /// only borrow the line, and the exchange would ask for it a second time.
   @inline(__always)
   borrowing func prepareUpdate() {
     // unsafe: an address to prefetch, no access.
@@ -56,7 +58,6 @@ struct AtomicState<State: StateWord>: ~Copyable, Sendable {
 
   /// Carries out `transition` as one step; acquires what earlier updaters published, publishes what this one wrote.
   @inline(__always)
-  @discardableResult
   borrowing func update<R>(_ transition: (inout State) -> R) -> R {
     // relaxed: the first look is verified by the exchange.
     var seen = word.load(ordering: .relaxed)
@@ -73,9 +74,8 @@ struct AtomicState<State: StateWord>: ~Copyable, Sendable {
   }
 
   /// As `update`, and a step of the single order of all sequentially consistent operations: for protocols in which each side
-  /// writes its own word and then looks at the other's. It costs the processors that we build for nothing more.
+  /// writes its own word and then looks at the other's. On the processors that we build for it costs nothing more.
   @inline(__always)
-  @discardableResult
   borrowing func updateInOrder<R>(_ transition: (inout State) -> R) -> R {
     // relaxed: the first look is verified by the exchange.
     var seen = word.load(ordering: .relaxed)

@@ -5,10 +5,10 @@ import Synchronization
 
 /// Waiting for something that another thread is about to do: the store that follows its exchange, say.
 ///
-/// First the thread spins, a little longer each time. If the other one has not got on by then, it has no processor: the
-/// thread sleeps, a little longer each time. It never yields: a yield hands the processor to whichever thread is next,
-/// a neighbour's for a whole time slice, and a thread of higher priority that only yields can keep the other one from
-/// running at all. On one processor the spinning is left out.
+/// First the thread spins, a little longer each time. If the other thread has not got on by then, it has no processor: this
+/// one sleeps, a little longer each time. It never yields. A yield hands the processor to whichever thread is next, perhaps
+/// another program's, for a whole time slice; and a thread of higher priority that only yields can keep the other one from
+/// running at all. On one processor it does not spin.
 ///
 ///     var backoff = Backoff()
 ///     while !condition { backoff.wait() }
@@ -35,7 +35,7 @@ struct Backoff: ~Copyable {
     }
   }
 
-  /// 0 = nobody has asked, 1 = one processor, 2 = several.
+  /// 0 = not asked yet, 1 = one processor, 2 = several.
   private static let processors = Atomic<UInt32>(0)
 
   /// Whether another thread can get on while this one spins.
@@ -46,10 +46,16 @@ struct Backoff: ~Copyable {
     return known == 0 ? findOutSlow() : known == 2
   }
 
+  /// Whether spinning is left out whatever the machine: in a simulation nobody gets on beside a thread that spins.
+  static func neverSpin(_ never: Bool) {
+    // relaxed: the number stands for itself; 0 has it found out anew.
+    processors.store(never ? 1 : 0, ordering: .relaxed)
+  }
+
   @inline(never)
   private static func findOutSlow() -> Bool {
     let several = Topology.affinityCount != 1
-    // relaxed: whoever finds it out finds the same.
+    // relaxed: every thread that finds it out finds the same.
     processors.store(several ? 2 : 1, ordering: .relaxed)
     return several
   }

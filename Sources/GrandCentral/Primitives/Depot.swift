@@ -14,16 +14,16 @@ import Synchronization
 //   | filled | M(busy)         | newest batch with nodes; `NodeBatch.next` is the one before      |
 //   | empty  | M(busy)         | newest batch without                                        |
 //
-// Depot.E1  A fetcher does not wait for a shard: a busy one is passed over, and after the last it carves fresh nodes. A
-//     depositor passes over busy ones too, round and round: what it brings must stay somewhere. A shard is busy for a
+// Depot.E1  A fetcher does not wait for a shard: it passes over a busy one, and after the last one it carves fresh nodes. A
+//     depositor passes over busy ones too, round and round, because what it brings must stay somewhere. A shard is busy for a
 //     few instructions, once in 64 operations.
-// Depot.E2  A fetcher leaves an empty batch where it takes a filled one; a depositor takes an empty one from where it
-//     leaves a filled one. So the batches of a shard are as many as its largest backlog needed.
+// Depot.E2  A fetcher leaves an empty batch where it takes a filled one; a depositor takes an empty one from where it leaves a
+//     filled one. So a shard has as many batches as its largest backlog needed.
 //
 // A thread starts at the shard that its id names, so that threads meet rarely.
 //
-// Rejected: a stack per shard popped by compare-and-exchange (ABA: the first batch may be fetched and come back between
-// load and exchange), or by taking the whole stack (everybody else finds the shard empty meanwhile, and carves).
+// Rejected: a stack per shard popped by compare-and-exchange (ABA: the first batch may be fetched and come back between load
+// and exchange), or by taking the whole stack (all other threads find the shard empty meanwhile, and carve).
 enum Depot {
   static let shardCount = 8
 
@@ -51,7 +51,7 @@ enum Depot {
     /// As a hint.
     @inline(__always)
     var filledCount: Int {
-      // relaxed: exact only for whoever is in the shard.
+      // relaxed: exact only for the thread that is in the shard.
       get { count.load(ordering: .relaxed) }
       nonmutating set { count.store(newValue, ordering: .relaxed) }
     }
@@ -189,8 +189,8 @@ enum Depot {
     let size = shardCount * MemoryLayout<Shard>.stride
     let made = Memory.allocate(size, alignment: CacheLine.size).bindMemory(to: Shard.self, capacity: shardCount)
     for index in 0..<shardCount { (made + index).initialize(to: Shard()) }
-    // pairs with: shards, filledCount, makeShardsSlow – publishes the shards' initial state. One that succeeds has found 0,
-    // behind which nothing was published.
+    // pairs with: shards, filledCount, makeShardsSlow – publishes the shards' initial state. An exchange that succeeds has
+    // found 0, behind which nothing was published.
     let (first, existing) = table.compareExchange(
       expected: 0, desired: UInt(bitPattern: made), successOrdering: .releasing, failureOrdering: .acquiring)
     if first { return made }

@@ -16,7 +16,7 @@ extension FIFOQueue {
     static let places = 63
     static let lastPlace = places - 1
 
-    /// unsafe: no value has this address, and nobody follows it.
+    /// unsafe: no value has this address, and no code follows it.
     private static var consumed: UnsafeMutableRawPointer { UnsafeMutableRawPointer(bitPattern: 1)! }
 
     /// A ticket's place in its segment.
@@ -76,7 +76,7 @@ extension FIFOQueue {
       }
     }
 
-    /// The segment that whoever took the last ticket at the tail has linked, or is about to link.
+    /// The next segment. The thread that took the last ticket at the tail has linked it, or is about to link it.
     func findNext() -> Segment {
       var backoff = Backoff()
       while true {
@@ -88,7 +88,7 @@ extension FIFOQueue {
 
     // MARK: All slots
 
-    /// Whether nobody will touch the segment any more, which has been retired.
+    /// Whether no thread will touch the segment, which has been retired, any more.
     var isConsumed: Bool {
       for place in 0..<Self.places {
         // pairs with: read – publishes that the slot's reader is done with the segment
@@ -106,7 +106,7 @@ extension FIFOQueue {
     static func freeChain(_ first: UnsafeMutableRawPointer?) {
       var rest = first
       while let raw = rest {
-        // relaxed: the last one to know the queue frees it.
+        // relaxed: the last thread that knows the queue frees it.
         rest = Segment(raw: raw).next.pointee.load(ordering: .relaxed)
         Memory.free(raw)
       }

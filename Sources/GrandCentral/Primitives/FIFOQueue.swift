@@ -27,17 +27,17 @@ import Synchronization
 //     order.
 // FIFOQueue.F2  A ticket belongs to the one thread whose exchange moved the index past it, and with it one side of one
 //     slot.
-// FIFOQueue.F3  While an index stands at a place with a slot, its segment word belongs to it: segment words change only
-//     while the index stands at place 63. So an exchange that succeeds proves that the segment read before it was
-//     right, and a thread whose exchange fails never touches the segment it had read. Nobody reads freed memory. This
-//     needs an acquiring load of the index, then a load of the segment word. The first makes sure that the segment is
-//     not older than the index: with a relaxed load the segment may be read first, before the index moves into the next
-//     segment, and the exchange, which compares the index only, succeeds. Nor may it be newer: so all exchanges of an
-//     index release. The load of the segment comes before the thread's exchange; that one comes before the next
-//     thread's acquiring load of the index, and so on, before the exchange of place 62; and that one comes before the
-//     store of the newer segment, which the load so cannot have read.
-// FIFOQueue.F4  A slot goes empty → value → consumed. Whoever took the segment's last ticket retires it; a retired
-//     segment all of whose slots are consumed is nobody's any more, and is emptied and used again or freed.
+// FIFOQueue.F3  While an index stands at a place with a slot, its segment word belongs to it: segment words change only while
+//     the index stands at place 63. So an exchange that succeeds proves that the segment read before it was right, and a
+//     thread whose exchange fails never touches the segment it had read. No thread reads freed memory. This needs an acquiring
+//     load of the index, then a load of the segment word. The acquiring load makes sure that the segment is not older than the
+//     index: with a relaxed load the segment may be read first, before the index moves into the next segment, and the
+//     exchange, which compares the index only, succeeds. The segment may not be newer than the index either: so all exchanges
+//     of an index release. The load of the segment comes before the thread's own exchange. That exchange comes before the next
+//     thread's acquiring load of the index, and so on, up to the exchange of place 62. The exchange of place 62 comes before
+//     the store of the newer segment. So the load cannot have read the newer segment.
+// FIFOQueue.F4  A slot goes empty → value → consumed. The thread that took the segment's last ticket retires it. No thread
+//     uses a retired segment any more once all of its slots are consumed: it is emptied and used again, or freed.
 //
 // enqueue  1  ticket := tailIndex; at 63: wait      2  at 62: have the next segment ready    3  tailIndex +1
 //          4  at 62: tailSegment := next, tailIndex +1, link it    5  slot := value
@@ -48,8 +48,8 @@ import Synchronization
 //
 // Linearization: an enqueue at its step 3; a dequeue at its step 3, or, if it finds nothing, at the load of tailIndex:
 // headIndex was read before and both only grow, so at that moment they were equal.
-// Without contention: one exchange and one store each. A thread that is stopped between taking a ticket and using it
-// makes whoever takes the ticket's other side wait, no one else; only at place 62, once in 63, all of its side.
+// Without contention: one exchange and one store each. If a thread is stopped between taking a ticket and using it, only the
+// thread that takes the ticket's other side waits; at place 62, which is once in 63, all threads of its side wait.
 //
 // Rejected: hazard pointers or epochs (a fence per operation, and garbage); a counter of readers per segment (an atomic
 // update more per dequeue; looking at 63 slots costs that once per segment); fetch-and-add tickets (a ticket past the
@@ -74,7 +74,7 @@ struct FIFOQueue: ~Copyable, @unchecked Sendable {  // all words are atomic; slo
     tailSegment = Atomic(first)
   }
 
-  /// Nobody else knows the queue any more. Values left in it are forgotten.
+  /// No other thread knows the queue any more. Values left in it are forgotten.
   deinit {
     // relaxed: one thread is left, and whatever made it the last one has ordered the others.
     Segment.freeChain(headSegment.load(ordering: .relaxed))
@@ -183,8 +183,8 @@ struct FIFOQueue: ~Copyable, @unchecked Sendable {  // all words are atomic; slo
 
   /// Takes the ticket `ticket` if it is the next one; `tail` is beyond it.
   ///
-  /// The next takers are spared the look at the tail if more has been given out: only the one that has taken the ticket says
-  /// so. If each that looks said so, the line would go to and fro among all that want the same ticket.
+  /// The next takers are spared the look at the tail if more has been given out: only the thread that has taken the ticket
+  /// says so. If every thread that looks said so, the line would go to and fro among all that want the same ticket.
   @inline(__always)
   private borrowing func moveHead(from ticket: UInt64, _ tail: UInt64) -> Bool {
     // pairs with: dequeue, dequeueSlow, isEmpty – publishes that the taker has read the segment word (FIFOQueue.F3) and
@@ -268,7 +268,7 @@ struct FIFOQueue: ~Copyable, @unchecked Sendable {  // all words are atomic; slo
     if !kept { Memory.free(segment.raw) }
   }
 
-  /// Uses the segment again, and those of limbo, or sends them (back) there.
+  /// Empties the segment, and those in limbo, to be used again; a segment that is still being read goes (back) to limbo.
   borrowing func retire(_ segment: Segment) {
     // relaxed: the common case is nil, without an exchange.
     // pairs with: postpone – publishes the segments' links
@@ -290,13 +290,13 @@ struct FIFOQueue: ~Copyable, @unchecked Sendable {  // all words are atomic; slo
     }
   }
 
-  /// A reader of the segment was stopped on its way from ticket to slot: somebody who retires a later one looks again.
+  /// A reader of the segment was stopped on its way from ticket to slot: a thread that retires a later segment looks again.
   @inline(never)
   private borrowing func postpone(_ segment: Segment) {
     // relaxed: verified by the exchange.
     var first = limbo.load(ordering: .relaxed)
     while true {
-      // relaxed: published by the exchange. The link is free for this: who took the last ticket has followed it.
+      // relaxed: published by the exchange. The link is free for this: the thread that took the last ticket has followed it.
       segment.next.pointee.store(first, ordering: .relaxed)
       // relaxed: a failed exchange is followed by another one.
       // pairs with: retire – publishes the link

@@ -7,11 +7,11 @@ import Synchronization
 //
 //   | word      | means                                                      |
 //   |-----------|------------------------------------------------------------|
-//   | free      | nobody holds it                                            |
-//   | held      | somebody holds it, nobody sleeps for it                    |
-//   | contended | somebody holds it, and there may be sleepers on the futex  |
+//   | free      | no thread holds it                                         |
+//   | held      | a thread holds it, no thread sleeps for it                 |
+//   | contended | a thread holds it, and there may be sleepers on the futex  |
 //
-// Lock.L1  Whoever changes the word from `free` holds the lock; only the holder makes it `free`.
+// Lock.L1  The thread that changes the word from `free` holds the lock; only the holder makes it `free`.
 // Lock.L2  While a thread sleeps on the futex the word is `contended`, or a wake-up is under way.
 // Lock.L3  After the exchange in `unlock` the lock's memory is not touched: the next holder may have destroyed it. The
 //     wake-up goes by address alone and, if that memory serves something else by then, is one more spurious wake-up.
@@ -21,11 +21,11 @@ import Synchronization
 //          3  word → contended; it was `free`: done
 //          4  sleep while `contended`; go to 3
 //
-// A thread that has slept takes the lock as `contended`, for it cannot know whether others still sleep: at worst the
-// next unlock wakes nobody. Not fair, on purpose: handing the lock over would cost a context switch each time.
+// A thread that has slept takes the lock as `contended`, because it cannot know whether others still sleep: at worst the next
+// unlock wakes no thread. The lock is not fair, on purpose: handing it over would cost a context switch each time.
 //
-// Rejected: a ticket lock (one sleeping ticket holder stops everybody), a lock with priority inheritance (needs the
-// kernel for each contended operation; nothing is run while one of our locks is held).
+// Rejected: a ticket lock (one ticket holder that sleeps stops all others), a lock with priority inheritance (needs the kernel
+// for each contended operation; nothing is run while one of our locks is held).
 struct Lock: ~Copyable, Sendable {
   private let word = Atomic<UInt32>(State.free)
 
@@ -64,16 +64,17 @@ struct Lock: ~Copyable, Sendable {
     if word.exchange(State.free, ordering: .releasing) == State.contended { Self.wakeSlow(address) }
   }
 
-  /// The holder of a long piece of work lets those go first who sleep for the lock, and takes it again.
+  /// The holder, in a long piece of work, lets the threads that sleep for the lock go first, and takes the lock again.
   ///
-  /// The lock is not fair: without a moment's patience the holder would have it again before the one that it has woken runs.
+  /// The lock is not fair: if the holder did not wait a moment, it would have the lock again before the thread that it has
+  /// woken runs.
   @inline(never)
   borrowing func makeWay() {
     // relaxed: a hint; a thread that comes now is served the next time.
     if word.load(ordering: .relaxed) != State.contended { return }
     unlock()
     for _ in 0..<Self.patience where Backoff.maySpin {
-      // relaxed: a hint about somebody else's step.
+      // relaxed: a hint about another thread's step.
       if word.load(ordering: .relaxed) != State.free { break }
       gc_pause()
     }
@@ -97,7 +98,7 @@ struct Lock: ~Copyable, Sendable {
     }
   }
 
-  /// Spins for a holder that is about to leave; sleepers mean that spinning is not worth it.
+  /// Spins for a holder that is about to leave. If there are sleepers, spinning is not worth it.
   private borrowing func spin() -> Bool {
     guard Backoff.maySpin else { return false }
     for _ in 0..<Self.spins {

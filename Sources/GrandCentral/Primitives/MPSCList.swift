@@ -13,12 +13,12 @@ import Synchronization
 //   | head | the pusher of a first node; the consumer                 | A      |
 //   | link | the pusher of the next node, once                        | A      |
 //
-// MPSCList.M1  tail = nil exactly if no node has been pushed that is not popped.
+// MPSCList.M1  tail = nil exactly if every node that was pushed has been popped.
 // MPSCList.M2  Order of the exchanges on `tail` is the list's order.
-// MPSCList.M3  From its exchange to its store of head or link a push is *half done*: what it and later pushers brought
-//     is there but cannot be reached. The consumer waits for it, which takes the pusher two instructions.
-// MPSCList.M4  After `pop` has returned, nobody but the consumer knows the popped node: a pusher knows a node only
-//     while it is `tail`, or until it has linked its successor, and pop has waited for that.
+// MPSCList.M3  From its exchange to its store of head or link a push is *half done*: what it and later pushers brought is
+//     there but cannot be reached. The consumer waits until the push is done, which takes the pusher two instructions.
+// MPSCList.M4  After `pop` has returned, only the consumer knows the popped node: a pusher knows a node only while it is
+//     `tail`, or until it has linked its successor, and pop has waited for that.
 //
 // push     1  link := nil      2  previous := exchange(tail, node)
 //          3  previous = nil: head := node, and the caller announces the list; else previous.link := node
@@ -27,12 +27,12 @@ import Synchronization
 //          4  a pusher came in between: wait for link (MPSCList.M3), head := it
 // Step 2 comes before step 3: after step 3 a first pusher may set head at any time, and step 2 must not erase that.
 //
-// "One at a time pops" is the drain lock's business; its hand-over also orders one consumer's `head` for the next.
+// The drain lock lets one thread at a time pop. Its hand-over also orders one consumer's `head` for the next.
 //
-// Rejected: a stub node that never leaves (one node more for each of a million queues, and an exchange when it cycles);
-// a stack reversed by the consumer (order of arrival is lost to whoever wants to look at the first node only).
+// Rejected: a stub node that never leaves (one node more for each of a million queues, and an exchange when it cycles); a
+// stack reversed by the consumer (a thread that looks at the first node only does not see the oldest one).
 struct MPSCList: ~Copyable, @unchecked Sendable {  // both words are atomic; the nodes behind them follow MPSCList.M1–M4
-  private typealias Link = Atomic<UnsafeMutableRawPointer?>
+  typealias Link = Atomic<UnsafeMutableRawPointer?>
 
   private let newest = Link(nil)
   private let oldest = Link(nil)
@@ -42,7 +42,7 @@ struct MPSCList: ~Copyable, @unchecked Sendable {  // both words are atomic; the
 
   /// Appends `node`. Any thread.
   ///
-  /// - Returns: whether the list was empty. Then it is this caller who tells a consumer, after this has returned.
+  /// - Returns: whether the list was empty. If so, this caller tells a consumer, after this has returned.
   @inline(__always)
   borrowing func push(_ node: UnsafeMutableRawPointer) -> Bool {
     // relaxed: the exchange below publishes it.
@@ -60,10 +60,17 @@ struct MPSCList: ~Copyable, @unchecked Sendable {  // both words are atomic; the
     return true
   }
 
+  /// Forgets the nodes, which stay where they are. For a forked child, whose only thread calls it: a push may be half done.
+  borrowing func leaveAll() {
+    // relaxed: there is no other thread.
+    oldest.store(nil, ordering: .relaxed)
+    newest.store(nil, ordering: .relaxed)
+  }
+
   /// Whether everything that was pushed before has been popped. Any thread.
   @inline(__always)
   var tailIsNil: Bool {
-    // relaxed: says where pushes stand; whoever acts on it takes the drain lock, which orders the rest.
+    // relaxed: says where pushes stand; a thread that acts on it takes the drain lock, which orders the rest.
     newest.load(ordering: .relaxed) == nil
   }
 
@@ -125,7 +132,7 @@ struct MPSCList: ~Copyable, @unchecked Sendable {  // both words are atomic; the
 
   /// unsafe: the first word of a node is its link, for as long as the list knows the node.
   @inline(__always)
-  private static func link(_ node: UnsafeMutableRawPointer) -> UnsafeMutablePointer<Link> {
+  static func link(_ node: UnsafeMutableRawPointer) -> UnsafeMutablePointer<Link> {
     node.assumingMemoryBound(to: Link.self)
   }
 }

@@ -106,17 +106,21 @@ enum Magazine {
       (thread.pointee.spare_count, thread.pointee.loaded_count)
   }
 
-  /// Sees to it that there is a batch, and that what the thread keeps does not end with it.
+  /// Makes sure that there is a batch, and that what the thread keeps does not end with the thread.
   private static func prepare(_ thread: UnsafeMutablePointer<gc_thread>) -> NodeBatch {
-    if thread.pointee.registered == 0 {
-      thread.pointee.registered = 1
-      Thread.atExit { Magazine.flushThread() }
-    }
+    seeToEnd(of: thread)
     if let loaded = thread.pointee.loaded { return NodeBatch(raw: loaded) }
     let batch = Depot.emptyClip()
     thread.pointee.loaded = batch.raw
     thread.pointee.loaded_limit = UInt32(NodeBatch.capacity)
     return batch
+  }
+
+  /// What the calling thread keeps will not end with it.
+  static func seeToEnd(of thread: UnsafeMutablePointer<gc_thread>) {
+    if thread.pointee.registered != 0 { return }
+    thread.pointee.registered = 1
+    Thread.atExit { Magazine.flushThread() }
   }
 
   /// Gives up all that the calling thread keeps. What it takes or gives later is kept, and flushed, anew.
@@ -129,6 +133,7 @@ enum Magazine {
     thread.pointee.loaded_count = 0
     thread.pointee.loaded_limit = 0
     thread.pointee.spare_count = 0
+    if thread.pointee.insight != nil { InsightThread.leave() }
     thread.pointee.registered = 0
   }
 

@@ -6,13 +6,13 @@
 /// |-------:|------:|-------|---------------------------------------------------------------|
 /// |      0 |     8 | next  | next batch of a depot shard                                    |
 /// |      8 |     8 | count | nodes in it while it lies in the depot                        |
-/// |     16 |    48 | –     | zero: read by who looks ahead of the first slot               |
+/// |     16 |    48 | –     | zero: a look ahead of the first slot reads it                 |
 /// |     64 |   512 | slots | pointers, filled from the front, taken from the back          |
 ///
-/// Pointers rather than a list through the nodes: to take a node its memory need not be read, which in a large backlog
-/// is a cache miss each, one after the other.
+/// Pointers rather than a list through the nodes: taking a node does not read the node's memory. In a large backlog such a
+/// read is a cache miss each, one after the other.
 ///
-/// Whoever got it from a region, or from the depot, owns it.
+/// The thread that got it from a region, or from the depot, owns it.
 struct NodeBatch: Equatable, @unchecked Sendable {  // a handle; the ownership rule above is what makes sharing safe
   let raw: UnsafeMutableRawPointer
 

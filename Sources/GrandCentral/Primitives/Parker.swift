@@ -7,14 +7,14 @@ import Synchronization
 //
 //   | word   | means                                            |
 //   |--------|--------------------------------------------------|
-//   | empty  | no token, nobody sleeps                          |
+//   | empty  | no token, no thread sleeps                       |
 //   | token  | the next `park` returns at once                  |
 //   | parked | the owner sleeps on the futex, or is about to    |
 //
 // Parker.K1  One thread parks; any thread unparks. Tokens do not add up: two unparks before a park are one.
 // Parker.K2  `park` returns true exactly if it took a token, and then sees all that the unparker wrote before.
-// Parker.K3  The exchange is the unparker's last touch of the parker's memory: the parked thread may see the token,
-//     return and pop the stack frame that holds the parker. The wake-up goes by address alone.
+// Parker.K3  The exchange is the unparker's last access to the parker's memory: the parked thread may see the token, return
+//     and pop the stack frame that holds the parker. The wake-up goes by address alone.
 // Parker.K4  A park that gives up takes its `parked` mark back first: an unparker that comes later finds `empty`.
 //
 // park     1  token → empty: done          unpark   1  word → token
@@ -26,7 +26,7 @@ import Synchronization
 struct Parker: ~Copyable, Sendable {
   private let word = Atomic<UInt32>(State.empty)
 
-  private enum State {
+  enum State {
     static let empty: UInt32 = 0
     static let token: UInt32 = 1
     static let parked: UInt32 = 2
@@ -49,10 +49,10 @@ struct Parker: ~Copyable, Sendable {
   /// Takes the token if there is one.
   @inline(__always)
   borrowing func tryConsume() -> Bool {
-    // seq-cst: a sleeper raises a flag and then looks here, its waker leaves a token and then looks at the flag; were
-    // the two looks to pass the two writes, both would find nothing.
+    // seq-cst: a sleeper raises a flag and then looks here, its waker leaves a token and then looks at the flag. If the two
+    // looks could pass the two writes, both would find nothing.
     if word.load(ordering: .sequentiallyConsistent) != State.token { return false }
-    // pairs with: unpark – publishes what the unparker wrote, also one that has come since the load: two tokens are one
+    // pairs with: unpark – publishes what the unparker wrote, also if its token has come since the load: two tokens are one
     // (Parker.K1). It releases nothing: an unparker that finds the word empty learns nothing from it.
     return word.exchange(State.empty, ordering: .acquiring) == State.token
   }
@@ -63,7 +63,21 @@ struct Parker: ~Copyable, Sendable {
     word.load(ordering: .sequentiallyConsistent) == State.token
   }
 
-  /// Takes whatever is there: in a child of fork, the word of a thread that sleeps in the parent. Nobody may be parked.
+  /// Waits as `park` does, and leaves the token where it is, so that others see by `hasToken` that it has come.
+  borrowing func awaitToken(until deadline: Deadline? = nil) -> Bool {
+    while !hasToken {
+      // relaxed: marking takes nothing over. The exchange fails because of a token, or of the mark of an earlier round.
+      _ = word.compareExchange(expected: State.empty, desired: State.parked, ordering: .relaxed)
+      if Futex.wait(address, while: State.parked, until: deadline) || hasToken { continue }
+      // relaxed: withdrawing takes nothing over. The exchange fails only because of a token, which stays.
+      if word.compareExchange(expected: State.parked, desired: State.empty, ordering: .relaxed).exchanged {
+        return false
+      }
+    }
+    return true
+  }
+
+  /// Takes whatever is there: in a child of fork, the word of a thread that sleeps in the parent. No thread may be parked.
   borrowing func reset() {
     // pairs with: unpark – publishes what the unparker wrote before
     _ = word.exchange(State.empty, ordering: .acquiring)
@@ -118,5 +132,5 @@ struct Parker: ~Copyable, Sendable {
 
   /// unsafe: an atomic stays where it is as long as its owner lives.
   @inline(__always)
-  private var address: UnsafeRawPointer { _withUnprotectedUnsafePointer(to: word) { UnsafeRawPointer($0) } }
+  var address: UnsafeRawPointer { _withUnprotectedUnsafePointer(to: word) { UnsafeRawPointer($0) } }
 }

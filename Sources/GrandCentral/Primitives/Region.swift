@@ -16,14 +16,14 @@ import Synchronization
 //   | vacant | M(trimming) | that is all of them                                            |
 //
 // Region.R1  `newest` is the only region with lines left to carve.
-// Region.R2  When all lines of a region that were carved are in one hand, nobody else knows an address in it any more,
-//     and it goes back to the kernel.
+// Region.R2  When all lines of a region that were carved are in one hand, no other thread knows an address in it any more, and
+//     the region goes back to the kernel.
 //
 // Nodes that are neighbours in memory are carved, and with luck used, one after the other: a backlog is then read in
 // the order in which processors fetch ahead.
 //
-// A burst leaves many nodes. They stay for the next burst; when nothing has been to do for a while, `trim` is called. It
-// holds the depot's nodes for some milliseconds per million; who fetches meanwhile carves.
+// A burst leaves many nodes, which stay for the next burst. When there has been nothing to do for a while, `trim` is called.
+// It holds the depot's nodes for some milliseconds per million; a thread that fetches meanwhile carves.
 //
 // Rejected: a malloc for each node (a header for each, no alignment, and a free for each); freeing beyond a bound as
 // nodes come back (the next burst pays again, and both pay one node at a time).
@@ -80,7 +80,7 @@ enum Region {
     set { youngest.store(UInt(bitPattern: newValue?.raw), ordering: .relaxed) }
   }
 
-  /// Fills an empty batch with nodes that nobody has used, so that they are taken in the order of their addresses.
+  /// Fills an empty batch with nodes that no thread has used, so that they are taken in the order of their addresses.
   ///
   /// - Returns: how many; 0 if there is no memory.
   static func carve(into batch: NodeBatch) -> Int {
@@ -93,7 +93,7 @@ enum Region {
   /// A batch without nodes; nil if there is no memory.
   static func carveClip() -> NodeBatch? {
     guard let (memory, _) = carve({ _ in NodeBatch.lines }) else { return nil }
-    // unsafe: nobody else knows these lines. The first is the header, which must be zero.
+    // unsafe: no other thread knows these lines. The first is the header, which must be zero.
     memory.initializeMemory(as: UInt8.self, repeating: 0, count: NodeBatch.headerSize)
     return NodeBatch(raw: memory)
   }
@@ -134,7 +134,7 @@ enum Region {
     return region
   }
 
-  /// Gives regions back that nobody uses, if the depot holds many nodes.
+  /// Gives back regions that no thread uses, if the depot holds many nodes.
   static func trim() {
     if Depot.filledCount < worthwhile / NodeBatch.capacity || !trimming.tryLock() { return }
     defer { trimming.unlock() }

@@ -11,11 +11,11 @@ import Synchronization
 /// full, the spin is over, and a partner that has answered meanwhile is no hit.
 /// Documentation/Decisions/0021-loaded-machines.md has the figures.
 ///
-/// On one processor nobody spins.
+/// On one processor no thread spins.
 struct SpinBudget: ~Copyable, Sendable {
   /// What a sleep and a wake-up cost, in nanoseconds of processor time.
   private static let wakeUp: UInt64 = 5_000
-  /// So many nanoseconds between two looks are no interrupt: somebody else has had the processor.
+  /// A gap of this many nanoseconds between two looks is no interrupt: another thread has had the processor.
   private static let gap: UInt64 = 30_000
 
   /// For a thread that waits for another's answer, in nanoseconds: a little more than it takes to wake a processor that
@@ -35,7 +35,7 @@ struct SpinBudget: ~Copyable, Sendable {
     credit = Atomic(SpinCredit(price: price).rawValue)
   }
 
-  /// Looks again and again for a while. Nil if it would not pay, or has not.
+  /// Looks again and again for a while. Nil if spinning would not pay, or has found nothing.
   @inline(__always)
   borrowing func run<R>(_ look: () -> R?) -> R? {
     guard maySpin else { return nil }

@@ -7,7 +7,7 @@ struct TimerEntry: ~Copyable {
 
   /// The earliest instant at which the timer may fire. Set while the timer is not pending.
   private(set) var deadline: UInt64
-  /// When to serve it at the latest that is still convenient: `deadline` … `deadline + leeway`.
+  /// The instant at which it is served, chosen from `deadline` … `deadline + leeway`.
   private(set) var instant: UInt64
 
   /// Guarded by the wheel's lock. The user's once the entry has been handed to `fire`.
@@ -30,7 +30,8 @@ struct TimerEntry: ~Copyable {
     fire: @escaping Fire = { _ in }
   ) {
     self.deadline = deadline
-    instant = Self.roundest(deadline, leeway)
+    // In a simulation time comes to each deadline by itself.
+    instant = World.isSimulated ? deadline : Self.roundest(deadline, leeway)
     self.context = context
     self.word = word
     self.fire = fire
@@ -40,7 +41,7 @@ struct TimerEntry: ~Copyable {
   /// pending.
   mutating func schedule(_ deadline: UInt64, leeway: UInt64) {
     self.deadline = deadline
-    instant = Self.roundest(deadline, leeway)
+    instant = World.isSimulated ? deadline : Self.roundest(deadline, leeway)
   }
 
   /// Whether a wheel holds it. Read under the wheel's lock.

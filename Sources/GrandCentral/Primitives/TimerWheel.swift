@@ -11,9 +11,9 @@ import CPlatform
 //   | level  | 7     | 6     | 5     | 4      | 3     | 2     | 1     | 0     | within a list |
 //   | a list | 9 y   | 52 d  | 20 h  | 18 min | 17 s  | 0.3 s | 4 ms  | 66 µs |              |
 //
-// An entry is on the level of the highest digit in which its instant differs from `elapsed`, the instant up to which the
-// wheel has been served, in the list of that digit. Level 0 also takes those that differ in no digit. One list more: `overdue`, for instants
-// that had passed when they were inserted.
+// An entry is on the level of the highest digit in which its instant differs from `elapsed`, the instant up to which the wheel
+// has been served, in the list of that digit. Level 0 also takes entries that differ in no digit. There is one more list,
+// `overdue`, for instants that had passed when they were inserted.
 //
 // TimerWheel.T1  An entry on level L > 0 has elapsed's digits above L, and a greater one at L; on level 0 a greater or
 //     equal one. Hence all of level L is due before anything of level L + 1, and a level's lists are in order of time.
@@ -27,20 +27,20 @@ import CPlatform
 //           3  each entry that the list has now: it is due, or finds its list anew
 //           4  no list begins at or before now: elapsed := now
 //
-// It is done in steps of so many entries, between which the user may let go of the lock: the wheel is complete, but for
-// TimerWheel.T1 and TimerWheel.T3 of the one list that is being emptied.
-// TimerWheel.T5  `moving` is that list, if `left` > 0: at most so many entries at its front have not been looked at. It
-//     keeps elapsed's digit on its level; its bound is the least of `soonest`, for those that came behind, and
+// `advance` works in steps of so many entries. Between steps the user may let go of the lock: the wheel is complete then, but
+// for TimerWheel.T1 and TimerWheel.T3 of the one list that is being emptied.
+// TimerWheel.T5  If `left` > 0, `moving` is that list, and at most `left` entries at its front have not been looked at. The
+//     list keeps elapsed's digit on its level; its bound is the least of `soonest`, for the entries that came later, and
 //     `movingSoonest`.
 //
-// With very many timers their memory is cold, and each touch of an entry a cache miss: a due one is touched once here.
+// With very many timers their memory is cold, and each access to an entry is a cache miss: a due entry is accessed once here.
 //
 // Entries are placed by `instant`, which leeway has rounded; they fire when `deadline` has passed and their list comes
 // up, so an entry with leeway often goes along with an earlier one.
 // A clock that steps back by more than `stepBack` re-sorts the wheel; after smaller steps (callers whose readings of
 // the clock overtake each other) `elapsed` stays, and early entries are kept in `overdue`, which is looked at each time.
 //
-// Rejected: a heap (cancel is logarithmic and touches strangers' memory); a wheel of ticks (a timer is late by a tick, or
+// Rejected: a heap (cancel is logarithmic and touches other timers' memory); a wheel of ticks (a timer is late by a tick, or
 // there is a level per six bits down to the nanosecond and a wake-up per level).
 struct TimerWheel: ~Copyable {
   typealias Entry = UnsafeMutablePointer<TimerEntry>
@@ -68,7 +68,7 @@ struct TimerWheel: ~Copyable {
   static let levels = 8
   /// Bits of an instant below level 0.
   static let grain: UInt64 = 16
-  /// Nanoseconds that the clock may go back without more ado.
+  /// How many nanoseconds the clock may step back without a new sorting of the wheel.
   static let stepBack: UInt64 = 1_000_000_000
   /// How long a list may be for `nextDeadline` to look for its minimum after that has been removed.
   private static let shortList = 64
@@ -123,7 +123,7 @@ struct TimerWheel: ~Copyable {
 
   /// The earliest instant at which some timer must be served; nil if there is none.
   ///
-  /// After the soonest timer of a long list was stopped this may be that timer's instant still, until it has come.
+  /// After the soonest timer of a long list was stopped, this may still be that timer's instant, until it has come.
   ///
   /// Complexity: O(1)
   var nextDeadline: UInt64? {

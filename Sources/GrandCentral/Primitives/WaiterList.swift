@@ -1,6 +1,6 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
-/// A thread that waits, on that thread's own stack; or whatever else is to be told by a function of its own.
+/// A thread that waits, on that thread's own stack; or something else that is told by a function of its own.
 ///
 ///     var waiter = Waiter()
 ///     withUnsafeMutablePointer(to: &waiter) { waiter in
@@ -8,8 +8,8 @@
 ///       if !waiter.pointee.parker.park(until: deadline) { … remove it under the lock, or take the token that came … }
 ///     }
 ///
-/// Whoever has removed a waiter from its list owes it exactly one `unpark`, and must not touch it afterwards: its
-/// thread has returned by then.
+/// The thread that has removed a waiter from its list owes it exactly one `unpark`, and must not touch it afterwards: the
+/// waiter's thread has returned by then.
 struct Waiter: ~Copyable {
   typealias Awaken = @convention(c) (UnsafeMutableRawPointer) -> Void
 
@@ -32,7 +32,7 @@ struct Waiter: ~Copyable {
     self.awaken = awaken
   }
 
-  /// What a chosen waiter is owed. It must not be touched afterwards.
+  /// Gives a chosen waiter what it is owed. The waiter must not be touched afterwards.
   @inline(__always)
   static func wake(_ waiter: UnsafeMutablePointer<Waiter>) {
     guard let awaken = waiter.pointee.awaken else {
@@ -45,7 +45,7 @@ struct Waiter: ~Copyable {
 
 /// Waiters in order of arrival. All calls under one lock, the user's.
 ///
-/// A waiter that gives up looks at `isListed` under the lock: if it is false somebody has chosen it, and its token is
+/// A waiter that gives up looks at `isListed` under the lock: if it is false another thread has chosen it, and its token is
 /// there or comes at once.
 struct WaiterList: ~Copyable {
   /// Guarded by user's lock, both
@@ -65,7 +65,7 @@ struct WaiterList: ~Copyable {
     last = waiter
   }
 
-  /// Removes the one that has waited longest.
+  /// Removes the waiter that has waited longest.
   mutating func popFirst() -> UnsafeMutablePointer<Waiter>? {
     guard let waiter = first else { return nil }
     remove(waiter)

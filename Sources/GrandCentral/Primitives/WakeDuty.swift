@@ -2,14 +2,14 @@
 
 import Synchronization
 
-/// What is to be done for a sleeping thread once, as soon as it has been chosen to go on: by whoever wakes it, who is
-/// there earlier, or else by the thread itself.
+/// A function that is called once for a sleeping thread, as soon as the thread has been chosen to go on. The waker calls it,
+/// because the waker is there earlier; if the waker has not, the thread itself does.
 ///
 ///     sleeper   arm, sleep, `if disarm() { do it }`
 ///     waker     perform, then give the token
 ///
-/// The waker performs before the token: the sleeper's frame is there until then. In a child of fork nobody owes anything for
-/// the parent's threads.
+/// The waker performs before it gives the token: the sleeper's frame is there until then. In a child of fork no thread owes
+/// anything for the parent's threads.
 struct WakeDuty: ~Copyable {
   typealias Function = @convention(c) () -> Void
 

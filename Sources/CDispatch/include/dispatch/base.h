@@ -80,7 +80,7 @@ typedef void (^dispatch_block_t)(void);
 #endif
 #endif
 
-// Every kind of object is a pointer to a structure of its own that nobody outside sees. In C++ the kinds are classes
+// Every kind of object is a pointer to a structure of its own that is private to the library. In C++ the kinds are classes
 // derived from one, in C a union that any of them converts to stands for "any object".
 #ifdef __cplusplus
 struct dispatch_object_s {

@@ -15,9 +15,9 @@ DISPATCH_ASSUME_NONNULL_BEGIN
 DISPATCH_ENUM(dispatch_block_flags, unsigned long,
   /// Alone, on a concurrent queue of the program's own.
   DISPATCH_BLOCK_BARRIER = 0x1,
-  /// Takes nothing over from who submits it.
+  /// Takes nothing over from the thread that submits it.
   DISPATCH_BLOCK_DETACHED = 0x2,
-  /// Takes over the quality of service of who creates it.
+  /// Takes over the quality of service of the thread that creates it.
   DISPATCH_BLOCK_ASSIGN_CURRENT = 0x4,
   /// Has no quality of service of its own.
   DISPATCH_BLOCK_NO_QOS_CLASS = 0x8,

@@ -16,7 +16,7 @@ typedef intptr_t dispatch_once_t;
 #define DISPATCH_ONCE_INLINE_FASTPATH 1
 
 #if DISPATCH_BLOCKS
-/// Runs `block` the first time it is called with `predicate`; who calls meanwhile waits until the block has run.
+/// Runs `block` the first time it is called with `predicate`; a thread that calls meanwhile waits until the block has run.
 DISPATCH_EXPORT DISPATCH_NOTHROW void dispatch_once(dispatch_once_t *predicate, DISPATCH_NOESCAPE dispatch_block_t block);
 #endif
 

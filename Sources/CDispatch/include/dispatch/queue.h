@@ -160,7 +160,7 @@ DISPATCH_EXPORT DISPATCH_NOTHROW dispatch_queue_attr_t dispatch_queue_attr_make_
 DISPATCH_EXPORT DISPATCH_NOTHROW DISPATCH_WARN_RESULT dispatch_queue_t dispatch_queue_create(
     const char *DISPATCH_NULLABLE label, dispatch_queue_attr_t DISPATCH_NULLABLE attributes);
 
-/// As `dispatch_queue_create`, with the queue as whose items the items run.
+/// As `dispatch_queue_create`, with the target: the queue that runs the items as items of its own.
 DISPATCH_EXPORT DISPATCH_NOTHROW DISPATCH_WARN_RESULT dispatch_queue_t dispatch_queue_create_with_target(
     const char *DISPATCH_NULLABLE label, dispatch_queue_attr_t DISPATCH_NULLABLE attributes, dispatch_queue_t DISPATCH_NULLABLE target);
 

@@ -18,7 +18,7 @@ DISPATCH_EXPORT DISPATCH_NOTHROW DISPATCH_WARN_RESULT dispatch_semaphore_t dispa
 /// Takes a permit, after waiting for one if there is none: 0, or another number if `timeout` comes first.
 DISPATCH_EXPORT DISPATCH_NOTHROW intptr_t dispatch_semaphore_wait(dispatch_semaphore_t semaphore, dispatch_time_t timeout);
 
-/// Gives a permit. Other than 0 if that has woken somebody.
+/// Gives a permit. Other than 0 if that has woken a thread.
 DISPATCH_EXPORT DISPATCH_NOTHROW intptr_t dispatch_semaphore_signal(dispatch_semaphore_t semaphore);
 
 DISPATCH_ASSUME_NONNULL_END

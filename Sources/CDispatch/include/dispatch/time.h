@@ -34,7 +34,7 @@ DISPATCH_EXPORT DISPATCH_NOTHROW dispatch_time_t dispatch_time(dispatch_time_t w
 struct timespec;
 
 /// The wall-clock instant `delta` nanoseconds after `when`; NULL stands for the present. Deadlines on this clock move when
-/// somebody sets it.
+/// the clock is set.
 DISPATCH_EXPORT DISPATCH_NOTHROW dispatch_time_t dispatch_walltime(const struct timespec *DISPATCH_NULLABLE when, int64_t delta);
 
 DISPATCH_ASSUME_NONNULL_END

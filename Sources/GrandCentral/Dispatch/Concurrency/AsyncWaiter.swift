@@ -5,11 +5,11 @@ import Synchronization
 
 /// What a task can wait for, in one list with the threads that wait for it.
 protocol AsyncWaitable: AnyObject, Sendable {
-  /// Takes what there is to take without waiting; false if one has to wait.
+  /// Takes what there is to take, without waiting; false if the caller has to wait.
   func tryWait() -> Bool
   /// Adds the waiter; false if there is nothing to wait for.
   func join(_ waiter: UnsafeMutablePointer<Waiter>) -> Bool
-  /// Takes the waiter out; false if somebody has chosen it, and wakes it.
+  /// Takes the waiter out; false if another thread has chosen it, and wakes it.
   func leave(_ waiter: UnsafeMutablePointer<Waiter>) -> Bool
 }
 
@@ -24,12 +24,12 @@ extension DispatchWorkItem: AsyncWaitable {}
 ///              │        └─────cancelled, leave───► cancelled
 ///              └► nothing to wait for ───────────► success
 ///
-/// AsyncWaiter.A1  Who takes the waiter out of the list, by choosing it or by `leave`, and nobody else, resumes the
-///     task.
-/// AsyncWaiter.A2  A cancellation, or the timer, that comes before the waiter has joined leaves a mark. Joining leaves
-///     one as well; who comes second finds both, and leaves the list.
-/// AsyncWaiter.A3  The waiter and the timer's entry are this object's. The list holds a reference, given up by whoever
-///     resumes the task; so does the wheel, given up by whoever takes the timer out of it.
+/// AsyncWaiter.A1  The thread that takes the waiter out of the list, by choosing it or by `leave`, resumes the task. No other
+///     thread does.
+/// AsyncWaiter.A2  A cancellation, or the timer, that comes before the waiter has joined leaves a mark. Joining leaves one as
+///     well. The thread that comes second finds both marks, and leaves the list.
+/// AsyncWaiter.A3  The waiter and the timer's entry are this object's. The list holds a reference, which the thread that
+///     resumes the task gives up. The wheel holds one too, which the thread that takes the timer out of the wheel gives up.
 final class AsyncWaiter: @unchecked Sendable {  // the waiter is the list's, the rest is written before joining
   enum Outcome: Sendable { case success, timedOut, cancelled }
 
@@ -58,8 +58,8 @@ final class AsyncWaiter: @unchecked Sendable {  // the waiter is the list's, the
   }
 
   deinit {
-    // pairs with: mark – publishes that the wheel has done with the timer's entry. So does the count of references, which the
-    // thread sanitizer does not see.
+    // pairs with: mark – publishes that the wheel has done with the timer's entry. The count of references does so as well,
+    // but the thread sanitizer does not see it.
     _ = marks.load(ordering: .acquiring)
     waiter.deinitialize(count: 1)
     Magazine.give(UnsafeMutableRawPointer(waiter))
@@ -95,25 +95,24 @@ final class AsyncWaiter: @unchecked Sendable {  // the waiter is the list's, the
     // Before joining: once joined, the task may go on any time, and looks for its timer.
     makeTimer()
     guard join() else { return }
-    // relaxed: decides who comes second, and hands nothing over. Who does takes the waiter out under the host's lock, later
-    // than this thread has put it in: else its mark would come before this one.
-    let before = marks.bitwiseOr(Self.joined, ordering: .relaxed).oldValue
+    // pairs with: mark – publishes the waiter to the thread that comes second, whatever the host hands over by its lock
+    let before = marks.bitwiseOr(Self.joined, ordering: .releasing).oldValue
     if before & Self.cancelled != 0 { end(.cancelled) } else if before & Self.timedOut != 0 { end(.timedOut) }
   }
 
   /// AsyncWaiter.A3. If there is nothing to wait for, resumes the task.
   private func join() -> Bool {
-    let own = Unmanaged.passRetained(self)
-    waiter.pointee.word = UInt64(UInt(bitPattern: own.toOpaque()))
+    let own = Owned(self).give()
+    waiter.pointee.word = UInt64(own.bits)
     if host.join(waiter) { return true }
-    own.release()
+    own.giveBack()
     continuation!.resume(returning: .success)
     return false
   }
 
   private func leave() -> Bool {
     guard host.leave(waiter) else { return false }
-    Unmanaged.passUnretained(self).release()
+    Borrowed(self).giveBack()
     return true
   }
 
@@ -129,15 +128,16 @@ final class AsyncWaiter: @unchecked Sendable {  // the waiter is the list's, the
   /// - Returns: whether the waiter has joined.
   private func mark(_ reason: UInt8) -> Bool {
     // pairs with: deinit – publishes that the wheel has done with the timer's entry
-    marks.bitwiseOr(reason, ordering: .releasing).oldValue & Self.joined != 0
+    // pairs with: start – publishes the waiter, which this thread may take out
+    marks.bitwiseOr(reason, ordering: .acquiringAndReleasing).oldValue & Self.joined != 0
   }
 
   private static let woken: Waiter.Awaken = { raw in
     let waiter = raw.assumingMemoryBound(to: Waiter.self)
     // unsafe: AsyncWaiter.A3, the list's reference.
-    let own = Unmanaged<AsyncWaiter>.fromOpaque(UnsafeRawPointer(bitPattern: UInt(waiter.pointee.word))!)
-    own._withUnsafeGuaranteedRef { $0.continuation!.resume(returning: .success) }
-    own.release()
+    let own = Borrowed<AsyncWaiter>(bits: UInt(waiter.pointee.word))!
+    own.use { $0.continuation!.resume(returning: .success) }
+    own.giveBack()
   }
 
   // MARK: Time
@@ -148,23 +148,23 @@ final class AsyncWaiter: @unchecked Sendable {  // the waiter is the list's, the
     let entry = Magazine.take().bindMemory(to: TimerEntry.self, capacity: 1)
     entry.initialize(
       to: TimerEntry(
-        deadline: deadline.nanoseconds, leeway: leeway, context: Unmanaged.passRetained(self).toOpaque(),
+        deadline: deadline.nanoseconds, leeway: leeway, context: Owned(self).intoWord(),
         fire: AsyncWaiter.timeIsUp))
     timer = entry
-    Engine.shared.pointee.timers.add(entry, on: deadline.clock, in: Engine.shared.pointee)
+    Engine.current.timers.add(entry, on: deadline.clock, in: Engine.current)
   }
 
   /// By the task itself, at the end.
   private func stopTimer() {
-    guard let timer, Engine.shared.pointee.timers.cancel(timer, on: deadline.clock) else { return }
-    Unmanaged.passUnretained(self).release()
+    guard let timer, Engine.current.timers.cancel(timer, on: deadline.clock) else { return }
+    Borrowed(self).giveBack()
   }
 
   private static let timeIsUp: TimerEntry.Fire = { raw in
     // unsafe: fired once, by the wheel that has let go of the entry; the reference is the one that `makeTimer` made.
     let entry = raw.assumingMemoryBound(to: TimerEntry.self)
-    let own = Unmanaged<AsyncWaiter>.fromOpaque(entry.pointee.context!)
-    own._withUnsafeGuaranteedRef { if $0.mark(timedOut) { $0.end(.timedOut) } }
-    own.release()
+    let own = Borrowed<AsyncWaiter>(word: entry.pointee.context!)
+    own.use { if $0.mark(timedOut) { $0.end(.timedOut) } }
+    own.giveBack()
   }
 }

@@ -26,17 +26,22 @@ extension DispatchGroup {
   /// try await group.asyncWait()
   /// ```
   ///
-  /// Tasks and threads that wait are let through together. Blocking: never. Throws when the task is cancelled, at once.
+  /// Tasks and threads that wait are let through together. Complexity: O(1). Blocking: never. Throws when the task is
+  /// cancelled, at once.
   nonisolated(nonsending) public func asyncWait() async throws(CancellationError) {
     _ = try await suspend(until: .never)
   }
 
   /// Waits until nothing is under way, or until `timeout`, without blocking a thread.
+  ///
+  /// Complexity: O(1). Blocking: never.
   nonisolated(nonsending) public func asyncWait(timeout: DispatchTime) async throws(CancellationError)
     -> DispatchTimeoutResult
   { try await suspend(until: timeout.deadline) }
 
   /// Waits until nothing is under way, or until `wallTimeout`, without blocking a thread.
+  ///
+  /// Complexity: O(1). Blocking: never.
   nonisolated(nonsending) public func asyncWait(wallTimeout: DispatchWallTime) async throws(CancellationError)
     -> DispatchTimeoutResult
   { try await suspend(until: wallTimeout.deadline) }
@@ -50,18 +55,22 @@ extension DispatchSemaphore {
   /// defer { permits.signal() }
   /// ```
   ///
-  /// Tasks and threads that wait are served together, first come, first served. Blocking: never. Throws when the task is
-  /// cancelled, at once; then no signal has been taken.
+  /// Tasks and threads that wait are served together, first come, first served. Complexity: O(1). Blocking: never.
+  /// Throws when the task is cancelled, at once; then no signal has been taken.
   nonisolated(nonsending) public func asyncWait() async throws(CancellationError) {
     _ = try await suspend(until: .never)
   }
 
   /// Takes one signal; waits for it until `timeout`, without blocking a thread.
+  ///
+  /// Complexity: O(1). Blocking: never.
   nonisolated(nonsending) public func asyncWait(timeout: DispatchTime) async throws(CancellationError)
     -> DispatchTimeoutResult
   { try await suspend(until: timeout.deadline) }
 
   /// Takes one signal; waits for it until `wallTimeout`, without blocking a thread.
+  ///
+  /// Complexity: O(1). Blocking: never.
   nonisolated(nonsending) public func asyncWait(wallTimeout: DispatchWallTime) async throws(CancellationError)
     -> DispatchTimeoutResult
   { try await suspend(until: wallTimeout.deadline) }
@@ -75,18 +84,22 @@ extension DispatchWorkItem {
   /// try await search.value()
   /// ```
   ///
-  /// The queue that holds the item is boosted to the task's quality of service. Blocking: never. Throws when the task
-  /// is cancelled, at once; the item is not cancelled.
+  /// The queue that holds the item is boosted to the task's quality of service. Complexity: O(1). Blocking: never.
+  /// Throws when the task is cancelled, at once; the item is not cancelled.
   nonisolated(nonsending) public final func value() async throws(CancellationError) {
     _ = try await suspend(until: .never)
   }
 
   /// Waits as `value()`, until `timeout` at most.
+  ///
+  /// Complexity: O(1). Blocking: never.
   nonisolated(nonsending) public final func asyncWait(timeout: DispatchTime) async throws(CancellationError)
     -> DispatchTimeoutResult
   { try await suspend(until: timeout.deadline) }
 
   /// Waits as `value()`, until `wallTimeout` at most.
+  ///
+  /// Complexity: O(1). Blocking: never.
   nonisolated(nonsending) public final func asyncWait(wallTimeout: DispatchWallTime) async throws(CancellationError)
     -> DispatchTimeoutResult
   { try await suspend(until: wallTimeout.deadline) }

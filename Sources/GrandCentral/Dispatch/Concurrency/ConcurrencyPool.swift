@@ -14,7 +14,7 @@ package enum ConcurrencyPool {
     let node = Job(invoke: run, qos: qos.rawValue, band: qos.band)
     // unsafe: a job is the address of its runtime object.
     node.extra = unsafeBitCast(job, to: UnsafeMutableRawPointer.self)
-    Engine.shared.pointee.submitUnordered(node)
+    Engine.current.submitUnordered(node)
   }
 
   /// Runs the job in `delay` nanoseconds, or up to `leeway` later; `continuous` says whether the time goes on while the
@@ -28,7 +28,7 @@ package enum ConcurrencyPool {
         deadline: clock.now().addingSaturated(delay), leeway: leeway,
         // unsafe: see above.
         context: unsafeBitCast(job, to: UnsafeMutableRawPointer.self), fire: timeHasCome))
-    Engine.shared.pointee.timers.add(entry, on: clock, in: Engine.shared.pointee)
+    Engine.current.timers.add(entry, on: clock, in: Engine.current)
   }
 
   /// Has the first thread of a program with an `async` main run the main queue, and the main actor's jobs there.
@@ -50,7 +50,6 @@ package enum ConcurrencyPool {
     let node = Job(raw: raw)
     // unsafe: see `enqueue`.
     let job = unsafeBitCast(node.extra!, to: UnownedJob.self)
-    Items.adopt(node)
     node.recycle()
     job.runSynchronously(on: nobody)
   }

@@ -11,13 +11,16 @@ import CPlatform
 public struct DispatchClock: _Concurrency.Clock, Sendable {
   /// An instant of the clock.
   ///
-  /// A type of its own: were `DispatchTime` one that Swift's `Duration` can be added to, `.now() + .seconds(1)` could mean two
+  /// A type of its own: if Swift's `Duration` could be added to a `DispatchTime`, `.now() + .seconds(1)` could mean two
   /// things.
   public struct Instant: InstantProtocol {
+    /// The instant as a time of the library.
     public let time: DispatchTime
 
+    /// The instant that `time` is.
     public init(_ time: DispatchTime) { self.time = time }
 
+    /// Whether the left instant is the earlier one.
     public static func < (a: Instant, b: Instant) -> Bool { a.time < b.time }
 
     /// The instant `duration` later.
@@ -29,8 +32,10 @@ public struct DispatchClock: _Concurrency.Clock, Sendable {
     }
   }
 
+  /// The one clock: all values are the same.
   public init() {}
 
+  /// The present instant.
   public var now: Instant { Instant(.now()) }
 
   /// One nanosecond.
@@ -51,13 +56,16 @@ public struct DispatchClock: _Concurrency.Clock, Sendable {
 public struct DispatchWallClock: _Concurrency.Clock, Sendable {
   /// An instant of the clock.
   ///
-  /// A type of its own: were `DispatchWallTime` one that Swift's `Duration` can be added to, `.now() + .seconds(1)` could mean two
+  /// A type of its own: if Swift's `Duration` could be added to a `DispatchWallTime`, `.now() + .seconds(1)` could mean two
   /// things.
   public struct Instant: InstantProtocol {
+    /// The instant as a time of the library.
     public let time: DispatchWallTime
 
+    /// The instant that `time` is.
     public init(_ time: DispatchWallTime) { self.time = time }
 
+    /// Whether the left instant is the earlier one.
     public static func < (a: Instant, b: Instant) -> Bool { a.time < b.time }
 
     /// The instant `duration` later.
@@ -69,8 +77,10 @@ public struct DispatchWallClock: _Concurrency.Clock, Sendable {
     }
   }
 
+  /// The one clock: all values are the same.
   public init() {}
 
+  /// The present instant.
   public var now: Instant { Instant(.now()) }
 
   /// One nanosecond.
@@ -83,7 +93,7 @@ public struct DispatchWallClock: _Concurrency.Clock, Sendable {
 }
 
 extension DispatchTimeInterval {
-  /// As long as `duration`, to the nanosecond; what is beyond 292 years is as long as that.
+  /// As long as `duration`, to the nanosecond, and at most 292 years.
   public init(_ duration: Duration) {
     let (seconds, attoseconds) = duration.components
     let (whole, isFar) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
@@ -92,7 +102,7 @@ extension DispatchTimeInterval {
   }
 }
 
-/// Something to wait for that does not come: the timeout is what is waited for.
+/// Something that never comes: a wait for it ends by its timeout.
 private final class Sleeper: AsyncWaitable {
   private let lock = Lock()
 

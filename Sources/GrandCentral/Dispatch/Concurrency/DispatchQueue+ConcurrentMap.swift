@@ -10,16 +10,16 @@ extension DispatchQueue {
   /// let sizes = try await DispatchQueue.global(qos: .utility).concurrentMap(files) { try size(of: $0) }
   /// ```
   ///
-  /// As many threads take part as there are processors; one on a serial queue. If a call throws no further ones begin, and
-  /// the error comes back; of several the one of the earliest element. If the task is cancelled no further calls begin, and
-  /// `CancellationError` is thrown. The calls see the task's local values, its priority and its cancellation.
+  /// As many threads take part as there are processors; one on a serial queue. If a call throws, no further calls begin and
+  /// its error is thrown; if several calls throw, that of the earliest element. If the task is cancelled, no further calls
+  /// begin and `CancellationError` is thrown. The calls see the task's local values, its priority and its cancellation.
   ///
-  /// Blocking: never.
+  /// Complexity: O(n) calls of the body for n elements. Blocking: never.
   nonisolated(nonsending) public final func concurrentMap<Elements: RandomAccessCollection & Sendable, T: Sendable>(
     _ elements: Elements, _ transform: @escaping @Sendable (Elements.Element) throws -> T
   ) async throws -> [T] {
     let map = ConcurrentMap(elements, transform)
-    let helpers = kind == .concurrent || kind == .global ? min(map.count, DispatchQueue.processorsInUse) : 1
+    let helpers = kind.runsSeveral ? min(map.count, DispatchQueue.processorsInUse) : 1
     await withDiscardingTaskGroup { group in
       for _ in 0..<helpers { group.addTask(executorPreference: self) { map.help() } }
     }
@@ -27,6 +27,8 @@ extension DispatchQueue {
   }
 
   /// As the queue's own `concurrentMap`, on the default global queue.
+  ///
+  /// Complexity: O(n) calls of the body for n elements. Blocking: never: the task is suspended meanwhile.
   nonisolated(nonsending) public static func concurrentMap<Elements: RandomAccessCollection & Sendable, T: Sendable>(
     _ elements: Elements, _ transform: @escaping @Sendable (Elements.Element) throws -> T
   ) async throws -> [T] {
@@ -35,11 +37,11 @@ extension DispatchQueue {
 
   private static var processorsInUse: Int {
     // relaxed: a setting.
-    Engine.shared.pointee.parallelism.load(ordering: .relaxed)
+    Engine.current.parallelism.load(ordering: .relaxed)
   }
 }
 
-/// One call of `concurrentMap`: helpers take runs of indices until there are none, or somebody has failed.
+/// One call of `concurrentMap`: helpers take runs of indices until there are none, or one of them has failed.
 private final class ConcurrentMap<Elements: RandomAccessCollection & Sendable, T: Sendable>:
   @unchecked Sendable  // each slot is written by the helper that has taken its index, and read when all have returned
 {
@@ -49,7 +51,7 @@ private final class ConcurrentMap<Elements: RandomAccessCollection & Sendable, T
   /// How many indices a helper takes at once.
   private let stride: Int
   private let slots: UnsafeMutablePointer<T?>
-  /// The first index that nobody has taken.
+  /// The first index that no helper has taken.
   private let next = Atomic<Int>(0)
   private let lock = Lock()
   /// Guarded by `lock`.
@@ -85,7 +87,7 @@ private final class ConcurrentMap<Elements: RandomAccessCollection & Sendable, T
   }
 
   private func fail(_ index: Int, _ error: any Error) {
-    // relaxed: nobody takes another index; those that are taken end by themselves.
+    // relaxed: no helper takes another index; those that are taken end by themselves.
     next.store(count, ordering: .relaxed)
     lock.lock()
     defer { lock.unlock() }

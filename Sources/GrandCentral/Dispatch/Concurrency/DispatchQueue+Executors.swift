@@ -7,7 +7,7 @@
 ///
 /// ```swift
 /// Task(executorPreference: DispatchQueue.global(qos: .utility)) { await compress(file) }
-/// await withTaskExecutorPreference(store) { await load() }
+/// await withTaskExecutorPreference(queue) { await load() }
 /// ```
 ///
 /// On a serial queue such tasks, and the parts of them between two suspensions, run one at a time. A job is an item: it is
@@ -21,7 +21,7 @@ extension DispatchQueue: TaskExecutor {
     let node = Job(
       invoke: isSerialExecutor ? ConcurrencyJobs.isolated : ConcurrencyJobs.plain, qos: qos.rawValue,
       band: qos.rawValue == QoSWord.ofDefaultClass ? .normal : qos.band,
-      owner: Unmanaged.passUnretained(self).toOpaque())
+      owner: Borrowed(self).word)
     node.extra = ConcurrencyJobs.word(of: UnownedJob(job))
     enqueue(node)
   }
@@ -31,12 +31,12 @@ extension DispatchQueue: TaskExecutor {
   fileprivate final func jobQoS(_ priority: JobPriority) -> QoSWord {
     let base = base
     let wanted = QoSWord(rawValue: UInt16(priority.rawValue) << 8)
-    return base.isUnspecified || base == wanted ? wanted : kind == .global ? base : base.merged(with: wanted)
+    return base.isUnspecified || base == wanted ? wanted : kind.isRunQueue ? base : base.merged(with: wanted)
   }
 
   /// Whether actors may be isolated to this queue.
   @inline(__always)
-  private final var isSerialExecutor: Bool { type(of: self) == DispatchSerialQueue.self || kind == .pooled }
+  private final var isSerialExecutor: Bool { type(of: self) == DispatchSerialQueue.self || kind.countsItems }
 }
 
 extension QoSWord {
@@ -52,32 +52,31 @@ private enum ConcurrencyJobs {
   }
 
   @inline(__always)
-  private static func take<Executor: AnyObject>(_ raw: UnsafeMutableRawPointer) -> (UnownedJob, Unmanaged<Executor>) {
+  private static func take<Executor: AnyObject>(_ raw: UnsafeMutableRawPointer) -> (UnownedJob, Borrowed<Executor>) {
     let node = Job(raw: raw)
     // unsafe: see `word`.
     let job = unsafeBitCast(node.extra!, to: UnownedJob.self)
-    let executor = Unmanaged<Executor>.fromOpaque(node.owner!)
-    Items.adopt(node)
+    let executor = Borrowed<Executor>(word: node.owner!)
     node.recycle()
     return (job, executor)
   }
 
   static let plain: Job.Invoke = { raw in
-    let (job, queue): (UnownedJob, Unmanaged<DispatchQueue>) = take(raw)
-    job.runSynchronously(on: queue._withUnsafeGuaranteedRef { UnownedTaskExecutor(ordinary: $0) })
+    let (job, queue): (UnownedJob, Borrowed<DispatchQueue>) = take(raw)
+    job.runSynchronously(on: queue.use { UnownedTaskExecutor(ordinary: $0) })
   }
 
   /// A job of a barrier executor, which is the `owner`.
   static let barrier: Job.Invoke = { raw in
-    let (job, executor): (UnownedJob, Unmanaged<BarrierExecutor>) = take(raw)
-    job.runSynchronously(on: executor._withUnsafeGuaranteedRef { UnownedTaskExecutor(ordinary: $0) })
+    let (job, executor): (UnownedJob, Borrowed<BarrierExecutor>) = take(raw)
+    job.runSynchronously(on: executor.use { UnownedTaskExecutor(ordinary: $0) })
   }
 
-  /// A job may be here because its actor is isolated to the queue, or because its task prefers the queue; the runtime does
-  /// not say which, and does not mind to be told both.
+  /// A job is here because its actor is isolated to the queue, or because its task prefers the queue. The runtime does not say
+  /// which of the two, so it is told both; it accepts that.
   static let isolated: Job.Invoke = { raw in
-    let (job, queue): (UnownedJob, Unmanaged<DispatchQueue>) = take(raw)
-    queue._withUnsafeGuaranteedRef { queue in
+    let (job, queue): (UnownedJob, Borrowed<DispatchQueue>) = take(raw)
+    queue.use { queue in
       // unsafe: only queues of this class use this function.
       let serial = unsafeDowncast(queue, to: DispatchSerialQueue.self)
       job.runSynchronously(
@@ -92,12 +91,12 @@ final class BarrierExecutor: TaskExecutor {
 
   init(queue: DispatchQueue) { self.queue = queue }
 
-  /// The task keeps the executor that it prefers for as long, and so until the job has run.
+  /// The task keeps the executor that it prefers alive until the job has run.
   func enqueue(_ job: consuming ExecutorJob) {
     let qos = queue.jobQoS(job.priority)
     let node = Job(
       invoke: ConcurrencyJobs.barrier, flags: .barrier, qos: qos.rawValue, band: qos.band,
-      owner: Unmanaged.passUnretained(self).toOpaque())
+      owner: Borrowed(self).word)
     node.extra = ConcurrencyJobs.word(of: UnownedJob(job))
     queue.enqueue(node)
   }
@@ -114,11 +113,18 @@ final class BarrierExecutor: TaskExecutor {
 ///
 /// In an item of the queue, or of a queue that targets it, `assumeIsolated` and `dispatchPrecondition` agree.
 extension DispatchSerialQueue: SerialExecutor {
+  /// What an actor's `unownedExecutor` returns so that the actor runs on this queue.
+  ///
+  /// Complexity: O(1). Blocking: never.
   public final func asUnownedSerialExecutor() -> UnownedSerialExecutor { UnownedSerialExecutor(ordinary: self) }
 
   /// Traps (GC0011) unless the calling thread is inside an item of this queue, or of one that targets it.
+  ///
+  /// Complexity: O(depth of nested items and targets). Blocking: never.
   public final func checkIsolated() { dispatchPrecondition(condition: .onQueue(self)) }
 
   /// Whether the calling thread is inside an item of this queue, or of one that targets it.
+  ///
+  /// Complexity: O(depth of nested items and targets). Blocking: never.
   public final func isIsolatingCurrentContext() -> Bool? { isCurrent }
 }

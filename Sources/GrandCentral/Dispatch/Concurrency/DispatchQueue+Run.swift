@@ -9,8 +9,8 @@ extension DispatchQueue {
   /// let total = try await ledger.run { try computeTotal() }
   /// ```
   ///
-  /// No thread is blocked. The task's local values and its priority are the item's as well. A task that is cancelled runs
-  /// the work nevertheless, which may ask for `Task.isCancelled`. Called by a task that prefers this queue it runs at once.
+  /// No thread is blocked. The task's local values and its priority are the item's as well. The work runs even if the task is
+  /// cancelled; it may ask for `Task.isCancelled`. If the calling task prefers this queue, the work runs at once.
   ///
   /// Complexity: O(1). Blocking: never.
   nonisolated(nonsending) public final func run<T: Sendable, E: Error>(
@@ -20,10 +20,12 @@ extension DispatchQueue {
   }
 
   /// As `run(_:)`; with `.barrier` the item runs alone on a concurrent queue.
+  ///
+  /// Complexity: O(1). Blocking: never: the task is suspended meanwhile.
   nonisolated(nonsending) public final func run<T: Sendable, E: Error>(
     flags: DispatchWorkItemFlags, _ work: @Sendable () throws(E) -> T
   ) async throws(E) -> T {
-    guard flags.contains(.barrier), kind == .concurrent else { return try await run(work) }
+    guard flags.contains(.barrier), kind.hasReaders else { return try await run(work) }
     return try await withTaskExecutorPreference(BarrierExecutor(queue: self)) { @concurrent () async throws(E) -> T in
       try work()
     }
@@ -32,12 +34,12 @@ extension DispatchQueue {
   /// Waits, without blocking a thread, until everything that was submitted before has run.
   ///
   /// ```swift
-  /// for page in pages { cache.async { cache.store(page) } }
-  /// try await cache.barrier()
+  /// for page in pages { queue.async { cache.store(page) } }
+  /// try await queue.barrier()
   /// ```
   ///
-  /// On a concurrent queue it waits as a barrier does, and later items wait for it; on a global queue it is an item like
-  /// others. Blocking: never. Throws when the task is cancelled, at once.
+  /// On a concurrent queue it waits as a barrier does, and later items wait for it; on a global queue it is an item
+  /// like others. Complexity: O(1). Blocking: never. Throws when the task is cancelled, at once.
   nonisolated(nonsending) public final func barrier() async throws(CancellationError) {
     let item = DispatchWorkItem(flags: .barrier) {}
     async(execute: item)

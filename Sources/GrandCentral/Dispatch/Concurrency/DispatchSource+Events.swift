@@ -9,6 +9,8 @@ extension DispatchSource {
   /// ```
   ///
   /// The first fire is an interval after the loop has begun. Fires may be up to `leeway` late, to share a wake-up.
+  ///
+  /// Complexity: O(1). Blocking: never.
   public static func timer(
     every interval: DispatchTimeInterval, leeway: DispatchTimeInterval = .nanoseconds(0), queue: DispatchQueue? = nil
   ) -> Events<UInt> {
@@ -26,6 +28,8 @@ extension DispatchSource {
   /// ```
   ///
   /// See `makeSignalSource` for what becomes of the signal's default action.
+  ///
+  /// Complexity: O(1). Blocking: never.
   public static func signals(_ signal: Int32, queue: DispatchQueue? = nil) -> Events<UInt> {
     Events { mailbox in
       let source = makeSignalSource(signal: signal, queue: queue)
@@ -39,6 +43,8 @@ extension DispatchSource {
   /// ```swift
   /// for await _ in DispatchSource.reads(socket) where !readSome(socket) { break }
   /// ```
+  ///
+  /// Complexity: O(1). Blocking: never.
   public static func reads(_ fileDescriptor: Int32, queue: DispatchQueue? = nil) -> Events<UInt> {
     Events { mailbox in
       let source = makeReadSource(fileDescriptor: fileDescriptor, queue: queue)
@@ -47,6 +53,8 @@ extension DispatchSource {
   }
 
   /// Fires while `fileDescriptor` has room to write; the element is an estimate of the bytes, at least 1.
+  ///
+  /// Complexity: O(1). Blocking: never.
   public static func writes(_ fileDescriptor: Int32, queue: DispatchQueue? = nil) -> Events<UInt> {
     Events { mailbox in
       let source = makeWriteSource(fileDescriptor: fileDescriptor, queue: queue)
@@ -65,6 +73,8 @@ extension DispatchSource {
   ///
   /// What is watched is the file that is there when the loop begins, whatever becomes of its name. A file that cannot be
   /// opened is reported on standard error, and the loop ends at once.
+  ///
+  /// Complexity: O(1). Blocking: never.
   public static func fileSystemEvents(
     at path: String, mask: FileSystemEvent = .all, queue: DispatchQueue? = nil
   ) -> Events<FileSystemEvent> {
@@ -84,6 +94,8 @@ extension DispatchSource {
   }
 
   /// Fires when something of `mask` happens to the file or folder that `fileDescriptor` is open on.
+  ///
+  /// Complexity: O(1). Blocking: never.
   public static func fileSystemEvents(
     _ fileDescriptor: Int32, mask: FileSystemEvent = .all, queue: DispatchQueue? = nil
   ) -> Events<FileSystemEvent> {
@@ -108,6 +120,8 @@ extension DispatchSource {
   /// ```
   ///
   /// A child is not reaped.
+  ///
+  /// Complexity: O(1). Blocking: never.
   public static func processExit(_ identifier: Int32, queue: DispatchQueue? = nil) -> Events<ProcessExit> {
     Events { mailbox in
       let source = makeProcessSource(identifier: identifier, eventMask: .exit, queue: queue)
@@ -122,6 +136,8 @@ extension DispatchSource {
   /// ```swift
   /// for await level in DispatchSource.memoryPressure() where level != .normal { cache.trim() }
   /// ```
+  ///
+  /// Complexity: O(1). Blocking: never.
   public static func memoryPressure(
     mask: MemoryPressureEvent = .all, queue: DispatchQueue? = nil
   ) -> Events<MemoryPressureEvent> {

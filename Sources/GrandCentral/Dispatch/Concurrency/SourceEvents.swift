@@ -11,6 +11,7 @@ extension DispatchSource {
   /// suspended: what happens meanwhile is merged into one event, as sources do, so nothing piles up. Leaving the loop, or
   /// cancelling its task, cancels the source; a descriptor may be closed afterwards.
   public struct Events<Element: Sendable>: AsyncSequence, Sendable {
+    /// Events do not fail.
     public typealias Failure = Never
 
     /// Makes a source that delivers to the mailbox, not active yet; nil if there is nothing to watch.
@@ -40,8 +41,8 @@ extension DispatchSource {
   }
 }
 
-/// Where a source leaves its event, and a task takes it: at most one, for the source is suspended until it is taken and the
-/// next one is asked for.
+/// The place where a source leaves its event and a task takes it. It holds at most one event: the source is suspended until
+/// the event is taken and the next one is asked for.
 final class EventMailbox<Element: Sendable>: @unchecked Sendable {  // all fields are guarded by `lock`
   private let lock = Lock()
   /// Guarded by `lock`: delivered, and not taken.
@@ -85,7 +86,7 @@ final class EventMailbox<Element: Sendable>: @unchecked Sendable {  // all field
     waiting?.resume(returning: event)
   }
 
-  /// Takes the event, or waits for one. The source goes on once the event before has been dealt with, which is now.
+  /// Takes the event, or waits for one. The call says that the task has dealt with the event before, so the source goes on.
   func take(_ continuation: UnsafeContinuation<Element?, Never>, from source: (any DispatchSourceProtocol)?) {
     lock.lock()
     if let event = event {
@@ -116,7 +117,8 @@ final class EventMailbox<Element: Sendable>: @unchecked Sendable {  // all field
 
   /// Closes, drops what is there, and cancels the source.
   ///
-  /// In one critical section: a delivery between the two halves would suspend the source, and nobody would resume it.
+  /// In one critical section: if a delivery came between the two halves, it would suspend the source, and nothing would resume
+  /// it.
   func cancel(_ source: (any DispatchSourceProtocol)?) {
     lock.lock()
     isClosed = true
@@ -131,7 +133,7 @@ final class EventMailbox<Element: Sendable>: @unchecked Sendable {  // all field
   }
 }
 
-/// The task's end: while it lives the source does.
+/// Keeps the source alive while the task reads from it.
 private final class EventReader<Element: Sendable>: Sendable {
   private let mailbox: EventMailbox<Element>
   private let source: (any DispatchSourceProtocol)?

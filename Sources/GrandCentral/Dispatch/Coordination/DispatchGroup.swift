@@ -5,21 +5,25 @@ import Synchronization
 
 // The state word.
 //
-// | bits  | field    | meaning                                               |
-// |-------|----------|-------------------------------------------------------|
-// | 0–31  | count    | entered and not left                                  |
-// | 32    | watched  | somebody waits, or wants to be notified, for zero     |
-// | 33    | kept     | the group keeps itself while it is entered (constant) |
+// | bits  | field     | meaning                                               |
+// |-------|-----------|-------------------------------------------------------|
+// | 0–30  | count     | entered and not left                                  |
+// | 31    | simulated | see Group.R4 (constant)                               |
+// | 32    | watched   | a thread or a notification waits for zero             |
+// | 33    | kept      | the group keeps itself while it is entered (constant) |
+// | 34    | listed    | other processes may know the count (constant)         |
+// | 35–63 | count     | of a simulated group                                  |
 //
-// Group.R1  Nobody is registered while `watched` is clear. Registering sets it, under the lock, and only while count >
-//     0.
-// Group.R2  The step from 1 to 0 with `watched` set is made under the lock, clears `watched`, and takes the whole
-//     registration list with it: so whoever registers later waits for the next zero, and nobody is let through early.
+// Group.R1  Nothing is registered while `watched` is clear. Registering sets it, under the lock, and only while count > 0.
+// Group.R2  The step from 1 to 0 with `watched` set is made under the lock, clears `watched`, and takes the whole registration
+//     list with it. So a thread that registers later waits for the next zero, and none is let through early.
 //
-// Group.R3  `kept` is for the C interface, where whoever leaves need not hold a reference: a waiter may release the
-//     group as soon as it sees zero. The step from 0 to 1 retains the group, and the caller of the step from 1 to 0
-//     releases it when it has touched it last. A step from 0 to 1 in between retains it once more, so the order does
-//     not matter.
+// Group.R3  `kept` is for the C interface, where a thread that leaves need not hold a reference: a waiter may release the
+//     group as soon as it sees zero. The step from 0 to 1 retains the group, and the caller of the step from 1 to 0 releases
+//     it when it has touched it last. A step from 0 to 1 in between retains it once more, so the order does not matter.
+//
+// Group.R4  A group that is made in a simulation has its count elsewhere, so that no call is quick. The slow calls let another
+//     thread go on before they count, and behind that.
 //
 // Model: `Verification/group.pml`.
 
@@ -31,9 +35,14 @@ import Synchronization
 /// group.notify(queue: .main) { show() }
 /// ```
 public final class DispatchGroup: DispatchObject, @unchecked Sendable {  // an atomic, and lists under their lock
+  private static let simulated: UInt64 = 1 << 31
   private static let watched: UInt64 = 1 << 32
   private static let kept: UInt64 = 1 << 33
-  private static let countMask: UInt64 = watched - 1
+  private static let listed: UInt64 = 1 << 34
+  private static let countMask: UInt64 = simulated - 1
+  private static let simulatedUnit: UInt64 = 1 << 35
+  /// A group that has been entered so often can be entered no more.
+  static let mostEntered = UInt32(countMask - 1)
 
   private let state: Atomic<UInt64>
   private let lock = Lock()
@@ -41,19 +50,27 @@ public final class DispatchGroup: DispatchObject, @unchecked Sendable {  // an a
   private var waiters = WaiterList()
   /// Guarded by `lock`: notifications, first and last, linked through their jobs; `owner` is the queue, retained.
   private var notes = NoteList()
+  /// The group's number in the insight region: see `listed`.
+  private let insight = InsightNumber()
 
   private static let spin = SpinBudget(nanoseconds: SpinBudget.answer)
 
   /// An empty group.
+  ///
+  /// Complexity: O(1). Blocking: never.
   public override init() {
-    state = Atomic(0)
+    let mark = World.isSimulated ? Self.simulated : Recorder.numbersObjects ? Self.listed : 0
+    state = Atomic(mark)
     super.init()
+    if mark == Self.listed { enterInsight() }
   }
 
-  /// A group that stays alive from the first `enter` to the last `leave`, whoever releases it.
+  /// A group that stays alive from the first `enter` to the last `leave`, even if all other references to it are released.
   init(keepsItself: Bool) {
-    state = Atomic(keepsItself ? Self.kept : 0)
+    let mark = Recorder.numbersObjects ? Self.listed : 0
+    state = Atomic((keepsItself ? Self.kept : 0) | mark)
     super.init()
+    if mark != 0 { enterInsight() }
   }
 
   /// A group that counts as entered `count` times.
@@ -64,7 +81,9 @@ public final class DispatchGroup: DispatchObject, @unchecked Sendable {  // an a
 
   deinit {
     // relaxed: the last reference is gone, and its release has ordered everything before.
-    let count = state.load(ordering: .relaxed) & Self.countMask
+    let last = state.load(ordering: .relaxed)
+    if last & Self.listed != 0 { insight.end() }
+    let count = Self.count(last)
     if count != 0 {
       Fault.misuse(
         .groupReleasedWhileEntered,
@@ -80,9 +99,10 @@ public final class DispatchGroup: DispatchObject, @unchecked Sendable {  // an a
   public func enter() {
     // relaxed: only the count; what happens inside is published by `leave`.
     let seen = state.wrappingAdd(1, ordering: .relaxed).oldValue
-    if seen & Self.countMask == Self.countMask - 1 { faultOverflow() }
+    if UInt32(truncatingIfNeeded: seen) >= Self.mostEntered { return enterSlow(seen) }
+    if seen & Self.listed != 0 { return didEnterListed(seen) }
     // Group.R3
-    if seen & ~Self.watched == Self.kept { _ = Unmanaged.passRetained(self) }
+    if seen & ~Self.watched == Self.kept { _ = Owned(self).give() }
   }
 
   /// One thing is done. Traps (GC0004) if nothing is under way.
@@ -90,19 +110,27 @@ public final class DispatchGroup: DispatchObject, @unchecked Sendable {  // an a
   /// Complexity: O(1); with the last one, O(number of waiters and notifications). Blocking: never.
   public func leave() {
     // relaxed: verified by the exchange.
-    var seen = state.load(ordering: .relaxed)
+    let seen = state.load(ordering: .relaxed)
+    if seen & Self.listed != 0 { return leaveListed(seen) }
+    leave(seen, marks: 0)
+  }
+
+  /// - Parameter marks: `listed` if the group has that bit.
+  @inline(__always)
+  private func leave(_ seen: UInt64, marks: UInt64) {
+    var seen = seen
     while true {
-      if seen & Self.countMask == 0 { faultUnbalanced() }
-      if seen & ~Self.kept == Self.watched | 1 { return leaveLastSlow() }
+      if seen & Self.countMask == 0 { return leaveSlow(seen) }
+      if seen & ~Self.kept == marks | Self.watched | 1 { return leaveLastSlow() }
       // pairs with: wait, notify – publishes what the leaver wrote before. A leaver learns nothing of the others: that is for
-      // those who wait, to whom all leaves are links of one chain.
+      // the threads that wait, to which all leaves are links of one chain.
       let (exchanged, found) = state.weakCompareExchange(
         expected: seen, desired: seen - 1, successOrdering: .releasing,
         // relaxed: followed by another attempt.
         failureOrdering: .relaxed)
       if exchanged {
         // Group.R3
-        if seen == Self.kept | 1 { Unmanaged.passUnretained(self).release() }
+        if seen == marks | Self.kept | 1 { Borrowed(self).giveBack() }
         return
       }
       seen = found
@@ -112,19 +140,23 @@ public final class DispatchGroup: DispatchObject, @unchecked Sendable {  // an a
   /// Group.R2
   @inline(never)
   private func leaveLastSlow() {
-    if leaveWatched() { Unmanaged.passUnretained(self).release() }
+    if leaveWatched() { Borrowed(self).giveBack() }
   }
 
   /// - Returns: Group.R3: whether the caller now gives back the group's reference to itself.
   private func leaveWatched() -> Bool {
     lock.lock()
+    // relaxed: the unit is the same for ever.
+    let unit = Self.unit(state.load(ordering: .relaxed))
     // pairs with: wait, notify – publishes what the leaver wrote before
-    let after = state.wrappingSubtract(1, ordering: .acquiringAndReleasing).newValue
-    let releases = after & (Self.kept | Self.countMask) == Self.kept
-    if after & Self.countMask != 0 || after & Self.watched == 0 {
-      // Somebody has entered, or another leaver has been here, meanwhile.
+    let after = state.wrappingSubtract(unit, ordering: .acquiringAndReleasing).newValue
+    // A leave too many has borrowed from the next fields.
+    let isUnbalanced = UInt32(truncatingIfNeeded: after) == .max
+    let releases = after & Self.kept != 0 && Self.count(after) == 0
+    if isUnbalanced || Self.count(after) != 0 || after & Self.watched == 0 {
+      // Another thread has entered, or another leaver has been here, meanwhile.
       lock.unlock()
-      if after & Self.countMask == Self.countMask { faultUnbalanced() }
+      if isUnbalanced { faultUnbalanced() }
       return releases
     }
     // Entering does not take the lock: only the flag may be cleared, the count may have moved already.
@@ -133,37 +165,45 @@ public final class DispatchGroup: DispatchObject, @unchecked Sendable {  // an a
     let chosen = waiters.chooseAll()
     var notes = notes.takeAll()
     lock.unlock()
-    // Notifications first, as with libdispatch: who has waited finds them submitted.
+    if Recorder.isOn { Recorder.note(.groupEmpty, word: UInt64(Borrowed(self).bits)) }
+    // Notifications first, as with libdispatch: a thread that has waited finds them submitted.
     let notifies = !notes.isEmpty
     notes.submitAll()
     chosen.wakeAll()
-    if notifies { Unmanaged.passUnretained(self).release() }
+    if notifies { Borrowed(self).giveBack() }
     return releases
   }
 
   /// Waits until nothing is under way.
   ///
-  /// Blocking: yes. A pool thread that waits is replaced while there is work.
+  /// Complexity: O(1). Blocking: yes. A pool thread that waits is replaced while there is work.
   public func wait() { _ = wait(until: .never) }
 
   /// Waits until nothing is under way, or until `timeout`.
+  ///
+  /// Complexity: O(1). Blocking: until nothing is under way or the time has come. A pool thread that waits is
+  /// replaced while there is work.
   public func wait(timeout: DispatchTime) -> DispatchTimeoutResult {
     wait(until: timeout.deadline) ? .success : .timedOut
   }
 
   /// Waits until nothing is under way, or until `wallTimeout`, which follows steps of the clock.
+  ///
+  /// Complexity: O(1). Blocking: until nothing is under way or the time has come. A pool thread that waits is
+  /// replaced while there is work.
   public func wait(wallTimeout timeout: DispatchWallTime) -> DispatchTimeoutResult {
     wait(until: timeout.deadline) ? .success : .timedOut
   }
 
   func wait(until deadline: Deadline) -> Bool {
     // pairs with: leave – publishes what the leavers wrote before
-    if state.load(ordering: .acquiring) & Self.countMask == 0 { return true }
+    if UInt32(truncatingIfNeeded: state.load(ordering: .acquiring)) == 0 { return true }
     return waitSlow(deadline)
   }
 
   @inline(never)
   private func waitSlow(_ deadline: Deadline) -> Bool {
+    if isSimulated, World.step(World.awaitsGroup, { tryWait() }) { return true }
     var waiter = Waiter()
     return _withUnprotectedUnsafeMutablePointer(to: &waiter) { waiter in
       lock.lock()
@@ -189,15 +229,30 @@ public final class DispatchGroup: DispatchObject, @unchecked Sendable {  // an a
   @inline(never)
   private func waitingForGroup(_ waiter: UnsafeMutablePointer<Waiter>, _ deadline: Deadline) -> Bool {
     if deadline.hasPassed() { return false }
-    let blocking = Blocking.begin(waiter.pointee.duty)
-    defer { blocking.end(waiter.pointee.duty) }
-    return waiter.pointee.parker.park(until: deadline)
+    let note = WaitNote.begin(
+      .group, Borrowed(self).bits, isTimed: !deadline.isNever,
+      // relaxed: a figure.
+      count: UInt32(truncatingIfNeeded: Self.count(state.load(ordering: .relaxed))))
+    defer { note.end() }
+    return waiter.pointee.parkBlocked(until: deadline, in: .object(awaited(by: waiter)))
+  }
+
+  func awaited(by waiter: UnsafeMutablePointer<Waiter>) -> Awaited {
+    Awaited(.group, Borrowed(self).word, waiter) { DispatchGroup.whereabouts($0) }
+  }
+
+  /// Where the group's items are, for as long as the waiter has not been let go: while it is listed, the count has not been
+  /// zero.
+  private static func whereabouts(_ wait: Awaited) -> Awaited.Whereabouts {
+    Borrowed<DispatchGroup>(word: wait.address).use { group in
+      group.lock.withLock { wait.isListed } ? .waits : .unknown
+    }
   }
 
   /// Whether nothing is under way.
   func tryWait() -> Bool {
     // pairs with: leave – publishes what the leavers wrote before
-    state.load(ordering: .acquiring) & Self.countMask == 0
+    Self.count(state.load(ordering: .acquiring)) == 0
   }
 
   /// Adds a waiter that is no thread; false if nothing is under way.
@@ -222,7 +277,7 @@ public final class DispatchGroup: DispatchObject, @unchecked Sendable {  // an a
   private func watch() -> Bool {
     // pairs with: leave – publishes what the leavers wrote before
     var seen = state.load(ordering: .acquiring)
-    while seen & Self.countMask != 0 {
+    while Self.count(seen) != 0 {
       // relaxed: marks only, and the lists are the lock's; what the leavers wrote comes with the zero.
       // pairs with: leave – publishes what the leavers wrote before: the exchange may fail because of a zero
       let (exchanged, found) = state.weakCompareExchange(
@@ -235,7 +290,7 @@ public final class DispatchGroup: DispatchObject, @unchecked Sendable {  // an a
 
   /// Runs `work` on `queue` once nothing is under way; at once if nothing is now.
   ///
-  /// The group stays alive until then. Blocking: never.
+  /// The group stays alive until then. Complexity: O(1). Blocking: never.
   public func notify(
     qos: DispatchQoS = .unspecified, flags: DispatchWorkItemFlags = [], queue: DispatchQueue,
     execute work: @escaping () -> Void
@@ -244,6 +299,8 @@ public final class DispatchGroup: DispatchObject, @unchecked Sendable {  // an a
   }
 
   /// Runs a work item on `queue` once nothing is under way; at once if nothing is now.
+  ///
+  /// Complexity: O(1). Blocking: never.
   public func notify(queue: DispatchQueue, work: DispatchWorkItem) {
     notify(work.makeJob(for: queue), on: queue)
   }
@@ -256,9 +313,69 @@ public final class DispatchGroup: DispatchObject, @unchecked Sendable {  // an a
       return
     }
     // The group waits for its own zero.
-    if notes.isEmpty { _ = Unmanaged.passRetained(self) }
+    if notes.isEmpty { _ = Owned(self).give() }
     notes.append(job, for: queue)
     lock.unlock()
+  }
+
+  // MARK: Group.R4
+
+  private static func count(_ word: UInt64) -> UInt64 {
+    word & simulated == 0 ? word & countMask : word / simulatedUnit
+  }
+
+  private static func unit(_ word: UInt64) -> UInt64 { word & simulated == 0 ? 1 : simulatedUnit }
+
+  private var isSimulated: Bool {
+    // relaxed: from the start, and for ever.
+    state.load(ordering: .relaxed) & Self.simulated != 0
+  }
+
+  /// The count is full, or elsewhere. The caller has counted one already.
+  @inline(never)
+  private func enterSlow(_ seen: UInt64) {
+    if seen & Self.simulated == 0 { faultOverflow() }
+    // relaxed: takes back what the caller has done itself.
+    state.wrappingSubtract(1, ordering: .relaxed)
+    World.step(World.enters) {
+      // relaxed: as in `enter`.
+      let seen = state.wrappingAdd(Self.simulatedUnit, ordering: .relaxed).oldValue
+      if Self.count(seen) == UInt64.max / Self.simulatedUnit { faultOverflow() }
+      // Group.R3
+      if seen & Self.kept != 0, Self.count(seen) == 0 { _ = Owned(self).give() }
+    }
+  }
+
+  /// The count is zero, or elsewhere.
+  @inline(never)
+  private func leaveSlow(_ seen: UInt64) {
+    if seen & Self.simulated == 0 { faultUnbalanced() }
+    World.step(World.leaves) {
+      if tryWait() { faultUnbalanced() }
+      // The last one wakes; the others do no more than to count.
+      if leaveWatched() { Borrowed(self).giveBack() }
+    }
+  }
+
+  // MARK: What other processes may know
+
+  @inline(never)
+  private func enterInsight() {
+    _ = insight.give(InsightObjects.Facts(kind: .group, address: Borrowed(self).word))
+  }
+
+  @inline(never)
+  private func didEnterListed(_ seen: UInt64) {
+    // Group.R3
+    if seen & ~(Self.watched | Self.listed) == Self.kept { _ = Owned(self).give() }
+    InsightObjects.add(1, to: .count, of: insight.known)
+  }
+
+  @inline(never)
+  private func leaveListed(_ seen: UInt64) {
+    // Before the step, after which the group may be gone.
+    if seen & Self.countMask != 0 { InsightObjects.add(-1, to: .count, of: insight.known) }
+    leave(seen, marks: Self.listed)
   }
 
   @inline(never)
@@ -272,7 +389,7 @@ public final class DispatchGroup: DispatchObject, @unchecked Sendable {  // an a
   private func faultOverflow() -> Never {
     Fault.misuse(
       .groupEnterOverflow,
-      "DispatchGroup.enter was called over four thousand million times without a leave. Balance every enter with a "
+      "DispatchGroup.enter was called over two thousand million times without a leave. Balance every enter with a "
         + "leave.")
   }
 }

@@ -3,7 +3,7 @@
 import CPlatform
 import Synchronization
 
-/// Runs something exactly once, whoever comes first; everybody else waits until it has run.
+/// Runs something exactly once: the first caller runs it, and all others wait until it has run.
 ///
 /// ```swift
 /// let setUp = DispatchOnce()
@@ -15,8 +15,8 @@ import Synchronization
 /// | word    | meaning                                            |
 /// |---------|----------------------------------------------------|
 /// | 0       | not yet run                                        |
-/// | tid     | runs on that thread, nobody waits                  |
-/// | tid + W | runs on that thread, somebody sleeps on the word   |
+/// | tid     | runs on that thread, no other thread waits         |
+/// | tid + W | runs on that thread, another sleeps on the word    |
 /// | done    | has run                                            |
 public final class DispatchOnce: @unchecked Sendable {  // one atomic word
   private static let done: UInt32 = .max
@@ -25,11 +25,13 @@ public final class DispatchOnce: @unchecked Sendable {  // one atomic word
   private let word = Atomic<UInt32>(0)
 
   /// Not yet run.
+  ///
+  /// Complexity: O(1). Blocking: never.
   public init() {}
 
   /// Runs `body` unless it, or another call's body, has run before. Traps (GC0023) when called from inside the body.
   ///
-  /// Blocking: while another thread runs the body.
+  /// Complexity: O(1). Blocking: while another thread runs the body.
   @inlinable
   public func run(_ body: () -> Void) {
     if hasRun { return }
@@ -45,7 +47,7 @@ public final class DispatchOnce: @unchecked Sendable {  // one atomic word
     word.load(ordering: .acquiring) == Self.done
   }
 
-  /// - Returns: whether the caller is the one who runs the body.
+  /// - Returns: whether the caller runs the body.
   @usableFromInline
   @inline(never)
   func begin() -> Bool {
@@ -55,7 +57,10 @@ public final class DispatchOnce: @unchecked Sendable {  // one atomic word
       // pairs with: finish – publishes what the body wrote
       let (first, seen) = word.compareExchange(
         expected: 0, desired: me, successOrdering: .relaxed, failureOrdering: .acquiring)
-      if first { return true }
+      if first {
+        Thread.enterBody()
+        return true
+      }
       if seen == Self.done { return false }
       if seen & ~Self.waited == me {
         Fault.misuse(
@@ -73,13 +78,26 @@ public final class DispatchOnce: @unchecked Sendable {  // one atomic word
       let (marked, _) = word.compareExchange(expected: seen, desired: seen | Self.waited, ordering: .relaxed)
       if !marked { return }
     }
+    let note = WaitNote.begin(.once, 0, owner: seen & ~Self.waited)
     let blocking = Blocking.begin()
-    _ = _withUnprotectedUnsafePointer(to: word) { Futex.wait($0, while: seen | Self.waited) }
+    _withUnprotectedUnsafePointer(to: word) {
+      WaitGraph.waitForOnce(Self.awaited(.init(mutating: $0)), while: seen | Self.waited)
+    }
     blocking.end()
+    note.end()
+  }
+
+  /// The body of the once with the word at this address. The C interface's words begin with such a word.
+  static func awaited(_ word: Job.Word) -> Awaited {
+    Awaited(.once, word, nil) { wait in
+      let seen = wait.word
+      return seen == 0 || seen == done ? .unknown : .runs(on: seen & ~waited)
+    }
   }
 
   @usableFromInline
   func finish() {
+    Thread.leaveBody()
     // pairs with: hasRun, begin – publishes what the body wrote
     if word.exchange(Self.done, ordering: .releasing) & Self.waited != 0 {
       _ = _withUnprotectedUnsafePointer(to: word) { Futex.wake($0, count: .max) }

@@ -2,14 +2,17 @@
 
 import Synchronization
 
-// The counter goes below zero while threads wait: −n means that n waiters have not been promised a signal yet. Whoever
-// moves it up from below zero owes one waiter its wake-up, and whoever moves it down to below zero becomes that
-// waiter. Both then meet in the waiter list, under its lock; `owed` counts signals that came before their waiter.
+// The counter goes below zero while threads wait: −n means that n waiters have not been promised a signal yet. A thread that
+// moves it up from below zero owes one waiter its wake-up. A thread that moves it down to below zero becomes that waiter. Both
+// then meet in the waiter list, under its lock; `owed` counts signals that came before their waiter.
 //
 // Semaphore.N1  value < 0: exactly −value waiters without a promised signal exist (listed, or on their way into the
 //     list).
-// Semaphore.N2  A waiter that gives up moves the value back up itself, if it is still below zero; if not, a signal has
-//     been promised to it and is on its way: it takes that.
+// Semaphore.N2  A waiter that gives up moves the value back up itself, if it is still below zero. Otherwise a signal has been
+//     promised to the waiter and is on its way: the waiter takes that signal.
+//
+// Semaphore.N3  The value of a semaphore that is made in a simulation lies `simulated` lower, so that no call is quick. The slow
+//     calls take back what the quick ones have counted, and count again where another thread may have gone on before.
 //
 // Model: `Verification/semaphore.pml`.
 
@@ -32,10 +35,12 @@ public final class DispatchSemaphore: DispatchObject, @unchecked Sendable {  // 
   private var owed = 0
 
   private static let spin = SpinBudget(nanoseconds: SpinBudget.answer)
+  /// Semaphore.N3
+  private static let simulated = Int.min / 2
 
   /// A semaphore that lets `value` waits through before the first one blocks.
   ///
-  /// A negative value traps (GC0008). Complexity: O(1).
+  /// A negative value traps (GC0008). Complexity: O(1). Blocking: never.
   public init(value: Int) {
     if value < 0 {
       Fault.misuse(
@@ -44,13 +49,13 @@ public final class DispatchSemaphore: DispatchObject, @unchecked Sendable {  // 
           + "wait for signals.")
     }
     start = value
-    self.value = Atomic(value)
+    self.value = Atomic(World.isSimulated ? value + Self.simulated : value)
     super.init()
   }
 
   deinit {
     // relaxed: the last reference is gone, and its release has ordered everything before.
-    let now = value.load(ordering: .relaxed)
+    let now = Self.count(value.load(ordering: .relaxed))
     if now < start {
       Fault.misuse(
         .semaphoreReleasedInUse,
@@ -72,29 +77,37 @@ public final class DispatchSemaphore: DispatchObject, @unchecked Sendable {  // 
     return Self.signalSlow(self)
   }
 
-  /// A function of the type: a method would have the quick path keep a register for it.
+  /// Static, because a method would make the quick path keep a register for it.
   @inline(never)
   private static func signalSlow(_ semaphore: DispatchSemaphore) -> Int {
-    semaphore.lock.lock()
-    guard let waiter = semaphore.waiters.popFirst() else {
-      semaphore.owed += 1
-      semaphore.lock.unlock()
+    if semaphore.isSimulated { return semaphore.signalSimulated() }
+    return semaphore.letOneGo()
+  }
+
+  /// A waiter without a promised signal gets one.
+  @inline(__always)
+  private func letOneGo() -> Int {
+    lock.lock()
+    guard let waiter = waiters.popFirst() else {
+      owed += 1
+      lock.unlock()
       return 1
     }
-    semaphore.lock.unlock()
+    lock.unlock()
+    if Recorder.isOn { Recorder.note(.signal, word: UInt64(Borrowed(self).bits)) }
     Waiter.wake(waiter)
     return 1
   }
 
   /// Takes one signal; waits for it if there is none.
   ///
-  /// Blocking: until signalled. A pool thread that waits is replaced while there is work.
+  /// Complexity: O(1). Blocking: until signalled. A pool thread that waits is replaced while there is work.
   public func wait() {
     if take() { return }
     _ = waitSlow(.never)
   }
 
-  /// Takes a signal, or announces who is about to wait for one.
+  /// Takes a signal, or announces that the caller is about to wait for one.
   @inline(__always)
   final func take() -> Bool {
     // pairs with: signal – publishes what the signaller wrote before
@@ -102,9 +115,13 @@ public final class DispatchSemaphore: DispatchObject, @unchecked Sendable {  // 
   }
 
   /// Takes one signal; waits for it until `timeout`.
+  ///
+  /// Complexity: O(1). Blocking: until signalled or the time has come.
   public func wait(timeout: DispatchTime) -> DispatchTimeoutResult { wait(until: timeout.deadline) }
 
   /// Takes one signal; waits for it until `wallTimeout`, which follows steps of the clock.
+  ///
+  /// Complexity: O(1). Blocking: until signalled or the time has come.
   public func wait(wallTimeout: DispatchWallTime) -> DispatchTimeoutResult { wait(until: wallTimeout.deadline) }
 
   func wait(until deadline: Deadline) -> DispatchTimeoutResult {
@@ -114,6 +131,7 @@ public final class DispatchSemaphore: DispatchObject, @unchecked Sendable {  // 
 
   @inline(never)
   final func waitSlow(_ deadline: Deadline) -> Bool {
+    if isSimulated, takeSimulated() { return true }
     var waiter = Waiter()
     return _withUnprotectedUnsafeMutablePointer(to: &waiter) { waiter in
       lock.lock()
@@ -132,9 +150,9 @@ public final class DispatchSemaphore: DispatchObject, @unchecked Sendable {  // 
   @inline(never)
   private func waitingForSignal(_ waiter: UnsafeMutablePointer<Waiter>, _ deadline: Deadline) -> Bool {
     if deadline.hasPassed() { return false }
-    let blocking = Blocking.begin(waiter.pointee.duty)
-    defer { blocking.end(waiter.pointee.duty) }
-    return waiter.pointee.parker.park(until: deadline)
+    let note = WaitNote.begin(.semaphore, Borrowed(self).bits, isTimed: !deadline.isNever)
+    defer { note.end() }
+    return waiter.pointee.parkBlocked(until: deadline)
   }
 
   /// Semaphore.N2. Returns false if a signal was promised after all; it has been taken then.
@@ -157,14 +175,14 @@ public final class DispatchSemaphore: DispatchObject, @unchecked Sendable {  // 
       if exchanged { return true }
       seen = found
     }
-    return false
+    return isSimulated && tryWaitSimulated()
   }
 
   /// Takes one signal, or adds a waiter that is no thread.
   ///
   /// - Returns: whether the waiter has been added.
   func join(_ waiter: UnsafeMutablePointer<Waiter>) -> Bool {
-    if take() { return false }
+    if take() || isSimulated && takeSimulated() { return false }
     lock.lock()
     defer { lock.unlock() }
     if owed > 0 {
@@ -188,12 +206,55 @@ public final class DispatchSemaphore: DispatchObject, @unchecked Sendable {  // 
   private func takeBackWait() -> Bool {
     // relaxed: the counter alone; the signal that a failure stands for arrives through the lock.
     var seen = value.load(ordering: .relaxed)
-    while seen < 0 {
+    while Self.count(seen) < 0 {
       // relaxed: see above.
       let (exchanged, found) = value.weakCompareExchange(expected: seen, desired: seen + 1, ordering: .relaxed)
       if exchanged { return true }
       seen = found
     }
     return false
+  }
+
+  // MARK: Semaphore.N3
+
+  /// What the word stands for.
+  private static func count(_ word: Int) -> Int { word < simulated / 2 ? word - simulated : word }
+
+  private var isSimulated: Bool {
+    // relaxed: from the start, and for ever.
+    value.load(ordering: .relaxed) < Self.simulated / 2
+  }
+
+  @inline(never)
+  private func signalSimulated() -> Int {
+    // relaxed: takes back what the caller has done itself.
+    value.wrappingSubtract(1, ordering: .relaxed)
+    return World.step(World.signals) {
+      // pairs with: wait – publishes what the signaller wrote before
+      Self.count(value.wrappingAdd(1, ordering: .releasing).oldValue) >= 0 ? 0 : letOneGo()
+    }
+  }
+
+  /// As `take`.
+  @inline(never)
+  private func takeSimulated() -> Bool {
+    // relaxed: takes back what the caller has done itself.
+    value.wrappingAdd(1, ordering: .relaxed)
+    return World.step(World.awaitsSignal) {
+      // pairs with: signal – publishes what the signaller wrote before
+      Self.count(value.wrappingSubtract(1, ordering: .acquiring).oldValue) > 0
+    }
+  }
+
+  /// As `tryWait`.
+  @inline(never)
+  private func tryWaitSimulated() -> Bool {
+    World.step(World.awaitsSignal) {
+      // relaxed: one thread of a simulation goes on at a time, so nothing changes until the next line.
+      if Self.count(value.load(ordering: .relaxed)) <= 0 { return false }
+      // pairs with: signal – publishes what the signaller wrote before
+      value.wrappingSubtract(1, ordering: .acquiring)
+      return true
+    }
   }
 }

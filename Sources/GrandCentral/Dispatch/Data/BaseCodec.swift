@@ -115,7 +115,7 @@ enum BaseEncoder {
       while index < bytes.count {
         if held == 0 {
           let groups = (bytes.count - index) / alphabet.groupBytes
-          // unsafe: the bytes from the index on are not none.
+          // unsafe: at least one byte is left from the index on.
           alphabet.encode(groups, of: bytes.baseAddress.unsafelyUnwrapped + index, into: &sink)
           index += groups * alphabet.groupBytes
           if index == bytes.count { return }
@@ -153,7 +153,7 @@ enum BaseDecoder {
       data.enumerateBytes { bytes, _, stop in
         var index = 0
         while index < bytes.count {
-          // unsafe: the bytes from the index on are not none.
+          // unsafe: at least one byte is left from the index on.
           index += state.takeGroups(bytes.baseAddress.unsafelyUnwrapped + index, bytes.count - index, &sink)
           if index == bytes.count { return }
           guard state.take(bytes[index], &sink) else {

@@ -2,7 +2,7 @@
 
 import Synchronization
 
-/// A node of a rope, seen through its header; whoever uses it has the object retained. See DataRope.swift.
+/// A node of a rope, seen through its header; its user has the object retained. See DataRope.swift.
 @usableFromInline
 struct DataNode {
   /// Entries of a full node, and the fewest of one that is not the root.
@@ -46,14 +46,15 @@ struct DataNode {
   /// The entry that has the byte at `offset`, which is below the count.
   @inline(__always)
   func entry(at offset: Int) -> Int {
-    // relaxed: it follows from entries that nobody changes while others see the node.
+    // relaxed: it follows from entries that no thread changes while others see the node.
     let pace = head.pace.pointee.load(ordering: .relaxed)
     return pace > Pace.uneven
       ? Int(bitPattern: UInt(bitPattern: offset).multipliedFullWidth(by: pace).high) : search(for: offset, pace)
   }
 
-  /// How the entry of an offset is found. Any other value is 2^64 divided by the length that all entries but the last,
-  /// which is no longer, have, rounded up: the offset times it, divided by 2^64, is the entry.
+  /// How the entry of an offset is found. Any other value means that all entries but the last have the same length, and that
+  /// the last is no longer. The value is 2^64 divided by that length, rounded up: the offset times the value, divided by 2^64,
+  /// is the entry.
   private enum Pace {
     static let unknown: UInt = 0
     static let uneven: UInt = 1
@@ -63,12 +64,12 @@ struct DataNode {
 
   @inline(never)
   private func search(for offset: Int, _ pace: UInt) -> Int {
-    // relaxed: whoever looks finds the same.
+    // relaxed: every thread that looks finds the same.
     if pace == Pace.unknown { head.pace.pointee.store(findPace(), ordering: .relaxed) }
     let ends = ends
     var low = 0
     var length = entries
-    // Without a branch that depends on what is found: which half comes next cannot be foreseen.
+    // No branch depends on what is found: the processor could not predict which half comes next.
     while length > 1 {
       let half = length &>> 1
       let middle = low &+ half
@@ -102,7 +103,7 @@ struct DataNode {
 
   // MARK: Making and unmaking
 
-  /// An empty node, which nobody else has.
+  /// An empty node, to which there is no other reference.
   static func make(height: Int, room: Int) -> DataObject {
     DataObject.make(
       DataHeader(
@@ -111,7 +112,7 @@ struct DataNode {
       words: 3 * room)
   }
 
-  /// Adds an entry that has room, to a node that nobody else has.
+  /// Adds an entry, for which there is room, to a node to which there is no other reference.
   @inline(__always)
   func append(_ piece: borrowing DispatchData) {
     guard let object = piece.object else { return }
@@ -175,7 +176,7 @@ struct DataNode {
     return Unmanaged<DataObject>.fromOpaque(UnsafeRawPointer(bitPattern: other).unsafelyUnwrapped).takeUnretainedValue()
   }
 
-  /// Forgets what was found out of the entries: the node changes, or ends.
+  /// Forgets what was computed from the entries: the node changes, or ends.
   func forget() {
     head.pointee.base = Int(Pace.unknown)
     guard head.pointee.shared != 0 else { return }

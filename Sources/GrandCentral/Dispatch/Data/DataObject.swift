@@ -7,9 +7,9 @@ import Synchronization
 struct DataHeader {
   /// In a region how many of its bytes are taken, in a node its bytes as one region, retained, or 0.
   var shared: UInt
-  /// A region's first byte. A: a node's `DataNode.pace`.
+  /// A region's first byte; or a node's `DataNode.pace`, which is atomic.
   var base: Int
-  /// A region's bytes at its creation (I), a node's bytes (W: who holds the only reference).
+  /// A region's bytes at its creation; or a node's bytes, which the holder of the only reference changes.
   var count: Int
   /// Bytes that a region has room for.
   let capacity: Int
@@ -28,7 +28,7 @@ struct DataHeader {
     case region
     /// Bytes elsewhere, behind the header what frees them.
     case foreignRegion
-    /// Bytes elsewhere that are the library's own, behind the header who gets them back.
+    /// Bytes elsewhere that are the library's own; behind the header the owner that gets them back.
     case lentRegion
     /// Entries behind the header.
     case node
@@ -37,7 +37,7 @@ struct DataHeader {
 
 /// The one class behind data: a header and, in the same allocation, bytes, entries, or what frees the bytes.
 ///
-/// Changed by atomics, or by who holds the only reference. The C face hands it out as `dispatch_data_t`.
+/// Changed by atomics, or by the holder of the only reference. The C face hands it out as `dispatch_data_t`.
 @usableFromInline
 final class DataObject: ManagedBuffer<DataHeader, Int> {
   @usableFromInline typealias Header = UnsafeMutablePointer<DataHeader>

@@ -7,8 +7,8 @@ import Synchronization
 ///     region          header │ bytes taken ………│ spare
 ///     foreign region  header │ deallocator         base ──▶ the program's bytes
 ///
-/// Taken bytes never change. Spare ones are taken by whoever moves `shared` over them, and only the value whose end lies
-/// there tries: so values that share a beginning may all be appended to, the first of them in place.
+/// Taken bytes never change. The thread that moves `shared` over spare bytes takes them, and only the value that ends there
+/// tries: so values that share a beginning may all be appended to, the first of them in place.
 ///
 /// DataRegion.G1  Bytes below `base + shared` belong to the value that took them and to its copies and parts.
 /// DataRegion.G2  The deallocator of a foreign region runs once, when the object is destroyed.
@@ -77,7 +77,7 @@ enum DataRegion {
 
   /// DataRegion.G2.
   static func release(_ head: DataObject.Header) {
-    // unsafe: `adopt` has initialised it, and nobody else has the object any more.
+    // unsafe: `adopt` has initialised it, and there is no other reference to the object any more.
     let deallocator = head.tail.assumingMemoryBound(to: DispatchData.Deallocator.self).move()
     let bytes = UnsafeRawBufferPointer(
       start: UnsafeRawPointer(bitPattern: head.pointee.base), count: head.pointee.count)

@@ -1,6 +1,6 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
-// Appending in place, to nodes that nobody else has (DataRope.T3).
+// Appending in place, to nodes to which there is no other reference (DataRope.T3).
 extension DataRope {
   /// Regions made for appended bytes are as large as what is there already, within these bounds.
   static let smallestChunk = 64
@@ -21,7 +21,7 @@ extension DataRope {
 
   /// The address behind the last byte, if the region has room there and it is the caller's now.
   ///
-  /// A function of its own: a reference that it holds would make the value's one of two.
+  /// A separate function: a reference that it holds is gone when the caller asks whether the value's is the only one.
   @inline(__always)
   private static func takeSpace(_ length: Int, behind data: borrowing DispatchData) -> Int? {
     guard let object = data.object else { return nil }
@@ -73,7 +73,7 @@ extension DataRope {
     data = DispatchData(whole: root)
   }
 
-  /// Has `body` change the root while nobody else has it, if nobody had before.
+  /// Has `body` change the root while there is no other reference to it, if there was none before.
   @inline(__always)
   private static func withRoot(of data: inout DispatchData, _ body: (inout DataObject) -> Void) {
     guard var root = data.object.take() else { return }
@@ -119,7 +119,7 @@ extension DataRope {
       node.append(entry)
       return nil
     }
-    // As many as a node needs move on to the next one, which is where more will be appended.
+    // The last entries move to the next node, as many as a node needs. Further entries will be appended there.
     let next = DataNode.make(height: node.height, room: DataNode.most)
     let kept = node.entries - DataNode.least + 1
     next.withNode { nextNode in
@@ -163,7 +163,7 @@ extension DataNode {
     for entry in 0..<other.entries { append(other.piece(entry)) }
   }
 
-  /// Takes over all entries of `other`, which nobody else has; this one is empty.
+  /// Takes over all entries of `other`, to which there is no other reference; this one is empty.
   func take(_ other: DataNode) {
     let count = other.entries
     ends.update(from: other.ends, count: count)

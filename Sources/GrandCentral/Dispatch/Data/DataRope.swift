@@ -22,8 +22,8 @@
 // DataRope.T3  A node is changed only through the one reference to it, and on a path of such nodes from the root: a
 //     shared one is copied first. What a node retains never changes otherwise.
 // DataRope.T4  An entry that is a node is the whole node.
-// DataRope.T5  A value that is part of a rope covers at least half of it, and every entry of it if bytes of the
-//     program's own are among them: whoever keeps a part keeps at most twice as much alive, and nothing whose end the
+// DataRope.T5  A value that is part of a rope covers at least half of it, and every entry of it if bytes of the program's own
+//     are among them. So a value that keeps a part keeps at most twice as much alive, and holds up no deallocator that the
 //     program can see.
 //
 // join     1  equal heights: both have enough entries: they are the two results.  Else their entries go to new nodes.

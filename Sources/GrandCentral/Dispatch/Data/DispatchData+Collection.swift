@@ -1,10 +1,15 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
 extension DispatchData: RandomAccessCollection {
+  /// A byte.
   public typealias Element = UInt8
+  /// The number of bytes before it.
   public typealias Index = Int
+  /// 0 up to the count.
   public typealias Indices = DefaultIndices<DispatchData>
+  /// Goes through the bytes in order.
   public typealias Iterator = DispatchDataIterator
+  /// A part with the indices of the whole.
   public typealias SubSequence = Slice<DispatchData>
 
   /// How many bytes there are.
@@ -36,11 +41,29 @@ extension DispatchData: RandomAccessCollection {
     return Slice(base: self, bounds: bounds)
   }
 
+  /// The next index.
+  ///
+  /// Complexity: O(1).
   @inlinable public func index(after i: Index) -> Index { i + 1 }
+
+  /// The index before.
+  ///
+  /// Complexity: O(1).
   @inlinable public func index(before i: Index) -> Index { i - 1 }
+
+  /// The index `distance` bytes further.
+  ///
+  /// Complexity: O(1).
   @inlinable public func index(_ i: Index, offsetBy distance: Int) -> Index { i + distance }
+
+  /// How many bytes lie between two indices.
+  ///
+  /// Complexity: O(1).
   @inlinable public func distance(from start: Index, to end: Index) -> Int { end - start }
 
+  /// The index `distance` bytes further; nil if that is beyond `limit`.
+  ///
+  /// Complexity: O(1).
   @inlinable
   public func index(_ i: Index, offsetBy distance: Int, limitedBy limit: Index) -> Index? {
     let available = limit - i
@@ -49,10 +72,14 @@ extension DispatchData: RandomAccessCollection {
   }
 
   /// Goes through the bytes in order.
+  ///
+  /// Complexity: O(1).
   @inlinable
   public func makeIterator() -> Iterator { DispatchDataIterator(self) }
 
   /// Calls `body` with the bytes if they lie in one region.
+  ///
+  /// Complexity: O(1).
   @inlinable
   public func withContiguousStorageIfAvailable<Result>(
     _ body: (UnsafeBufferPointer<UInt8>) throws -> Result

@@ -1,6 +1,6 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
-/// Bytes in one or more regions of memory, which values share and nobody changes.
+/// Immutable bytes in one or more regions of memory, which values share.
 ///
 /// ```swift
 /// var message = DispatchData(bytesNoCopy: UnsafeRawBufferPointer(header), deallocator: .free)
@@ -9,8 +9,8 @@
 /// message.enumerateBytes { bytes, offset, stop in write(bytes) }
 /// ```
 ///
-/// Copying, concatenating and taking parts never copies bytes. Memory goes when the last value that shows some of it
-/// has gone. Values may be used on several threads at once, each variable by one.
+/// Copying, concatenating and taking parts never copies bytes. Memory is freed when the last value that shows some of it is
+/// gone. Values may be used on several threads at once, each variable by one.
 ///
 /// Complexity: concatenation, `append` and `subdata(in:)` take O(log n) time for n regions; `append` of bytes takes O(1)
 /// for each, amortised. Memory: about 35 bytes for each region besides the bytes; bytes that were appended in small runs share
@@ -57,6 +57,8 @@ public struct DispatchData: @unchecked Sendable {  // why: what values share is 
   /// - Parameters:
   ///   - bytes: Any number of bytes; for none the deallocator runs at once.
   ///   - deallocator: What happens, once, when the last value that shows some of the bytes has gone.
+  ///
+  /// Complexity: O(1); one allocation.
   public init(bytesNoCopy bytes: UnsafeBufferPointer<UInt8>, deallocator: Deallocator = .free) {
     self.init(bytesNoCopy: UnsafeRawBufferPointer(bytes), deallocator: deallocator)
   }
@@ -66,6 +68,8 @@ public struct DispatchData: @unchecked Sendable {  // why: what values share is 
   /// - Parameters:
   ///   - bytes: Any number of bytes; for none the deallocator runs at once.
   ///   - deallocator: What happens, once, when the last value that shows some of the bytes has gone.
+  ///
+  /// Complexity: O(1); one allocation.
   public init(bytesNoCopy bytes: UnsafeRawBufferPointer, deallocator: Deallocator = .free) {
     guard !bytes.isEmpty else {
       self.init(object: nil, position: 0, length: 0)
@@ -88,13 +92,15 @@ public struct DispatchData: @unchecked Sendable {  // why: what values share is 
   // MARK: Composing
 
   /// Appends a copy of the bytes.
+  ///
+  /// Complexity: O(`count`), amortised.
   public mutating func append(_ bytes: UnsafePointer<UInt8>, count: Int) {
     append(UnsafeRawBufferPointer(start: bytes, count: count))
   }
 
   /// Appends a copy of the bytes.
   ///
-  /// Goes to spare memory behind what this value has appended before, if nobody else has used it, also when the bytes
+  /// Goes to spare memory behind what this value has appended before, if no other value has used it, also when the bytes
   /// before are shared.
   ///
   /// Complexity: O(bytes), amortised.
@@ -108,6 +114,8 @@ public struct DispatchData: @unchecked Sendable {  // why: what values share is 
   }
 
   /// Appends a copy of the buffer's memory.
+  ///
+  /// Complexity: O(bytes), amortised.
   public mutating func append<SourceType>(_ buffer: UnsafeBufferPointer<SourceType>) {
     append(UnsafeRawBufferPointer(buffer))
   }
@@ -120,7 +128,7 @@ public struct DispatchData: @unchecked Sendable {  // why: what values share is 
     if length == 0 { self = other } else { DataRope.append(other, to: &self) }
   }
 
-  /// The bytes in `range`, which shares their memory. What of the range lies outside the data is left out.
+  /// The bytes in `range`, as a value that shares their memory. Any part of the range outside the data is left out.
   ///
   /// Complexity: O(1) within one region, O(log n) for n regions. The part may keep memory of up to its own size beside it
   /// alive, as long as the program has no deallocator waiting for that.
@@ -135,22 +143,30 @@ public struct DispatchData: @unchecked Sendable {  // why: what values share is 
   // MARK: Copying bytes
 
   /// Copies the first `count` bytes, or as many as there are.
+  ///
+  /// Complexity: O(`count`).
   public func copyBytes(to pointer: UnsafeMutablePointer<UInt8>, count: Int) {
     copy(to: UnsafeMutableRawPointer(pointer), from: 0, count: count)
   }
 
   /// Copies the first `count` bytes, or as many as there are.
+  ///
+  /// Complexity: O(`count`).
   public func copyBytes(to pointer: UnsafeMutableRawBufferPointer, count: Int) {
     checkRoom(pointer.count, count)
     if let base = pointer.baseAddress { copy(to: base, from: 0, count: count) }
   }
 
   /// Copies the bytes in `range`, or as many of them as there are.
+  ///
+  /// Complexity: O(bytes that are copied).
   public func copyBytes(to pointer: UnsafeMutablePointer<UInt8>, from range: Range<Index>) {
     copy(to: UnsafeMutableRawPointer(pointer), from: range.lowerBound, count: range.count)
   }
 
   /// Copies the bytes in `range`, or as many of them as there are.
+  ///
+  /// Complexity: O(bytes that are copied).
   public func copyBytes(to pointer: UnsafeMutableRawBufferPointer, from range: Range<Index>) {
     checkRoom(pointer.count, range.count)
     if let base = pointer.baseAddress { copy(to: base, from: range.lowerBound, count: range.count) }
@@ -159,6 +175,8 @@ public struct DispatchData: @unchecked Sendable {  // why: what values share is 
   /// Copies the bytes in `range`, all by default, as far as the buffer has room.
   ///
   /// - Returns: How many bytes were copied.
+  ///
+  /// Complexity: O(bytes that are copied).
   public func copyBytes<DestinationType>(
     to buffer: UnsafeMutableBufferPointer<DestinationType>, from range: Range<Index>? = nil
   ) -> Int {
@@ -199,7 +217,9 @@ public struct DispatchData: @unchecked Sendable {  // why: what values share is 
 
   /// Calls `body` with the address of the bytes in one piece, valid during the call; see `contiguous()`.
   ///
-  /// For data without bytes the address is of nothing that may be read.
+  /// For data without bytes nothing may be read at the address.
+  ///
+  /// Complexity: O(1) for data of one region, else O(count) for the first time.
   public func withUnsafeBytes<Result, ContentType>(
     body: (UnsafePointer<ContentType>) throws -> Result
   ) rethrows -> Result {
@@ -214,6 +234,8 @@ public struct DispatchData: @unchecked Sendable {  // why: what values share is 
   }
 
   /// Calls `body` with the bytes in one piece, valid during the call; see `contiguous()`.
+  ///
+  /// Complexity: O(1) for data of one region, else O(count) for the first time.
   public func withUnsafeBytes<Result, Failure: Error>(
     _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
   ) throws(Failure) -> Result {
@@ -223,6 +245,8 @@ public struct DispatchData: @unchecked Sendable {  // why: what values share is 
   }
 
   /// Calls `body` with the bytes in one piece; see `contiguous()`.
+  ///
+  /// Complexity: O(1) for data of one region, else O(count) for the first time.
   public func withRawSpan<Result, Failure: Error>(
     _ body: (RawSpan) throws(Failure) -> Result
   ) throws(Failure) -> Result {
@@ -230,6 +254,8 @@ public struct DispatchData: @unchecked Sendable {  // why: what values share is 
   }
 
   /// Calls `body` with the bytes in one piece; see `contiguous()`.
+  ///
+  /// Complexity: O(1) for data of one region, else O(count) for the first time.
   public func withSpan<Result, Failure: Error>(
     _ body: (Span<UInt8>) throws(Failure) -> Result
   ) throws(Failure) -> Result {

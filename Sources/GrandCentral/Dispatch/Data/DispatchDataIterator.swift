@@ -2,10 +2,13 @@
 
 /// Goes through data byte by byte.
 ///
-/// The region's bytes lie between two pointers that `next` compares; finding the next region is a function that takes and
-/// returns values, so that the pointers stay in registers.
+/// ```swift
+/// var zeros = 0
+/// for byte in data where byte == 0 { zeros += 1 }
+/// ```
 @frozen
 public struct DispatchDataIterator: IteratorProtocol, Sequence {
+  /// A byte.
   public typealias Element = UInt8
 
   @usableFromInline let data: DispatchData

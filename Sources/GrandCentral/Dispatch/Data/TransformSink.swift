@@ -20,7 +20,7 @@ struct TransformSink {
   /// For a byte that there is room for.
   @inline(__always)
   mutating func put(_ byte: UInt8) {
-    // unsafe: whoever puts has reserved.
+    // unsafe: the caller has reserved.
     base.storeBytes(of: byte, toByteOffset: count, as: UInt8.self)
     count += 1
   }

@@ -22,7 +22,7 @@ struct ScalarWriter {
     }
   }
 
-  /// Writes bytes that are ASCII, up to the first eight that are not all of it.
+  /// Writes ASCII bytes in groups of eight, up to the first group that has another byte.
   ///
   /// - Returns: how many, a multiple of eight.
   func writeASCII(_ bytes: UnsafePointer<UInt8>, _ count: Int, into sink: inout TransformSink) -> Int {
@@ -101,7 +101,7 @@ enum UTF8Reader {
   static func read(_ data: DispatchData, _ writer: ScalarWriter, into sink: inout TransformSink) -> Bool {
     var scalar: UInt32 = 0
     var missing = 0
-    /// What the next byte may be: narrower after some first bytes, which else begin overlong forms or surrogates.
+    /// The range of the next byte: narrower after some first bytes, which would otherwise begin overlong forms or surrogates.
     var low: UInt8 = 0x80
     var high: UInt8 = 0xBF
     var isFirst = true
@@ -110,7 +110,7 @@ enum UTF8Reader {
       var index = 0
       while index < bytes.count {
         if missing == 0 {
-          // unsafe: the bytes from the index on are not none.
+          // unsafe: at least one byte is left from the index on.
           let run = writer.writeASCII(
             bytes.baseAddress.unsafelyUnwrapped + index, bytes.count - index, into: &sink)
           isFirst = isFirst && run == 0
@@ -173,7 +173,7 @@ enum UTF16Reader {
       var index = 0
       while index < bytes.count {
         if writer.isNarrow, !isOdd, leading == 0 {
-          // unsafe: the bytes from the index on are not none.
+          // unsafe: at least one byte is left from the index on.
           let run = writer.writeASCIIUnits(
             bytes.baseAddress.unsafelyUnwrapped + index, bytes.count - index, isBigEndian: isBigEndian, into: &sink)
           isFirst = isFirst && run == 0

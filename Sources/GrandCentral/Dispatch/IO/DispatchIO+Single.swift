@@ -14,10 +14,9 @@ extension DispatchIO {
   ///   - fileDescriptor: Must not be touched meanwhile; other reads of it follow in order.
   ///   - maxLength: How many bytes to read at most.
   ///   - queue: Where `handler` is called.
-  ///   - data: What was read; empty at the end.
-  ///   - error: 0, or an error number.
+  ///   - handler: Called with what was read, which is empty at the end, and with 0 or an error number.
   ///
-  /// Blocking: never.
+  /// Complexity: O(1), and O(bytes) later. Blocking: never.
   public class func read(
     fromFileDescriptor fileDescriptor: Int32, maxLength: Int, runningHandlerOn queue: DispatchQueue,
     handler: @escaping (_ data: DispatchData, _ error: Int32) -> Void
@@ -31,10 +30,10 @@ extension DispatchIO {
   ///   - fileDescriptor: Must not be touched meanwhile; other writes to it follow in order.
   ///   - data: What to write.
   ///   - queue: Where `handler` is called.
-  ///   - data: What could not be written; nil if everything was.
-  ///   - error: 0, or an error number. SIGPIPE is never raised.
+  ///   - handler: Called with what could not be written, nil if everything was, and with 0 or an error number. SIGPIPE is
+  ///     never raised.
   ///
-  /// Blocking: never.
+  /// Complexity: O(1), and O(bytes) later. Blocking: never.
   public class func write(
     toFileDescriptor fileDescriptor: Int32, data: DispatchData, runningHandlerOn queue: DispatchQueue,
     handler: @escaping (_ data: DispatchData?, _ error: Int32) -> Void

@@ -18,12 +18,12 @@ import CPlatform
 ///
 /// Handlers of one operation are called one after the other, whatever their queue; the one with `done` is the last.
 ///
-/// Pipes, sockets, terminals and all else that can keep one waiting is waited for in the kernel's poll. Files are read
-/// from the page cache directly; what is not there is fetched by io_uring, or by at most eight helping threads where the
-/// kernel has none for us or `GRANDCENTRAL_IO=threads` is set.
+/// For pipes, sockets, terminals and everything else that can block, the channel waits in the kernel's poll. Files are read
+/// from the page cache directly. What is not there is read by io_uring, or, where the kernel has none for us or
+/// `GRANDCENTRAL_IO=threads` is set, by at most eight helping threads.
 ///
-/// Differences from libdispatch: high water is 1 MiB unless set, and an operation that gets no further because its handler
-/// is slow pauses, so that the memory in flight stays within twice that; a pipe that nobody has opened for writing yet is
+/// Differences from libdispatch: high water is 1 MiB unless set, and an operation that gets no further because its handler is
+/// slow pauses, so that the memory in flight stays within twice that; a pipe that no process has opened for writing yet is
 /// waited for, not taken as ended.
 public class DispatchIO: DispatchObject, @unchecked Sendable {  // immutable; the channel guards itself
   /// How a channel goes through its descriptor.
@@ -36,17 +36,22 @@ public class DispatchIO: DispatchObject, @unchecked Sendable {  // immutable; th
 
   /// How a channel is closed.
   public struct CloseFlags: OptionSet, Sendable {
+    /// The set as bits.
     public let rawValue: UInt
+    /// A set of these bits.
     public init(rawValue: UInt) { self.rawValue = rawValue }
 
-    /// Interrupts what is under way: handlers hear of it with ECANCELED.
+    /// Interrupts operations under way: their handlers are called with ECANCELED.
     public static let stop = CloseFlags(rawValue: 1)
   }
 
   /// How an interval is meant.
   public struct IntervalFlags: OptionSet, Sendable, ExpressibleByNilLiteral {
+    /// The set as bits.
     public let rawValue: UInt
+    /// A set of these bits.
     public init(rawValue: UInt) { self.rawValue = rawValue }
+    /// No flags.
     public init(nilLiteral: ()) { rawValue = 0 }
 
     /// Calls the handler at each interval, however little there is, even if there is nothing.
@@ -76,9 +81,10 @@ public class DispatchIO: DispatchObject, @unchecked Sendable {  // immutable; th
   ///   - type: `.random` needs a descriptor that can be positioned.
   ///   - fileDescriptor: The channel's until `cleanupHandler` is called.
   ///   - queue: Where `cleanupHandler` is called.
-  ///   - cleanupHandler: Called once, when the channel is closed and all of its operations, and those of other channels
-  ///     of the same descriptor, are done: with 0, or, at once, with the reason why the channel cannot be made, which is every
-  ///     operation's error too: EBADF, EISDIR for a folder, ESPIPE for a random channel of a pipe, socket or terminal.
+  ///   - cleanupHandler: Called once, with 0, when the channel is closed and all of its operations, and those of other
+  ///     channels of the same descriptor, are done. If the channel cannot be made it is called at once, with the reason, which
+  ///     is also every operation's error: EBADF, EISDIR for a folder, ESPIPE for a random channel of a pipe, socket or
+  ///     terminal.
   ///
   /// Complexity: some system calls. Blocking: never.
   public convenience init(
@@ -100,13 +106,14 @@ public class DispatchIO: DispatchObject, @unchecked Sendable {  // immutable; th
   /// (ENXIO); one without a writer can be opened for reading, and is read when there is one.
   ///
   /// - Parameters:
+  ///   - type: `.random` needs a file that can be positioned.
   ///   - path: Absolute.
   ///   - oflag: As for `open`; O_CLOEXEC is added.
   ///   - mode: As for `open`.
   ///   - queue: Where `cleanupHandler` is called.
   ///   - cleanupHandler: Called once, after all operations.
   ///
-  /// Blocking: never.
+  /// Complexity: O(1). Blocking: never.
   public convenience init?(
     type: StreamType, path: UnsafePointer<Int8>, oflag: Int32, mode: UInt32, queue: DispatchQueue,
     cleanupHandler: @escaping (_ error: Int32) -> Void
@@ -123,6 +130,8 @@ public class DispatchIO: DispatchObject, @unchecked Sendable {  // immutable; th
   ///
   /// Both have it until both are closed; then both cleanup handlers are called. If `io` is closed already, operations get
   /// ECANCELED.
+  ///
+  /// Complexity: O(1). Blocking: never.
   public convenience init(
     type: StreamType, io: DispatchIO, queue: DispatchQueue, cleanupHandler: @escaping (_ error: Int32) -> Void
   ) {
@@ -139,11 +148,11 @@ public class DispatchIO: DispatchObject, @unchecked Sendable {  // immutable; th
   ///   - offset: Where to begin, in bytes, for a random channel; a stream goes on where it is.
   ///   - length: How many bytes to read at most; `Int.max` reads to the end.
   ///   - queue: Where `ioHandler` is called.
-  ///   - done: Whether this is the last call. At the end of the file it comes with empty data and no error.
-  ///   - data: What was read since the last call; nil if there is nothing but an error.
-  ///   - error: 0, or an error number; ECANCELED if the channel is closed.
+  ///   - ioHandler: Called with `done`, which is true for the last call; with the data that were read since the call before,
+  ///     nil if there is nothing but an error; and with 0 or an error number, ECANCELED if the channel is closed. At the end
+  ///     of the file `done` comes with empty data and no error.
   ///
-  /// Blocking: never.
+  /// Complexity: O(1), and O(bytes) later. Blocking: never.
   public func read(
     offset: Int, length: Int, queue: DispatchQueue,
     ioHandler: @escaping (_ done: Bool, _ data: DispatchData?, _ error: Int32) -> Void
@@ -158,11 +167,10 @@ public class DispatchIO: DispatchObject, @unchecked Sendable {  // immutable; th
   ///   - offset: Where to begin, in bytes, for a random channel; a stream goes on where it is.
   ///   - data: Kept until it is written.
   ///   - queue: Where `ioHandler` is called.
-  ///   - done: Whether this is the last call.
-  ///   - data: What is not written yet; nil if nothing is.
-  ///   - error: 0, or an error number: EPIPE, ENOSPC, ECANCELED; SIGPIPE is never raised.
+  ///   - ioHandler: Called with `done`, which is true for the last call; with the data that are not written yet, nil if
+  ///     everything is; and with 0 or an error number: EPIPE, ENOSPC, ECANCELED. SIGPIPE is never raised.
   ///
-  /// Blocking: never.
+  /// Complexity: O(1), and O(bytes) later. Blocking: never.
   public func write(
     offset: Int, data: DispatchData, queue: DispatchQueue,
     ioHandler: @escaping (_ done: Bool, _ data: DispatchData?, _ error: Int32) -> Void
@@ -174,14 +182,14 @@ public class DispatchIO: DispatchObject, @unchecked Sendable {  // immutable; th
   ///
   /// It runs on the channel's target queue, and may use the descriptor: `fsync(channel.fileDescriptor)`.
   ///
-  /// Blocking: never.
+  /// Complexity: O(1). Blocking: never.
   public func barrier(execute work: @escaping () -> Void) { channel.barrier(handedOver(work)) }
 
   /// Closes the channel: it takes no more operations. Does nothing the second time, except to stop.
   ///
   /// What is under way is finished, unless `flags` says `.stop`. Then the cleanup handler is called.
   ///
-  /// Blocking: never.
+  /// Complexity: O(1). Blocking: never.
   public func close(flags: CloseFlags = []) { channel.close(stop: flags.contains(.stop)) }
 
   // MARK: Properties
@@ -190,6 +198,8 @@ public class DispatchIO: DispatchObject, @unchecked Sendable {  // immutable; th
   public var fileDescriptor: Int32 { channel.descriptor }
 
   /// The most bytes that one call of a handler brings, 1 MiB at first; for operations submitted from now on.
+  ///
+  /// Complexity: O(1). Blocking: never.
   public func setLimit(highWater: Int) {
     channel.setLimits {
       $0.highWater = max(1, highWater)
@@ -197,9 +207,11 @@ public class DispatchIO: DispatchObject, @unchecked Sendable {  // immutable; th
     }
   }
 
-  /// The least bytes that a handler is called for, but for the last call; for operations submitted from now on.
+  /// The smallest number of bytes that a handler is called for, except in the last call; for operations submitted from now on.
   ///
   /// At first a handler is called for whatever there is. `Int.max` gives all in one call.
+  ///
+  /// Complexity: O(1). Blocking: never.
   public func setLimit(lowWater: Int) {
     channel.setLimits {
       $0.lowWater = max(0, lowWater)
@@ -209,6 +221,8 @@ public class DispatchIO: DispatchObject, @unchecked Sendable {  // immutable; th
 
   /// Calls handlers in this rhythm, if there is as much as low water asks for; with `.strictInterval` in any case. For
   /// operations submitted from now on.
+  ///
+  /// Complexity: O(1). Blocking: never.
   public func setInterval(interval: DispatchTimeInterval, flags: IntervalFlags = []) {
     let nanoseconds = interval.clampedNanoseconds
     channel.setLimits {
@@ -220,9 +234,13 @@ public class DispatchIO: DispatchObject, @unchecked Sendable {  // immutable; th
   // MARK: DispatchObject
 
   /// Holds back handlers, barriers included, until `resume()`. Reading pauses once the high water mark is full.
+  ///
+  /// Complexity: O(1). Blocking: never.
   public override func suspend() { channel.suspend() }
 
   /// Takes back one `suspend()`. Traps (GC0001) if there was none.
+  ///
+  /// Complexity: O(1). Blocking: never.
   public override func resume() {
     if channel.resume() { return }
     Fault.misuse(
@@ -230,6 +248,6 @@ public class DispatchIO: DispatchObject, @unchecked Sendable {  // immutable; th
       "resume on a DispatchIO that is not suspended. Call resume exactly once for each suspend.")
   }
 
-  /// Sets where barriers run; nil stands for the default global queue.
-  public override func setTarget(queue: DispatchQueue?) { channel.setTarget(queue) }
+  // Sets where barriers run; nil stands for the default global queue.
+  override func retarget(to lane: Lane?) { channel.setTarget(lane?.queue) }
 }

@@ -2,7 +2,7 @@
 
 /// Memory to read into, used again and again: fresh pages cost more than the copy from the page cache.
 ///
-/// The one that came back last goes out first; it may still be in the processor's cache. What is beyond `most` goes back
+/// The buffer that came back last is handed out first: it may still be in the processor's cache. Buffers beyond `most` go back
 /// to the allocator.
 struct IOBuffers: ~Copyable, @unchecked Sendable {  // the array is guarded by `lock`
   static let size = 256 << 10

@@ -28,14 +28,16 @@ final class IOChannel: @unchecked Sendable {  // immutable, atomic, or guarded b
 
   let isRandom: Bool
   /// Nil if the channel could not be made; then `error` says why.
-  private let file: IOFile?
+  let file: IOFile?
   /// The descriptor that the channel was to be made for.
-  private let raw: Int32
+  let raw: Int32
   /// Why the channel could not be made, or its file not be opened; 0 while it can be used. Set once.
   private let error = Atomic<Int32>(0)
   /// Where random offsets count from.
   private let base: Int64
-  private let suspensions = Atomic<Int>(0)
+  let suspensions = Atomic<Int>(0)
+  /// The channel's number in the insight region.
+  let insight = InsightNumber()
 
   private let lock = Lock()
   /// Guarded by `lock`: nil once it is on its way, so that what it holds can go before the channel.
@@ -47,7 +49,7 @@ final class IOChannel: @unchecked Sendable {  // immutable, atomic, or guarded b
   @exclusivity(unchecked) private var isClosed = false
   @exclusivity(unchecked) private var hasLeft = false
   @exclusivity(unchecked) private var newest: IOOperation?
-  @exclusivity(unchecked) private var listed = 0
+  @exclusivity(unchecked) private(set) var listed = 0
   @exclusivity(unchecked) private var started = 0
   @exclusivity(unchecked) private var gate = IOGate()
   @exclusivity(unchecked) private var isInBarrier = false
@@ -69,7 +71,10 @@ final class IOChannel: @unchecked Sendable {  // immutable, atomic, or guarded b
       fail(failure.code)
       cleanup.submit(failure.code)
     }
+    if Recorder.numbersObjects { enterInsight() }
   }
+
+  deinit { if insight.isGiven { insight.end() } }
 
   /// For an open descriptor.
   static func make(isRandom: Bool, descriptor: Int32, cleanup: IOCleanup) -> IOChannel {
@@ -160,7 +165,7 @@ final class IOChannel: @unchecked Sendable {  // immutable, atomic, or guarded b
     error.load(ordering: .relaxed)
   }
 
-  /// What an operation ends with that is cancelled.
+  /// The error of an operation that is cancelled.
   var reasonToCancel: Int32 { failure != 0 ? failure : Errno.canceled.code }
 
   /// From now on operations end with this; the first reason stays.
@@ -183,6 +188,7 @@ final class IOChannel: @unchecked Sendable {  // immutable, atomic, or guarded b
     let former = target
     target = queue
     lock.unlock()
+    if insight.isGiven { InsightObjects.retarget(insight.known, queue?.insightNumber ?? 0) }
     withExtendedLifetime(former) {}
   }
 
@@ -209,7 +215,7 @@ final class IOChannel: @unchecked Sendable {  // immutable, atomic, or guarded b
     lock.unlock()
   }
 
-  /// The channel takes no more: the handler hears of it.
+  /// The channel takes no more operations: the handler is called with the reason.
   private func refuse(_ operation: IOOperation) {
     operation.file = nil
     operation.channel = nil
@@ -240,18 +246,20 @@ final class IOChannel: @unchecked Sendable {  // immutable, atomic, or guarded b
     operation.isListed = true
     listed += 1
     operation.older = newest
-    newest?.newer = .passUnretained(operation)
+    newest?.newer = Borrowed(operation)
     newest = operation
+    if insight.isGiven { noteBegin(operation) }
   }
 
   private func unlist(_ operation: IOOperation) {
     operation.isListed = false
     listed -= 1
-    let (older, newer) = (operation.older, operation.newer?.takeUnretainedValue())
+    let (older, newer) = (operation.older, operation.newer?.object)
     if let newer { newer.older = older } else { newest = older }
     older?.newer = operation.newer
     operation.older = nil
     operation.newer = nil
+    if insight.isGiven { noteEnd(operation) }
   }
 
   /// Opens the gate as far as it goes, and notices the end.
@@ -260,7 +268,7 @@ final class IOChannel: @unchecked Sendable {  // immutable, atomic, or guarded b
     while let first = gate.first {
       switch first {
       case .operation(let operation):
-        // One that was cancelled before its time has ended already.
+        // An operation that was cancelled before its turn has ended already.
         if operation.isListed { start(operation) }
         gate.removeFirst()
       case .barrier(let body):
@@ -306,6 +314,7 @@ final class IOChannel: @unchecked Sendable {  // immutable, atomic, or guarded b
   func close(stop: Bool) {
     lock.lock()
     isClosed = true
+    if insight.isGiven { noteClosed() }
     if stop {
       var next = newest
       while let operation = next {
@@ -321,19 +330,22 @@ final class IOChannel: @unchecked Sendable {  // immutable, atomic, or guarded b
   // MARK: Suspension
 
   var isSuspended: Bool {
-    // pairs with: resume – publishes what the program did before it resumed. Who reads the old count is kicked afterwards.
+    // pairs with: resume – publishes what the program did before it resumed. An operation that reads the old count is kicked
+    // later.
     suspensions.load(ordering: .acquiring) > 0
   }
 
   func suspend() {
     // relaxed: what is on its way already still comes.
     suspensions.wrappingAdd(1, ordering: .relaxed)
+    if insight.isGiven { noteSuspensions() }
   }
 
   /// False if there was nothing to take back.
   func resume() -> Bool {
     // pairs with: isSuspended – publishes what the program did before it resumed
     let before = suspensions.wrappingSubtract(1, ordering: .releasing).oldValue
+    if insight.isGiven { noteSuspensions() }
     if before != 1 { return before > 1 }
     lock.lock()
     var next = newest

@@ -3,7 +3,7 @@
 import CPlatform
 import Synchronization
 
-// Reading and writing what goes at once.
+// Reading and writing as far as it does not block.
 extension IOFile {
   enum Transfer {
     case moved(Int)
@@ -24,7 +24,7 @@ extension IOFile {
 
   func read(_ span: IOSpan, at offset: Int64) -> Transfer {
     let descriptor = rawDescriptor
-    // relaxed: it changes from `asked` to `nonBlocking`, and who finds that out does so by himself.
+    // relaxed: it changes from `asked` to `nonBlocking`, and a thread that has not seen that finds it out by itself.
     switch manner.load(ordering: .relaxed) {
     case Manner.socket:
       return outcome(FileReading.receive(descriptor, span), reads: true)
@@ -86,7 +86,7 @@ extension IOFile {
     if result > 0 { return .moved(result) }
     guard let error = Errno(result: result) else {
       if !reads { return .later }
-      // A pipe that nobody has opened for writing yet has not ended: then it has not been hung up either.
+      // A pipe that no process has opened for writing yet has not ended: then it has not been hung up either.
       return isPipe && !Descriptor.isReady(rawDescriptor, .hangUp) ? .later : .end
     }
     if error != .again { return .failed(error) }
@@ -102,7 +102,7 @@ extension IOFile {
 
   private func switchToNonBlocking() -> Errno? {
     if let error = IOScheduler.shared.files.switchToNonBlocking(self) { return error }
-    // relaxed: who sees it finds O_NONBLOCK set.
+    // relaxed: a thread that sees it finds O_NONBLOCK set.
     manner.store(Manner.nonBlocking, ordering: .relaxed)
     return nil
   }

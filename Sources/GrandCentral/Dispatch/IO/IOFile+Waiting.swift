@@ -8,14 +8,14 @@ import Synchronization
 //   | word    | means                                                                         |
 //   |---------|-------------------------------------------------------------------------------|
 //   | listed  | the descriptor table has the watch                                            |
-//   | silent  | the watch was reported to while nobody waited, and is disarmed                |
+//   | silent  | the watch was reported to while no operation waited, and is disarmed          |
 //   | the rest| the operation that waits, retained, or none                                   |
 //
 // IOFile.W1  Only the operation that has the turn waits; random ones do not.
-// IOFile.W2  Who takes the operation out of the word kicks it: the report, under the table's lock, or the step itself.
-// IOFile.W3  The watch is level-triggered: what came before the operation waits is reported after. A watch that is
-//     reported to while nobody waits falls silent, and the next one who waits arms it again; so a descriptor that is
-//     ready and not wanted costs two calls, and one that is read as data come none.
+// IOFile.W2  The report, under the table's lock, or the step itself takes the operation out of the word, and then kicks it.
+// IOFile.W3  The watch is level-triggered: what came before the operation waits is reported after. A watch that is reported to
+//     while no operation waits falls silent, and the next operation that waits arms it again. So a descriptor that is ready
+//     and not wanted costs two calls, and one that is read as data come costs none.
 final class IOWait: @unchecked Sendable {  // why: `word` is atomic, the watch is the table's while listed
   private enum Bit {
     static let listed: UInt = 1
@@ -42,7 +42,7 @@ final class IOWait: @unchecked Sendable {  // why: `word` is atomic, the watch i
   /// The step: has the operation kicked when `descriptor` is ready.
   func wait(_ operation: IOOperation, _ descriptor: Int32, _ direction: IOFile.Direction) -> Result {
     let watch = readyWatch(descriptor, direction)
-    let bits = UInt(bitPattern: Unmanaged.passRetained(operation).toOpaque())
+    let bits = Owned(operation).give().bits
     // relaxed: verified by the exchange.
     var seen = word.load(ordering: .relaxed)
     while true {
@@ -60,9 +60,9 @@ final class IOWait: @unchecked Sendable {  // why: `word` is atomic, the watch i
     }
     let result = engine.pointee.poller.watch(watch, in: engine.pointee)
     if result == .watched { return .waits }
-    // relaxed: the watch is not listed, so nobody else looks.
+    // relaxed: the watch is not listed, so no other thread looks.
     word.store(0, ordering: .relaxed)
-    Unmanaged.passUnretained(operation).release()
+    Borrowed(operation).giveBack()
     if case .failed(let error) = result { return .failed(error) }
     return .alwaysReady
   }
@@ -70,28 +70,28 @@ final class IOWait: @unchecked Sendable {  // why: `word` is atomic, the watch i
   /// The step: whether the operation still waits.
   func isWaiting(_ operation: IOOperation) -> Bool {
     // relaxed: a step that finds the operation still there is kicked afterwards, and looks again.
-    word.load(ordering: .relaxed) & Bit.operation == UInt(bitPattern: Unmanaged.passUnretained(operation).toOpaque())
+    word.load(ordering: .relaxed) & Bit.operation == Borrowed(operation).bits
   }
 
   /// The step: the operation waits no more.
   func stopWaiting(_ operation: IOOperation) {
-    let bits = UInt(bitPattern: Unmanaged.passUnretained(operation).toOpaque())
-    // relaxed: verified by the exchange, which decides who lets the operation go, and hands nothing over.
+    let bits = Borrowed(operation).bits
+    // relaxed: verified by the exchange, which decides which thread lets the operation go, and hands nothing over.
     var seen = word.load(ordering: .relaxed)
     while seen & Bit.operation == bits {
       let (exchanged, found) = word.weakCompareExchange(
         expected: seen, desired: seen & ~Bit.operation, ordering: .relaxed)
-      if exchanged { return Unmanaged.passUnretained(operation).release() }
+      if exchanged { return Borrowed(operation).giveBack() }
       seen = found
     }
   }
 
-  /// The last user: nothing is reported any more, and nobody else touches the watch.
+  /// The last user: nothing is reported any more, and no other thread touches the watch.
   func end() {
     // pairs with: report – publishes that the table has done with a watch that is gone: then the table's lock is not taken here
     if word.load(ordering: .acquiring) & Bit.listed != 0, let watch {
-      _ = Engine.shared.pointee.poller.unwatch(watch)
-      // relaxed: nobody waits any more.
+      _ = Engine.current.poller.unwatch(watch)
+      // relaxed: no operation waits any more.
       word.store(0, ordering: .relaxed)
     }
   }
@@ -103,7 +103,7 @@ final class IOWait: @unchecked Sendable {  // why: `word` is atomic, the watch i
     made.initialize(
       to: DescriptorWatch(
         descriptor, direction == .read ? [.readable, .peerClosed] : .writable,
-        context: Unmanaged.passUnretained(self).toOpaque(), report: IOWait.report))
+        context: Borrowed(self).word, report: IOWait.report))
     watch = made
     return made
   }
@@ -111,7 +111,7 @@ final class IOWait: @unchecked Sendable {  // why: `word` is atomic, the watch i
   /// With the descriptor table's lock held.
   private static let report: DescriptorWatch.Report = { context, happened in
     // unsafe: the file ends the watch before it goes.
-    Unmanaged<IOWait>.fromOpaque(context)._withUnsafeGuaranteedRef { wait in
+    Borrowed<IOWait>(word: context).use { wait in
       let gone = happened == DescriptorWatch.gone
       // relaxed: verified by the exchange.
       var seen = wait.word.load(ordering: .relaxed)
@@ -125,9 +125,9 @@ final class IOWait: @unchecked Sendable {  // why: `word` is atomic, the watch i
         if exchanged { break }
         seen = found
       }
-      guard let raw = UnsafeRawPointer(bitPattern: seen & Bit.operation) else { return false }
-      // unsafe: retained by the one who put it there.
-      IOOperation.kickRetained(Unmanaged<IOOperation>.fromOpaque(raw))
+      // Retained by the thread that put it there.
+      guard let operation = Borrowed<IOOperation>(bits: seen & Bit.operation) else { return false }
+      IOOperation.kickRetained(operation)
       return true
     }
   }

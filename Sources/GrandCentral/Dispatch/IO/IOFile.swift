@@ -3,24 +3,24 @@
 import CPlatform
 import Synchronization
 
-/// A descriptor while channels have it, and whose turn it is to use it.
+/// A descriptor while channels have it, and the turns in which operations use it.
 ///
 ///   unopened ──operation──► opening ──helper──► open ──last user leaves──► given back
 ///       ▲                      │                  └──EBADF──► spoiled
 ///       └──────not opened──────┘
 ///
-/// A file made from a descriptor is open from the start. One made from a path opens it when an operation needs it, and
-/// closes it when the last user leaves; see IOFile+Opening.swift. A descriptor that a read or write calls bad (EBADF) is
-/// spoiled: no operation of a channel tries it again. Users are channels, single reads and writes, and abandoned requests; they are
-/// counted by `IOFiles`.
+/// A file made from a descriptor is open from the start. A file made from a path is opened when an operation needs it, and
+/// closed when the last user leaves; see IOFile+Opening.swift. A descriptor is spoiled once a read or write has failed with
+/// EBADF: no operation of a channel tries it again. Users are channels, single reads and writes, and abandoned requests; they
+/// are counted by `IOFiles`.
 ///
 /// **Turns.** Stream operations have the file one after the other, those that read beside those that write; random ones
 /// have it up to `mostRandom` at a time. An operation keeps its turn until its last delivery is on its way: so deliveries
 /// come in the order of the operations.
 ///
-/// **Manners.** Nothing here waits in the kernel, but the file's own flags are left alone where that is possible: sockets
-/// are asked call by call, files and pipes by RWF_NOWAIT. What knows neither, a terminal for one, is switched to
-/// O_NONBLOCK, for everybody who has it open, and switched back when the last user leaves.
+/// **Manners.** Nothing here waits in the kernel, but the file's own flags are left alone where that is possible: sockets are
+/// asked call by call, files and pipes by RWF_NOWAIT. A file that supports neither, for example a terminal, is switched to
+/// O_NONBLOCK for every process that has it open, and switched back when the last user leaves.
 final class IOFile: @unchecked Sendable {  // immutable, atomic, or guarded as said at the fields
   enum Direction: Int {
     case read, write
@@ -115,11 +115,11 @@ final class IOFile: @unchecked Sendable {  // immutable, atomic, or guarded as s
   }
 
   var rawDescriptor: Int32 {
-    // relaxed: who uses it has seen `opening` before.
+    // relaxed: code that uses it has seen `opening` before.
     descriptor.load(ordering: .relaxed)
   }
 
-  /// Whether writing may meet a pipe that nobody reads.
+  /// Whether writing may meet a pipe that no process reads.
   var mayBreak: Bool {
     // relaxed: written before `opening`.
     pipe.load(ordering: .relaxed)
@@ -127,8 +127,8 @@ final class IOFile: @unchecked Sendable {  // immutable, atomic, or guarded as s
 
   var isPipe: Bool { mayBreak }
 
-  /// Whether the kernel's ring serves it: what has O_NONBLOCK is refused there, and where appending has led to we would
-  /// not know.
+  /// Whether the kernel's ring serves it. The ring refuses a descriptor that has O_NONBLOCK, and we would not know where
+  /// appending has led to.
   var takesRing: Bool {
     // relaxed: a hint, and set before it is open.
     manner.load(ordering: .relaxed) == Manner.file && !appends.load(ordering: .relaxed)
@@ -159,8 +159,8 @@ final class IOFile: @unchecked Sendable {  // immutable, atomic, or guarded as s
 
   // MARK: The end
 
-  /// Guarded by the lock of `IOFiles`: nobody uses it any more. `keepsSwitch` says that another file shares O_NONBLOCK
-  /// and needs it.
+  /// Guarded by the lock of `IOFiles`: there is no user any more. `keepsSwitch` says that another file shares O_NONBLOCK and
+  /// needs it.
   func giveBack(keepsSwitch: Bool) {
     waits.0.end()
     waits.1.end()
@@ -181,7 +181,7 @@ final class IOFile: @unchecked Sendable {  // immutable, atomic, or guarded as s
   }
 }
 
-/// Operations that want the same thing of a file, of which so many have it at a time. The file's lock guards it.
+/// Operations that want the same thing of a file; a limited number of them has it at a time. The file's lock guards it.
 struct IOTurns {
   private let width: Int
   private var running = 0
@@ -205,7 +205,7 @@ struct IOTurns {
     return false
   }
 
-  /// Who has its turn now.
+  /// Returns the operation that has its turn now.
   mutating func leave(_ operation: IOOperation) -> IOOperation? {
     let had = operation.place == .hasTurn
     operation.place = .left

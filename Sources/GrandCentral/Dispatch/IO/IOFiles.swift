@@ -8,10 +8,10 @@ struct IOFiles: ~Copyable, @unchecked Sendable {  // guarded by `lock`
   private let lock = Lock()
   /// Guarded by `lock`: one allocation that holds the array, so that the struct itself stays immutable. Unretained: a
   /// file leaves before it goes.
-  private let table: UnsafeMutablePointer<[Unmanaged<IOFile>?]>
-  /// Guarded by `lock`: as above; those whose O_NONBLOCK is the channels'. Duplicates of one descriptor share the flag:
-  /// who leaves clears it only if no other one here shares it.
-  private let switched: UnsafeMutablePointer<[Unmanaged<IOFile>]>
+  private let table: UnsafeMutablePointer<[Borrowed<IOFile>?]>
+  /// Guarded by `lock`: as above; the files whose O_NONBLOCK is the channels'. Duplicates of one descriptor share the flag: a
+  /// file that leaves clears it only if no other one here shares it.
+  private let switched: UnsafeMutablePointer<[Borrowed<IOFile>]>
 
   init() {
     // unsafe: both live as long as the scheduler: for ever.
@@ -28,7 +28,7 @@ struct IOFiles: ~Copyable, @unchecked Sendable {  // guarded by `lock`
     lock.lock()
     defer { lock.unlock() }
     if index < table.pointee.count, let known = table.pointee[index] {
-      let file = known.takeUnretainedValue()
+      let file = known.object
       if file.spoiledError != 0 { return .failure(Errno(code: file.spoiledError)) }
       file.users += 1
       return .success(file)
@@ -38,7 +38,7 @@ struct IOFiles: ~Copyable, @unchecked Sendable {  // guarded by `lock`
     case .success(let kind):
       let file = IOFile(descriptor, kind)
       while table.pointee.count <= index { table.pointee.append(nil) }
-      table.pointee[index] = Unmanaged.passUnretained(file)
+      table.pointee[index] = Borrowed(file)
       if kind.isNonBlocking, sharesSwitch(file) { noteSwitched(file) }
       return .success(file)
     }
@@ -59,14 +59,14 @@ struct IOFiles: ~Copyable, @unchecked Sendable {  // guarded by `lock`
   private func noteSwitched(_ file: IOFile) {
     // relaxed: both directions of a file may come here; the lock orders them.
     if file.isSwitched.exchange(true, ordering: .relaxed) { return }
-    switched.pointee.append(Unmanaged.passUnretained(file))
+    switched.pointee.append(Borrowed(file))
   }
 
   /// Guarded by `lock`: whether O_NONBLOCK of the file is also that of another file here.
   private func sharesSwitch(_ file: IOFile) -> Bool {
     switched.pointee.contains { other in
       // unsafe: a file leaves before it goes.
-      other._withUnsafeGuaranteedRef {
+      other.use {
         $0 !== file && Descriptor.share($0.rawDescriptor, file.rawDescriptor)
       }
     }
@@ -101,14 +101,14 @@ struct IOFiles: ~Copyable, @unchecked Sendable {  // guarded by `lock`
     return isLast
   }
 
-  /// Guarded by `lock`: who enters the same descriptor next finds it as it was.
+  /// Guarded by `lock`: the next user of the same descriptor finds it as it was.
   private func giveBack(_ file: IOFile) {
     if file.path == nil { table.pointee[Int(file.rawDescriptor)] = nil }
     // relaxed: written under the lock.
     let wasSwitched = file.isSwitched.load(ordering: .relaxed)
     let keepsSwitch = wasSwitched && sharesSwitch(file)
     if wasSwitched {
-      switched.pointee.removeAll { other in other._withUnsafeGuaranteedRef { $0 === file } }
+      switched.pointee.removeAll { other in other.use { $0 === file } }
     }
     file.giveBack(keepsSwitch: keepsSwitch)
   }

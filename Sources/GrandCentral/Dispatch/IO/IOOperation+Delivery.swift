@@ -39,7 +39,8 @@ extension IOOperation {
   /// Ends the operation, if it has come to that and the handler is back.
   func finish() {
     guard let error = outcome, mayDeliver else { return }
-    // The end of a file is told by itself, with empty data; so is an error, or that the channel was stopped, without data.
+    // The last bytes come first, in a call of their own. The end of the file follows with empty data, an error or the
+    // channel's stop without data.
     if gatheredCount > 0, isAtEnd || error != 0, !takesWhatIsThere {
       _ = deliver()
       return
@@ -53,7 +54,7 @@ extension IOOperation {
     self.abandoned = nil
     dropBuffer()
     if let file, isSingle, IOScheduler.shared.files.leaveIfLast(file) { return send(true, data, error) }
-    // Until the delivery is on its way nobody else has the turn. What follows touches nothing that the handler sheds.
+    // Until the delivery is on its way no other operation has the turn. What follows touches nothing that the handler sheds.
     send(true, data, error)
     if abandoned?.endsTurn() != false { file?.leave(self) }
     if let file, isSingle { IOScheduler.shared.files.leave(file) }
@@ -72,17 +73,16 @@ extension IOOperation {
     queue.enqueue(
       Job(
         invoke: IOOperation.call, qos: qos.rawValue, band: qos.band,
-        owner: Unmanaged.passRetained(self).toOpaque()))
+        owner: Owned(self).intoWord()))
   }
 
   private static let call: Job.Invoke = { raw in
     let job = Job(raw: raw)
     // unsafe: the job holds a reference.
-    let operation = Unmanaged<IOOperation>.fromOpaque(job.owner!)
-    Items.adopt(job)
+    let operation = Borrowed<IOOperation>(word: job.owner!)
     job.recycle()
-    operation._withUnsafeGuaranteedRef { $0.call() }
-    operation.release()
+    operation.use { $0.call() }
+    operation.giveBack()
   }
 
   private func call() {
@@ -101,7 +101,7 @@ extension IOOperation {
     return data
   }
 
-  /// The last handler has returned: nobody but the channel knows the operation any more.
+  /// The last handler has returned: only the channel still knows the operation.
   private func shed() {
     let channel = channel
     handler = nil
@@ -152,8 +152,8 @@ final class IOTicker: @unchecked Sendable {  // why: the entry is the wheel's wh
     entry = Magazine.take().bindMemory(to: TimerEntry.self, capacity: 1)
     entry.initialize(
       to: TimerEntry(
-        deadline: 0, context: Unmanaged.passUnretained(operation).toOpaque(),
-        word: UInt64(UInt(bitPattern: Unmanaged.passUnretained(self).toOpaque())), fire: IOTicker.fired))
+        deadline: 0, context: Borrowed(operation).word,
+        word: UInt64(Borrowed(self).bits), fire: IOTicker.fired))
   }
 
   deinit {
@@ -174,30 +174,29 @@ final class IOTicker: @unchecked Sendable {  // why: the entry is the wheel's wh
 
   /// The step: ticks no more, except for a tick that is on its way.
   func end() {
-    if isIn, Engine.shared.pointee.timers.cancel(entry, on: .uptime) { release() }
+    if isIn, Engine.current.timers.cancel(entry, on: .uptime) { release() }
     isIn = false
   }
 
-  private var operation: Unmanaged<IOOperation> { Unmanaged.fromOpaque(entry.pointee.context.unsafelyUnwrapped) }
+  private var operation: Borrowed<IOOperation> { Borrowed(word: entry.pointee.context.unsafelyUnwrapped) }
 
   /// While the entry is in the wheel.
   private func retain() {
-    _ = operation.retain()
-    _ = Unmanaged.passRetained(self)
+    operation.keep()
+    _ = Owned(self).give()
   }
 
   private func release() {
-    operation.release()
-    Unmanaged.passUnretained(self).release()
+    operation.giveBack()
+    Borrowed(self).giveBack()
   }
 
   private static let fired: TimerEntry.Fire = { raw in
     // unsafe: the wheel has let go of the entry; `start` has retained both.
     let entry = raw.assumingMemoryBound(to: TimerEntry.self)
-    let ticker = Unmanaged<IOTicker>.fromOpaque(
-      UnsafeRawPointer(bitPattern: UInt(entry.pointee.word)).unsafelyUnwrapped)
-    ticker._withUnsafeGuaranteedRef { ticker in
-      ticker.operation._withUnsafeGuaranteedRef { $0.kick(IOState.ticked) }
+    let ticker = Borrowed<IOTicker>(bits: UInt(entry.pointee.word)).unsafelyUnwrapped
+    ticker.use { ticker in
+      ticker.operation.use { $0.kick(IOState.ticked) }
       ticker.release()
     }
   }

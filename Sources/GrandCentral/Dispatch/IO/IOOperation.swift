@@ -23,7 +23,7 @@ struct IOLimits {
   var portion: Int { min(highWater, 1 << 20) }
 }
 
-/// One read or write: it gathers or gives away bytes, step by step, and delivers to its handler. See IOState.swift for who
+/// One read or write: it gathers or gives away bytes, step by step, and delivers to its handler. IOState.swift says which code
 /// may do what.
 ///
 ///     join ─► turn ─► transfer ─┬─ nothing there ─► wait, kicked by readiness
@@ -34,8 +34,9 @@ struct IOLimits {
 /// **Memory.** A read holds at most the high water mark while it gathers, and as much again while the handler has it:
 /// it does not go on while both are full.
 ///
-/// **Pace.** While a handler is quicker than another thread would be there, reading goes on when it has returned, on the
-/// same thread and into the same buffer, which is still in the processor's cache. Beside a slower one it reads ahead.
+/// **Pace.** As long as the handler takes less time than waking another thread would, reading goes on after it has returned,
+/// on the same thread and into the same buffer, which is still in the processor's cache. Beside a slower handler the operation
+/// reads ahead.
 final class IOOperation: @unchecked Sendable {  // see IOState.swift
   typealias Direction = IOFile.Direction
   typealias Handler = (Bool, DispatchData?, Int32) -> Void
@@ -45,7 +46,7 @@ final class IOOperation: @unchecked Sendable {  // see IOState.swift
 
   /// Bytes that one step moves before others have theirs.
   static let budget = 4 << 20
-  /// Less than this is copied, and the buffer used on.
+  /// Fewer bytes than this are copied, and the buffer is used on.
   private static let smallest = 16 << 10
 
   let state = AtomicState<IOState>(IOState(rawValue: 0))
@@ -76,6 +77,8 @@ final class IOOperation: @unchecked Sendable {  // see IOState.swift
   /// The step's alone, writing: what is left; what was written since the last report.
   @exclusivity(unchecked) var rest = DispatchData.empty
   @exclusivity(unchecked) var unreported = 0
+  /// The submitter's, then the step's: bytes to write that the channel's entry in the insight region counts.
+  @exclusivity(unchecked) var shownBytes = 0
   /// The step's alone.
   @exclusivity(unchecked) private var yields = false
   @exclusivity(unchecked) var request: IORequest?
@@ -95,7 +98,7 @@ final class IOOperation: @unchecked Sendable {  // see IOState.swift
   /// Guarded by the channel's lock: its place among the channel's operations; whether it is there, and past the
   /// barriers.
   @exclusivity(unchecked) var older: IOOperation?
-  @exclusivity(unchecked) var newer: Unmanaged<IOOperation>?
+  @exclusivity(unchecked) var newer: Borrowed<IOOperation>?
   @exclusivity(unchecked) var isListed = false
   @exclusivity(unchecked) var hasStarted = false
 
@@ -121,46 +124,45 @@ final class IOOperation: @unchecked Sendable {  // see IOState.swift
   /// Something has happened.
   @inline(__always)
   func kick(_ bits: UInt64 = 0, clearing cleared: UInt64 = 0) {
-    if state.update({ $0.kick(bits, clearing: cleared) }) { send(.passRetained(self)) }
+    if state.update({ $0.kick(bits, clearing: cleared) }) == .send { send(Owned(self).give()) }
   }
 
   /// As `kick`, and takes over a reference. Nothing else may be done under the descriptor table's lock: an operation that
   /// has finished has shed whatever would do something when it goes.
-  static func kickRetained(_ reference: Unmanaged<IOOperation>) {
-    let isOurs = reference._withUnsafeGuaranteedRef { operation in
-      let isOurs = operation.state.update { $0.kick(0) }
+  static func kickRetained(_ reference: Borrowed<IOOperation>) {
+    let isOurs = reference.use { operation in
+      let isOurs = operation.state.update { $0.kick(0) } == .send
       if isOurs { operation.send(reference) }
       return isOurs
     }
-    if !isOurs { reference.release() }
+    if !isOurs { reference.giveBack() }
   }
 
-  private func send(_ reference: Unmanaged<IOOperation>) {
-    let job = Job(invoke: IOOperation.step, qos: qos.rawValue, band: qos.band, owner: reference.toOpaque())
-    Engine.shared.pointee.submitUnordered(job)
+  private func send(_ reference: Borrowed<IOOperation>) {
+    let job = Job(invoke: IOOperation.step, qos: qos.rawValue, band: qos.band, owner: reference.word)
+    Engine.current.submitUnordered(job)
   }
 
   private static let step: Job.Invoke = { raw in
     let job = Job(raw: raw)
     // unsafe: the job holds a reference.
-    let operation = Unmanaged<IOOperation>.fromOpaque(job.owner!)
-    Items.adopt(job)
+    let operation = Borrowed<IOOperation>(word: job.owner!)
     job.recycle()
-    operation._withUnsafeGuaranteedRef { operation in
+    operation.use { operation in
       repeat {
         operation.advance(operation.state.update { $0.begin() })
         if operation.yields { return operation.resend() }
-      } while operation.state.update { $0.end() }
-      Unmanaged.passUnretained(operation).release()
+      } while operation.state.update { $0.end() } == .again
+      Borrowed(operation).giveBack()
     }
   }
 
   /// It has had its share: behind the others, still as its step.
   private func resend() {
     yields = false
-    Engine.shared.pointee.submit(
+    Engine.current.submit(
       Job(
-        invoke: IOOperation.step, qos: qos.rawValue, band: qos.band, owner: Unmanaged.passUnretained(self).toOpaque()))
+        invoke: IOOperation.step, qos: qos.rawValue, band: qos.band, owner: Borrowed(self).word))
   }
 
   // MARK: The step
@@ -174,7 +176,7 @@ final class IOOperation: @unchecked Sendable {  // see IOState.swift
     guard outcome == nil, let file else { return finish() }
     if !seen.has(IOState.turn) { return }
     if remaining == 0 {
-      // Nothing to do needs no open file.
+      // An operation with nothing to do needs no open file.
       outcome = 0
       return finish()
     }
@@ -214,7 +216,7 @@ final class IOOperation: @unchecked Sendable {  // see IOState.swift
     if outcome == nil { outcome = channel?.reasonToCancel ?? Errno.canceled.code }
   }
 
-  /// A read or write has failed. One that belongs to no channel leaves the descriptor to others.
+  /// A read or write has failed. An operation that belongs to no channel does not spoil the descriptor for others.
   func fail(_ error: Errno) {
     outcome = error.code
     if error == .badDescriptor, channel != nil { file?.spoil(error) }
@@ -259,6 +261,7 @@ final class IOOperation: @unchecked Sendable {  // see IOState.swift
   }
 
   func account(_ count: Int) {
+    if Recorder.isOn { Recorder.note(.transfer, detail: 1, word: UInt64(count)) }
     used += count
     gatheredCount += count
     if remaining != .max { remaining -= count }
@@ -361,6 +364,7 @@ final class IOOperation: @unchecked Sendable {  // see IOState.swift
   }
 
   func accountWritten(_ count: Int) {
+    if InsightLayout.switches != 0 { noteWritten(count) }
     remaining -= count
     unreported += count
     if isRandom { offset += Int64(count) }

@@ -2,15 +2,15 @@
 
 import Synchronization
 
-/// Something that may take long: a read or write that the page cache does not serve, or looking at a path, or opening it. The kernel's
-/// ring carries it out, or a helper.
+/// Something that may take long: a read or write that the page cache does not serve, looking at a path, or opening it. The
+/// kernel's ring carries it out, or a helper.
 ///
 /// IORequest.R1  While it is on its way it owns what its spans cover: the operation may end before it (`abandon`).
 /// IORequest.R2  The file has one user more from `abandon` on, so that the descriptor stays until the request is done.
-/// IORequest.R3  The turn of an abandoned request's operation goes on when both have happened: the request is done, and
-///     the last delivery is on its way. So nobody reads or writes at a position that the request is about to move. What
-///     an abandoned read has brought is left to the next one: the position goes back.
-final class IORequest: @unchecked Sendable {  // handed from the step to who carries it out and back, by `fate`
+/// IORequest.R3  The turn of an abandoned request's operation goes on when both have happened: the request is done, and the
+///     last delivery is on its way. So no operation reads or writes at a position that the request is about to move. What an
+///     abandoned read has brought is left to the next one: the position goes back.
+final class IORequest: @unchecked Sendable {  // handed from the step to the ring or a helper and back, by `fate`
   static let mostSpans = 16
 
   enum Fate {
@@ -35,7 +35,7 @@ final class IORequest: @unchecked Sendable {  // handed from the step to who car
   let count: Int
   /// The ring's: the file's position is to be moved when it is done.
   var movesPosition = false
-  /// Who carries it out, until `landed`.
+  /// Written by the ring's reader or the helper, until `landed`.
   var result = 0
   private let fate = Atomic<UInt8>(Fate.pending)
   /// One of the two that IORequest.R3 names has happened.
@@ -99,7 +99,7 @@ final class IORequest: @unchecked Sendable {  // handed from the step to who car
     IOScheduler.shared.files.leave(file)
   }
 
-  /// One of the two that IORequest.R3 names has happened: whether it is the second, who ends the turn.
+  /// One of the two that IORequest.R3 names has happened. Returns whether it is the second: then the caller ends the turn.
   func endsTurn() -> Bool {
     // pairs with: itself – publishes that the last delivery is on its way, or where the position is
     isHalfOver.exchange(true, ordering: .acquiringAndReleasing)

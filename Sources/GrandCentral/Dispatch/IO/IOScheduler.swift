@@ -3,18 +3,18 @@
 import CPlatform
 import Synchronization
 
-/// Who carries out what may take long, and what all channels share.
+/// Carries out what may take long, and has what all channels share.
 ///
 ///   ring      up to 64 requests are with the kernel; its completions make the ring's descriptor readable
 ///   helpers   up to 8 workers of the pool read and write, and are replaced meanwhile (see Blocking.swift)
 ///
-/// Which of them is chosen when the first request comes: the ring where the kernel has one for us, unless
-/// `GRANDCENTRAL_IO` says `threads`. Files are opened by helpers in either case.
+/// One of the two is chosen when the first request comes: the ring if the kernel has one for us and `GRANDCENTRAL_IO` does not
+/// say `threads`, else the helpers. Files are opened by helpers in either case.
 ///
 /// There is one scheduler for each engine: a forked child starts with a fresh one, as it does with a fresh engine.
 ///
-/// Lock order: a channel's lock, a file's lock; nothing is locked inside the locks of the scheduler, `IOFiles` excepted,
-/// which holds its own around calls of the descriptor table.
+/// Lock order: a channel's lock, then a file's lock. Inside the scheduler's locks nothing is locked. `IOFiles` is an
+/// exception: it holds its lock around calls of the descriptor table.
 final class IOScheduler: @unchecked Sendable {  // guarded by its locks, as said at the fields
   private nonisolated(unsafe) static let instance = Atomic<UnsafeMutableRawPointer?>(nil)
 
@@ -39,7 +39,7 @@ final class IOScheduler: @unchecked Sendable {  // guarded by its locks, as said
 
   private init(_ engine: Engine.Pointer) { self.engine = engine }
 
-  /// The engine that somebody makes, or has made, the scheduler for.
+  /// The engine that a thread makes, or has made, the scheduler for.
   private static let maker = Atomic<UInt>(0)
 
   static var shared: IOScheduler { existing ?? makeSlow() }
@@ -49,7 +49,7 @@ final class IOScheduler: @unchecked Sendable {  // guarded by its locks, as said
   private static var existing: IOScheduler? {
     // pairs with: makeSlow – publishes the scheduler
     guard let raw = instance.load(ordering: .acquiring) else { return nil }
-    let scheduler = Unmanaged<IOScheduler>.fromOpaque(raw).takeUnretainedValue()
+    let scheduler = Borrowed<IOScheduler>(word: raw).object
     return scheduler.engine == Engine.shared ? scheduler : nil
   }
 
@@ -57,17 +57,17 @@ final class IOScheduler: @unchecked Sendable {  // guarded by its locks, as said
   @inline(never)
   private static func makeSlow() -> IOScheduler {
     let engine = Engine.shared
-    // relaxed: whose turn it is; the scheduler itself is published by `instance`.
+    // relaxed: decides which thread makes the scheduler, which is published by `instance`.
     let seen = maker.load(ordering: .relaxed)
     if seen != UInt(bitPattern: engine),
       maker.compareExchange(expected: seen, desired: UInt(bitPattern: engine), ordering: .relaxed).exchanged
     {
       let scheduler = IOScheduler(engine)
       Immortal.grant(scheduler)
-      let raw = Unmanaged.passRetained(scheduler).toOpaque()
+      let raw = Owned(scheduler).intoWord()
       // pairs with: existing – publishes the scheduler. The parent's, in a child, `existing` has taken over before.
       let old = instance.exchange(raw, ordering: .releasing)
-      if let old { Unmanaged<IOScheduler>.fromOpaque(old).takeUnretainedValue().abandonInChild() }
+      if let old { Borrowed<IOScheduler>(word: old).object.abandonInChild() }
       return scheduler
     }
     var backoff = Backoff()
@@ -77,7 +77,7 @@ final class IOScheduler: @unchecked Sendable {  // guarded by its locks, as said
     }
   }
 
-  /// In a forked child: the ring is the parent's. Nobody else is left who could hold the lock.
+  /// In a forked child: the ring is the parent's. No other thread is left that could hold the lock.
   private func abandonInChild() {
     if let ring { FileReading.close(ring.pointee.descriptor) }
   }
@@ -105,10 +105,10 @@ final class IOScheduler: @unchecked Sendable {  // guarded by its locks, as said
     let watch = DescriptorWatch.Pointer.allocate(capacity: 1)
     watch.initialize(
       to: DescriptorWatch(
-        descriptor, .readable, context: Unmanaged.passUnretained(self).toOpaque(), report: IOScheduler.completed))
+        descriptor, .readable, context: Borrowed(self).word, report: IOScheduler.completed))
     let result = engine.pointee.poller.watch(watch, in: engine.pointee)
     if result != .watched {
-      // Nobody would hear of completions: helpers do it.
+      // No thread would hear of completions: helpers do it.
       FileReading.close(descriptor)
       if case .failed(let error) = result, error.isShortage { chooseLater(error) }
       return
@@ -126,7 +126,7 @@ final class IOScheduler: @unchecked Sendable {  // guarded by its locks, as said
 
   // MARK: Requests
 
-  /// Carries out a request some time, on another thread or none.
+  /// Carries out a request later, on another thread or none.
   func start(_ request: IORequest) {
     lock.lock()
     choose()
@@ -149,8 +149,8 @@ final class IOScheduler: @unchecked Sendable {  // guarded by its locks, as said
     request.movesPosition = request.offset == FileReading.Offset.position
     let offset = request.movesPosition ? FileReading.position(descriptor) : request.offset
     guard let ring, let offset else { return appendForHelpers(request) }
-    let reference = Unmanaged.passRetained(request)
-    let token = UInt64(UInt(bitPattern: reference.toOpaque()))
+    let reference = Owned(request).give()
+    let token = UInt64(reference.bits)
     inRing += 1
     if ring.pointee.submit(
       writes: request.writes, descriptor, request.spans, request.count, at: offset, token: token)
@@ -158,7 +158,7 @@ final class IOScheduler: @unchecked Sendable {  // guarded by its locks, as said
       return false
     }
     inRing -= 1
-    reference.release()
+    reference.giveBack()
     return appendForHelpers(request)
   }
 
@@ -166,15 +166,14 @@ final class IOScheduler: @unchecked Sendable {  // guarded by its locks, as said
   private static let completed: DescriptorWatch.Report = { context, happened in
     if happened == DescriptorWatch.gone { return false }
     let job = Job(invoke: IOScheduler.reap, band: .normal, owner: context)
-    Engine.shared.pointee.submitUnordered(job)
+    Engine.current.submitUnordered(job)
     return false
   }
 
   private static let reap: Job.Invoke = { raw in
     let job = Job(raw: raw)
     // unsafe: the scheduler is never freed.
-    let scheduler = Unmanaged<IOScheduler>.fromOpaque(job.owner!).takeUnretainedValue()
-    Items.adopt(job)
+    let scheduler = Borrowed<IOScheduler>(word: job.owner!).object
     job.recycle()
     scheduler.takeCompletions()
   }
@@ -184,9 +183,7 @@ final class IOScheduler: @unchecked Sendable {  // guarded by its locks, as said
     guard let (ring, watch) = lock.withLock({ ring.flatMap { ring in watch.map { (ring, $0) } } }) else { return }
     while let completion = ring.pointee.take() {
       // unsafe: `submit` has made the token from a retained request.
-      let request = Unmanaged<IORequest>.fromOpaque(
-        UnsafeRawPointer(bitPattern: UInt(completion.token)).unsafelyUnwrapped
-      ).takeRetainedValue()
+      let request = Owned<IORequest>(bits: UInt(completion.token)).take()
       lock.lock()
       inRing -= 1
       var isNeeded = false
@@ -212,15 +209,14 @@ final class IOScheduler: @unchecked Sendable {  // guarded by its locks, as said
   }
 
   private func sendHelper() {
-    let job = Job(invoke: IOScheduler.help, band: .normal, owner: Unmanaged.passUnretained(self).toOpaque())
+    let job = Job(invoke: IOScheduler.help, band: .normal, owner: Borrowed(self).word)
     engine.pointee.submit(job)
   }
 
   private static let help: Job.Invoke = { raw in
     let job = Job(raw: raw)
     // unsafe: the scheduler is never freed.
-    let scheduler = Unmanaged<IOScheduler>.fromOpaque(job.owner!).takeUnretainedValue()
-    Items.adopt(job)
+    let scheduler = Borrowed<IOScheduler>(word: job.owner!).object
     job.recycle()
     while let request = scheduler.nextForHelper() {
       let wait = Blocking.begin()

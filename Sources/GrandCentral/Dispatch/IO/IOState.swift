@@ -12,8 +12,8 @@
 //   | turn      | the file is the operation's: it may transfer                                 |
 //   | out       | its handler is on its way, or runs                                           |
 //
-// IOState.O1  Whoever sets `running` sends the step, and the step alone touches what is the step's. All that happens to
-//     an operation – its turn, readiness, a result, the handler's return – is a bit and a kick: the step looks at
+// IOState.O1  The thread that sets `running` sends the step, and the step alone touches what is the step's. All that happens
+//     to an operation – its turn, readiness, a result, the handler's return – is a bit and a kick: the step looks at
 //     everything anew, so it does not matter in which order things came, or how often.
 // IOState.O2  `out` is set by the step and cleared when the handler has returned. So handlers of one operation follow
 //     each other, whatever the queue, and an operation has at most one delivery out and one in the making.
@@ -33,28 +33,42 @@ struct IOState: StateWord, Equatable {
   @inline(__always)
   func has(_ bit: UInt64) -> Bool { rawValue & bit != 0 }
 
-  /// Something has happened: whether the caller sends the step.
-  mutating func kick(_ set: UInt64, clearing cleared: UInt64 = 0) -> Bool {
+  enum Kick: Equatable {
+    /// The step is on its way, or runs, and looks again.
+    case noted
+    /// The caller sends the step.
+    case send
+  }
+
+  /// Something has happened.
+  mutating func kick(_ set: UInt64, clearing cleared: UInt64 = 0) -> Kick {
     rawValue = (rawValue & ~cleared) | set
     if has(Self.running) {
       rawValue |= Self.again
-      return false
+      return .noted
     }
     rawValue |= Self.running
-    return true
+    return .send
   }
 
-  /// The step looks: what there is, of which it takes what happens once.
+  /// Starts a step: returns the current state, and clears the flags of what happens once.
   mutating func begin() -> IOState {
     let seen = self
     rawValue &= ~(Self.again | Self.landed | Self.ticked)
     return seen
   }
 
-  /// The step has done what it could: whether it looks again at once.
-  mutating func end() -> Bool {
-    if has(Self.again) { return true }
+  enum End: Equatable {
+    /// Something has happened meanwhile: the step looks again at once.
+    case again
+    /// The step is over; the next kick sends another one.
+    case done
+  }
+
+  /// The step has done what it could.
+  mutating func end() -> End {
+    if has(Self.again) { return .again }
     rawValue &= ~Self.running
-    return false
+    return .done
   }
 }

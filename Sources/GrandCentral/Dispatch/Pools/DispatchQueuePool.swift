@@ -17,8 +17,8 @@ import Synchronization
 ///
 /// Each thread goes round the queues by itself, from a place of its own: handing out changes nothing that threads share.
 ///
-/// References to a pool's queues are not counted. The queues stay when the pool goes, and serve the next pool of the same
-/// name and quality of service: give pools names of which there is a limited number.
+/// References to a pool's queues are not counted. The queues stay when the pool goes, and serve the next pool of the same name
+/// and quality of service: use a limited number of names for pools.
 public final class DispatchQueuePool: @unchecked Sendable {  // immutable, but for an atomic
   /// The most queues that a pool can have.
   public static let maximumQueueCount = 32
@@ -33,7 +33,7 @@ public final class DispatchQueuePool: @unchecked Sendable {  // immutable, but f
   public let queueCount: Int
 
   /// The queues.
-  private let storage: UnsafeMutablePointer<Unmanaged<PooledQueue>>
+  private let storage: UnsafeMutablePointer<Borrowed<PooledQueue>>
 
   /// Whether references to the queues need no counting.
   private let isUncounted: Bool
@@ -60,7 +60,7 @@ public final class DispatchQueuePool: @unchecked Sendable {  // immutable, but f
     var uncounted = true
     for index in 0..<count {
       let (queue, isUncounted) = PooledQueue.make(name: name, qos: word)
-      (storage + index).initialize(to: Unmanaged.passUnretained(queue))
+      (storage + index).initialize(to: Borrowed(queue))
       if !isUncounted { uncounted = false }
     }
     isUncounted = uncounted
@@ -75,8 +75,8 @@ public final class DispatchQueuePool: @unchecked Sendable {  // immutable, but f
 
   /// The next queue in turn.
   ///
-  /// A thread that calls again gets the queue after the one that it got before. Any thread; takes no lock, and makes no
-  /// atomic change but when a thread comes from another pool.
+  /// A thread that calls again gets the queue after the one that it got before. Any thread may call this. It takes no lock,
+  /// and makes an atomic change only when the thread used another pool before, or none.
   ///
   /// Complexity: O(1). Blocking: never.
   public var queue: DispatchSerialQueue { reference(advance()) }
@@ -128,23 +128,23 @@ public final class DispatchQueuePool: @unchecked Sendable {  // immutable, but f
   public var queues: [DispatchSerialQueue] { (0..<queueCount).map { reference($0) } }
 
   @inline(__always)
-  private func pooled(_ index: Int) -> PooledQueue { storage[index].takeUnretainedValue() }
+  private func pooled(_ index: Int) -> PooledQueue { storage[index].object }
 
   /// A queue, as a reference of the caller's: where none are counted, without asking for one.
   @inline(__always)
   private func reference(_ index: Int) -> DispatchSerialQueue {
     // unsafe: the queues are never freed; the caller's release of an uncounted one does nothing.
-    isUncounted ? storage[index].takeRetainedValue() : storage[index].takeUnretainedValue()
+    isUncounted ? Owned<PooledQueue>(word: storage[index].word).take() : storage[index].object
   }
 
   /// The place after the calling thread's last one in this pool, 0..<queueCount.
   ///
-  /// A thread remembers its place in one pool. One that comes from another pool, or for the first time, takes the next
-  /// start, so that threads spread, and those that go back and forth between pools go round each of them together.
+  /// A thread remembers its place in one pool only. A thread that comes from another pool, or for the first time, takes the
+  /// next start. So threads spread, and threads that go back and forth between pools go round each of them together.
   @inline(__always)
   private func advance() -> Int {
     let thread = gc_thread_self()
-    let me = UnsafeRawPointer(Unmanaged.passUnretained(self).toOpaque())
+    let me = UnsafeRawPointer(Borrowed(self).word)
     // A pool that lies where another one was continues with its places; so the place may be beyond the end.
     var turn = Int(thread.pointee.pool_turn)
     if thread.pointee.pool != me || turn >= queueCount { turn = begin() }
@@ -155,7 +155,7 @@ public final class DispatchQueuePool: @unchecked Sendable {  // immutable, but f
 
   @inline(never)
   private func begin() -> Int {
-    gc_thread_self().pointee.pool = UnsafeRawPointer(Unmanaged.passUnretained(self).toOpaque())
+    gc_thread_self().pointee.pool = UnsafeRawPointer(Borrowed(self).word)
     // relaxed: a number by itself.
     let ticket = nextStart.wrappingAdd(1, ordering: .relaxed).oldValue
     return Int(ticket % UInt32(truncatingIfNeeded: queueCount))
@@ -190,7 +190,7 @@ public final class DispatchQueuePool: @unchecked Sendable {  // immutable, but f
 
   /// The figures of each queue, in the order of `queues`.
   ///
-  /// Counted is what is submitted to run later: `async` in its forms, delayed items once they are due, notifications.
+  /// What is counted is work submitted to run later: `async` in its forms, delayed items once they are due, notifications.
   /// Calls of `sync` are not. Complexity: O(`queueCount`). Blocking: never.
   public var statistics: [QueueStatistics] {
     let now = DispatchTime.now()

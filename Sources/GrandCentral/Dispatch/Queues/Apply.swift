@@ -5,15 +5,15 @@ import Synchronization
 
 /// The shared part of one call of `concurrentPerform`. Lives in one magazine node, made when the call gets help.
 ///
-/// The participants take chunks of the index range, ever smaller ones towards the end. At first as many helpers are
-/// submitted as the rest seems to be worth; a participant whose chunk shows it to be worth more submits more, so that
-/// a short call on a large machine wakes few, and a long one all within some rounds.
+/// The participants take chunks of the index range, ever smaller ones towards the end. At first as many helpers are submitted
+/// as the rest seems to need. A participant whose chunk shows that the rest needs more submits more, so that a short call on a
+/// large machine wakes few threads, and a long one wakes all of them within some rounds.
 ///
 /// | state  | bits  | meaning                                              |
 /// |--------|-------|------------------------------------------------------|
 /// | active | 0–19  | participants inside the loop, helpers only           |
 /// | refs   | 20–39 | helpers submitted and not yet finished, and the caller |
-/// | closed | 40    | all indices are given out: nobody may join           |
+/// | closed | 40    | all indices are given out: no helper may join        |
 ///
 /// Apply.Y1  A helper joins (active + 1) only while not closed; so once closed, active only falls.
 /// Apply.Y2  The body is touched by the caller and by joined helpers only. The caller returns when closed and active =
@@ -44,7 +44,7 @@ struct ApplyRecord: ~Copyable {
   /// Helpers that may yet be submitted.
   private let uncalled: Atomic<Int32>
   /// Unretained: where helpers are submitted; the caller keeps it while the call lasts (Apply.Y2).
-  private let queue: UnsafeMutableRawPointer?
+  private let queue: Borrowed<DispatchQueue>?
 
   /// The helpers' last chunks are small.
   private static let spin = SpinBudget(nanoseconds: SpinBudget.answer)
@@ -59,7 +59,7 @@ struct ApplyRecord: ~Copyable {
     state = AtomicState(State(rawValue: State.refOne))
     qos = call.qos
     uncalled = Atomic(Int32(clamping: call.helpers))
-    queue = call.queue.map { Unmanaged.passUnretained($0).toOpaque() }
+    queue = call.queue.map { Borrowed($0) }
   }
 
   /// Makes the record of a call whose indices from `first` on are to be shared, and submits the first `helpers`.
@@ -67,90 +67,107 @@ struct ApplyRecord: ~Copyable {
     // unsafe: the record fits a node; Apply.Y3 says when the node goes back.
     let record = Magazine.take().assumingMemoryBound(to: ApplyRecord.self)
     record.initialize(to: ApplyRecord(call, from: first))
-    callHelpers(helpers, record)
+    record.pointee.callHelpers(helpers, record)
     return record
   }
 
-  /// Sees to it that `wanted` helpers, or all there may be, have been submitted. By the caller and by joined helpers:
-  /// the queue is there (Apply.Y2).
-  private static func callHelpers(_ wanted: Int, _ record: Pointer) {
+  /// Makes sure that `wanted` helpers, or all there may be, have been submitted. By the caller and by joined helpers: the
+  /// queue is there (Apply.Y2).
+  private func callHelpers(_ wanted: Int, _ record: Pointer) {
     // relaxed: a number of permits, verified below.
-    var left = record.pointee.uncalled.load(ordering: .relaxed)
+    var left = uncalled.load(ordering: .relaxed)
     var granted: Int32 = 0
     repeat {
-      let called = Int32(record.pointee.participants) - 1 - left
+      let called = Int32(participants) - 1 - left
       granted = min(Int32(clamping: wanted) - called, left)
       if granted <= 0 { return }
       // relaxed: permits guard nothing but themselves.
-      let (taken, found) = record.pointee.uncalled.weakCompareExchange(
+      let (taken, found) = uncalled.weakCompareExchange(
         expected: left, desired: left - granted, ordering: .relaxed)
       if taken { break }
       left = found
     } while true
-    record.pointee.state.update { $0.rawValue += UInt64(granted) * State.refOne }
-    // unsafe: unretained, see `queue`.
-    let queue = record.pointee.queue.map { Unmanaged<DispatchQueue>.fromOpaque($0).takeUnretainedValue() }
-    let qos = record.pointee.qos
+    state.update { $0.rawValue += UInt64(granted) * State.refOne }
+    let queue = queue?.object
     let band = queue?.ownQoS.band ?? QoSWord(rawValue: qos).band
     for _ in 0..<granted {
-      let job = Job(invoke: helper, qos: qos, band: band, owner: UnsafeMutableRawPointer(record))
-      if let queue { queue.enqueue(job) } else { Engine.shared.pointee.submit(job) }
+      let job = Job(invoke: Self.helper, qos: qos, band: band, owner: .init(record))
+      if let queue { queue.enqueue(job) } else { Engine.current.submit(job) }
     }
   }
 
   /// Caller: takes part until all is done.
   static func finish(_ record: Pointer) {
-    work(record)
-    record.pointee.close()
+    record.pointee.workAndClose(record)
     release(record)
+  }
+
+  private func workAndClose(_ record: Pointer) {
+    work(record)
+    close()
   }
 
   private static let helper: Job.Invoke = { raw in
     let job = Job(raw: raw)
     let record = job.owner!.assumingMemoryBound(to: ApplyRecord.self)
-    Items.adopt(job)
     job.recycle()
-    if record.pointee.join() {
-      work(record)
-      record.pointee.leave()
-    }
+    record.pointee.help(record)
     release(record)
   }
 
+  private func help(_ record: Pointer) {
+    if !join() { return }
+    work(record)
+    leave()
+  }
+
   /// Takes chunks until none is left.
-  private static func work(_ record: Pointer) {
-    let count = record.pointee.count
+  private func work(_ record: Pointer) {
+    if Recorder.isOn { return workRecorded(record) }
+    _ = takeAll(record)
+  }
+
+  @inline(never)
+  private func workRecorded(_ record: Pointer) {
+    let begun = Cycles.now
+    let taken = takeAll(record)
+    Recorder.note(.apply, since: begun, argument: UInt32(clamping: taken))
+  }
+
+  /// How many indices it has taken.
+  private func takeAll(_ record: Pointer) -> Int {
+    var taken = 0
     while true {
       // relaxed: the index range carries no data; the body's data is published by submission, and back by `leave`.
-      let seen = record.pointee.next.load(ordering: .relaxed)
-      if seen >= count { return }
+      let seen = next.load(ordering: .relaxed)
+      if seen >= count { return taken }
       // relaxed: a number of permits; all of them are given out after a few chunks.
-      let uncalled = Int(record.pointee.uncalled.load(ordering: .relaxed))
-      let chunk = max(1, (count - seen) / ((Int(record.pointee.participants) - uncalled) * 8))
-      if uncalled > 0 {
-        measure(chunk, record)
-      } else {
-        record.pointee.take(chunk)
-      }
+      let uncalled = Int(self.uncalled.load(ordering: .relaxed))
+      let chunk = max(1, (count - seen) / ((Int(participants) - uncalled) * 8))
+      taken += uncalled > 0 ? measure(chunk, record) : take(chunk)
     }
   }
 
   @inline(__always)
-  private func take(_ chunk: Int) {
-    // relaxed: see `work`.
+  private func take(_ chunk: Int) -> Int {
+    // relaxed: see `takeAll`.
     let first = next.wrappingAdd(chunk, ordering: .relaxed).oldValue
-    if first < count { body(first, min(count, first + chunk)) }
+    if first >= count { return 0 }
+    let end = min(count, first + chunk)
+    body(first, end)
+    return end - first
   }
 
-  /// Takes a chunk and, if the rest is worth it at the chunk's pace, submits helpers.
+  /// Takes a chunk and returns its length. If the rest is long enough at the chunk's pace, submits helpers.
   @inline(never)
-  private static func measure(_ chunk: Int, _ record: Pointer) {
+  private func measure(_ chunk: Int, _ record: Pointer) -> Int {
     let start = Cycles.now
-    record.pointee.take(chunk)
+    let taken = take(chunk)
     let elapsed = Double(Cycles.now &- start)
     // relaxed: an estimate.
-    let left = record.pointee.count - record.pointee.next.load(ordering: .relaxed)
+    let left = count - next.load(ordering: .relaxed)
     callHelpers(ApplyCall.helpersWorth(elapsed / Double(chunk) * Double(left)), record)
+    return taken
   }
 
   private func join() -> Bool {
@@ -181,9 +198,11 @@ struct ApplyRecord: ~Copyable {
 
   @inline(never)
   private func waitingForHelpers() {
+    let note = WaitNote.begin(.apply, 0)
     let blocking = Blocking.begin()
     _ = parker.park()
     blocking.end()
+    note.end()
   }
 
   private static func release(_ record: Pointer) {
@@ -193,7 +212,7 @@ struct ApplyRecord: ~Copyable {
     }
     if last {
       record.deinitialize(count: 1)
-      Magazine.give(UnsafeMutableRawPointer(record))
+      Magazine.give(.init(record))
     }
   }
 }

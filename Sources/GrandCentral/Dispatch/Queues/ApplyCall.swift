@@ -5,10 +5,10 @@ import Synchronization
 
 /// One call of `concurrentPerform`, on its caller's stack.
 ///
-/// The caller begins alone, with chunks that double, and measures. A call with little work ends there: it makes no
-/// system call and wakes nobody. When what is left is worth a wake-up the caller has helpers submitted; when the first
-/// pieces take long, or wait for later ones, the monitor does so (see ApplyHelpRegistry.swift). Either way exactly one of them
-/// closes `claimed`, which gives out the indices until then.
+/// The caller begins alone, with chunks that double, and measures. A call with little work ends there: it makes no system call
+/// and wakes no thread. When what is left is worth a wake-up, the caller has helpers submitted. When the first pieces take
+/// long, or wait for later ones, the monitor does so (see ApplyHelpRegistry.swift). Either way exactly one of the two closes
+/// `claimed`, which gives out the indices until then.
 struct ApplyCall: ~Copyable {
   /// The first word, see ApplyHelpRegistry.
   private let help: ApplyHelpRegistry.Help = ApplyCall.helped
@@ -38,7 +38,7 @@ struct ApplyCall: ~Copyable {
     self.body = body
     self.helpers = helpers
     self.queue = queue
-    qos = queue?.ownQoS.rawValue ?? UInt16(truncatingIfNeeded: gc_thread_self().pointee.qos)
+    qos = (queue?.ownQoS ?? .ofThread).rawValue
   }
 
   /// Calls `body` with ranges that make up all indices below `count`.
@@ -50,18 +50,20 @@ struct ApplyCall: ~Copyable {
   }
 
   private static func runWithHelp(_ call: UnsafeMutablePointer<ApplyCall>) {
-    let engine = Engine.shared
-    guard let place = engine.pointee.applyHelp.enter(UnsafeMutableRawPointer(call)) else {
-      return ApplyRecord.finish(ApplyRecord.start(call.pointee, from: 0, helpers: call.pointee.helpers))
+    call.pointee.runWithHelp(.init(call))
+  }
+
+  /// - Parameter word: where this call lies, as the registry knows it.
+  private func runWithHelp(_ word: UnsafeMutableRawPointer) {
+    guard let place = Engine.current.applyHelp.enter(word) else {
+      return ApplyRecord.finish(ApplyRecord.start(self, from: 0, helpers: helpers))
     }
-    engine.pointee.monitor.wake(engine.pointee)
-    let helpers = call.pointee.runAlone()
-    if engine.pointee.applyHelp.leave(place, UnsafeMutableRawPointer(call)) {
-      if let first = call.pointee.close() {
-        ApplyRecord.finish(ApplyRecord.start(call.pointee, from: first, helpers: helpers))
-      }
+    Engine.current.monitor.wake(Engine.current)
+    let worth = runAlone()
+    if Engine.current.applyHelp.leave(place, word) {
+      if let first = close() { ApplyRecord.finish(ApplyRecord.start(self, from: first, helpers: worth)) }
     } else {
-      ApplyRecord.finish(call.pointee.awaitShared())
+      ApplyRecord.finish(awaitShared())
     }
   }
 
@@ -94,7 +96,7 @@ struct ApplyCall: ~Copyable {
     return claimed.compareExchange(expected: first, desired: end, ordering: .relaxed).exchanged ? first..<end : nil
   }
 
-  /// Ends the claiming. The first index that nobody has claimed; nil if there is none, or somebody else has ended it.
+  /// Ends the claiming. Returns the first index that is not claimed; nil if there is none, or another thread has ended it.
   private func close() -> Int? {
     // relaxed: see `claim`.
     let first = claimed.exchange(Self.closed, ordering: .relaxed)
@@ -104,11 +106,13 @@ struct ApplyCall: ~Copyable {
   /// Monitor: shares what is left.
   private static let helped: ApplyHelpRegistry.Help = { raw in
     // unsafe: the monitor has taken the pointer; the caller waits for `shared`.
-    let call = raw.assumingMemoryBound(to: ApplyCall.self)
-    let first = call.pointee.close() ?? call.pointee.count
-    let record = ApplyRecord.start(call.pointee, from: first, helpers: call.pointee.helpers)
-    // pairs with: awaitShared – publishes the record; the last touch of the call
-    call.pointee.shared.store(UnsafeMutableRawPointer(record), ordering: .releasing)
+    raw.assumingMemoryBound(to: ApplyCall.self).pointee.share()
+  }
+
+  private func share() {
+    let record = ApplyRecord.start(self, from: close() ?? count, helpers: helpers)
+    // pairs with: awaitShared – publishes the record; the last access to the call
+    shared.store(.init(record), ordering: .releasing)
   }
 
   private func awaitShared() -> ApplyRecord.Pointer {

@@ -3,7 +3,7 @@
 import CPlatform
 import Synchronization
 
-// Where am I? Answered from the thread's contexts.
+// Where the calling thread is, answered from its contexts.
 extension DispatchQueue {
   /// The queue whose item the calling thread is inside; on the main thread outside of any item the main queue, elsewhere
   /// the default global queue.
@@ -12,10 +12,8 @@ extension DispatchQueue {
   /// log("running on \(DispatchQueue.current.label)")
   /// ```
   public final class var current: DispatchQueue {
-    if let context = QueueContext.innermost, let raw = context.pointee.queue {
-      // unsafe: a queue in a context is alive.
-      return Unmanaged<DispatchQueue>.fromOpaque(raw).takeUnretainedValue()
-    }
+    // A queue in a context is alive.
+    if let lane = QueueContext.innermost?.pointee.lane { return lane.object.queue }
     if let worker = Worker.current {
       // relaxed: the worker's own field.
       return GlobalQueues.queue(for: Band(rank: worker.pointee.runningRank.load(ordering: .relaxed)))
@@ -28,22 +26,23 @@ extension DispatchQueue {
     // relaxed: a thread sees its own ownership.
     if state.load(ordering: .relaxed).owner == Thread.id { return true }
     if QueueContext.contains(self) { return true }
-    if kind == .main { return Worker.current == nil && MainLoop.isHere }
-    return kind == .global && QueueContext.innermost == nil && Worker.current != nil && DispatchQueue.current === self
+    if kind.isMain { return Worker.current == nil && MainLoop.isHere }
+    return kind.isRunQueue && QueueContext.innermost == nil && Worker.current != nil && DispatchQueue.current === self
   }
 
   /// As `isCurrent`, and nothing else runs on the queue meanwhile.
   final var isCurrentAlone: Bool {
-    switch kind {
-    case .serial, .pooled, .workloop, .main: isCurrent
-    case .global: false
+    if kind.isRunQueue { return false }
     // relaxed: a thread sees its own ownership; an owner that moves items has no item's context of its own beside it.
-    case .concurrent: state.load(ordering: .relaxed).owner == Thread.id
-    }
+    return kind.hasReaders ? state.load(ordering: .relaxed).owner == Thread.id : isCurrent
   }
 }
 
 /// What `dispatchPrecondition` can ask about the calling thread.
+///
+/// ```swift
+/// dispatchPrecondition(condition: .notOnQueue(.main))  // this may take long
+/// ```
 public enum DispatchPredicate: Sendable {
   /// It runs an item of the queue, or of one that targets it.
   case onQueue(DispatchQueue)

@@ -2,7 +2,7 @@
 
 import Synchronization
 
-/// A work item that waits for its time, and can be called off meanwhile.
+/// A work item that waits for its time, and can be cancelled meanwhile.
 ///
 /// An item may have very many of them. The item lists them, so that cancelling finds them; the list is linked both ways,
 /// so that one that fires leaves it in constant time.
@@ -13,10 +13,10 @@ import Synchronization
 /// | the item's list      | `start` … `DelayedItems.remove`, by firing; or `takeAll`, by cancelling     |
 /// | `start`              | while it runs                                                               |
 ///
-/// What an item's cancellation means for who waits: the item counts as dequeued when the first of the timers would have
-/// fired (Contract.W2). Its timers and its closure go at once (Contract.Q17); the item keeps the instant
-/// (`DispatchWorkItem.due`). Once somebody waits, a timer without a queue finishes the item then. Nobody waits: there
-/// is no timer.
+/// What an item's cancellation means for a thread that waits: the item counts as dequeued when the first of the timers would
+/// have fired (Contract.W2). Its timers and its closure go at once (Contract.Q17); the item keeps the instant
+/// (`DispatchWorkItem.due`). Once a thread waits, a timer without a queue finishes the item at that instant. If no thread
+/// waits, there is no timer.
 ///
 /// The references are counted by the Swift runtime, in whose counters ThreadSanitizer sees no order. So each use ends
 /// with `letGo`, which tells it that the use comes before the end.
@@ -29,22 +29,22 @@ final class DelayedItem: @unchecked Sendable {  // immutable, but for the entry 
   private let qos: QoSWord
   private let entry: UnsafeMutablePointer<TimerEntry>
   /// Guarded by the item's lock: its neighbours in the list; the list retains each of them.
-  fileprivate var next: Unmanaged<DelayedItem>?
-  fileprivate var previous: Unmanaged<DelayedItem>?
+  fileprivate var next: Borrowed<DelayedItem>?
+  fileprivate var previous: Borrowed<DelayedItem>?
   fileprivate var isListed = false
 
   /// As for the closures of `asyncAfter`, the quality of service is that of the call.
   static func start(_ item: DispatchWorkItem, on queue: DispatchQueue, at deadline: Deadline, leeway: UInt64) {
     let qos = queue.effectiveQoS(item.wantedQoS, item.flags)
-    let delayed = Unmanaged.passRetained(DelayedItem(item, queue, deadline, leeway, qos))
-    delayed._withUnsafeGuaranteedRef { $0.start() }
+    let delayed = Owned(DelayedItem(item, queue, deadline, leeway, qos)).give()
+    delayed.use { $0.start() }
     letGo(delayed)
   }
 
   /// Finishes `item`, which has been cancelled, at `deadline`.
   static func finish(_ item: DispatchWorkItem, at deadline: Deadline) {
-    let delayed = Unmanaged.passRetained(DelayedItem(item, nil, deadline, 0, .unspecified))
-    delayed._withUnsafeGuaranteedRef { $0.add() }
+    let delayed = Owned(DelayedItem(item, nil, deadline, 0, .unspecified)).give()
+    delayed.use { $0.add() }
     letGo(delayed)
   }
 
@@ -67,9 +67,9 @@ final class DelayedItem: @unchecked Sendable {  // immutable, but for the entry 
   }
 
   /// Gives a reference back.
-  fileprivate static func letGo(_ delayed: Unmanaged<DelayedItem>) {
-    delayed._withUnsafeGuaranteedRef { Sanitizer.comesBefore($0.entry) }
-    delayed.release()
+  fileprivate static func letGo(_ delayed: Borrowed<DelayedItem>) {
+    delayed.use { Sanitizer.comesBefore($0.entry) }
+    delayed.giveBack()
   }
 
   private func start() {
@@ -84,22 +84,22 @@ final class DelayedItem: @unchecked Sendable {  // immutable, but for the entry 
   }
 
   private func add() {
-    entry.pointee.context = Unmanaged.passRetained(self).toOpaque()
-    Engine.shared.pointee.timers.add(entry, on: deadline.clock, in: Engine.shared.pointee)
+    entry.pointee.context = Owned(self).intoWord()
+    Engine.current.timers.add(entry, on: deadline.clock, in: Engine.current)
   }
 
   /// Takes the timer out of the wheel, if it has not fired. The caller holds a reference of its own.
   fileprivate func cancel() {
-    if Engine.shared.pointee.timers.cancel(entry, on: deadline.clock) {
-      DelayedItem.letGo(Unmanaged.passUnretained(self))
+    if Engine.current.timers.cancel(entry, on: deadline.clock) {
+      DelayedItem.letGo(Borrowed(self))
     }
   }
 
   private static let fired: TimerEntry.Fire = { raw in
     // unsafe: fired once, by the wheel that has let go of the entry; the reference is the one that `add` made.
     let entry = raw.assumingMemoryBound(to: TimerEntry.self)
-    let delayed = Unmanaged<DelayedItem>.fromOpaque(entry.pointee.context!)
-    delayed._withUnsafeGuaranteedRef { $0.fire() }
+    let delayed = Borrowed<DelayedItem>(word: entry.pointee.context!)
+    delayed.use { $0.fire() }
     letGo(delayed)
   }
 
@@ -112,15 +112,15 @@ final class DelayedItem: @unchecked Sendable {  // immutable, but for the entry 
 
 /// The delayed submissions of one item, linked both ways. All calls under the item's lock, but `cancelAll`.
 struct DelayedItems: ~Copyable {
-  private var first: Unmanaged<DelayedItem>?
+  private var first: Borrowed<DelayedItem>?
 
   @inline(__always)
   init() {}
 
   /// Complexity: O(1).
   mutating func insert(_ timer: DelayedItem) {
-    let reference = Unmanaged.passRetained(timer)
-    first?._withUnsafeGuaranteedRef { $0.previous = reference }
+    let reference = Owned(timer).give()
+    first?.use { $0.previous = reference }
     timer.next = first
     timer.previous = nil
     timer.isListed = true
@@ -134,11 +134,11 @@ struct DelayedItems: ~Copyable {
     if !timer.isListed { return false }
     timer.isListed = false
     if let previous = timer.previous {
-      previous._withUnsafeGuaranteedRef { $0.next = timer.next }
+      previous.use { $0.next = timer.next }
     } else {
       first = timer.next
     }
-    timer.next?._withUnsafeGuaranteedRef { $0.previous = timer.previous }
+    timer.next?.use { $0.previous = timer.previous }
     return true
   }
 
@@ -150,7 +150,7 @@ struct DelayedItems: ~Copyable {
     var earliest: Deadline?
     var link = taken.first
     while let timer = link {
-      link = timer._withUnsafeGuaranteedRef { timer in
+      link = timer.use { timer in
         timer.isListed = false
         earliest = timer.deadline.earlier(earliest)
         return timer.next
@@ -162,7 +162,7 @@ struct DelayedItems: ~Copyable {
   /// Takes what `takeAll` has taken out of the wheel. Not under the lock.
   mutating func cancelAll() {
     while let timer = first {
-      first = timer._withUnsafeGuaranteedRef { timer in
+      first = timer.use { timer in
         timer.cancel()
         return timer.next
       }
@@ -171,7 +171,7 @@ struct DelayedItems: ~Copyable {
   }
 
   /// Gives back the reference of a timer that `remove` has taken out.
-  static func letGo(_ timer: DelayedItem) { DelayedItem.letGo(Unmanaged.passUnretained(timer)) }
+  static func letGo(_ timer: DelayedItem) { DelayedItem.letGo(Borrowed(timer)) }
 }
 
 extension Deadline {

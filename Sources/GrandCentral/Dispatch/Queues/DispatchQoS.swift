@@ -102,3 +102,15 @@ public struct DispatchQoS: Equatable, Sendable {
     self.relativePriority = relativePriority
   }
 }
+
+extension QoSWord {
+  init(_ qos: DispatchQoS) {
+    let relative = qos.qosClass == .unspecified ? 0 : UInt8(bitPattern: Int8(clamping: qos.relativePriority))
+    rawValue = UInt16(qos.qosClass.code) << 8 | UInt16(relative)
+  }
+
+  var qos: DispatchQoS {
+    let relative = Int8(bitPattern: UInt8(truncatingIfNeeded: rawValue))
+    return DispatchQoS(unchecked: DispatchQoS.QoSClass(code: UInt8(rawValue >> 8)), Int(relative))
+  }
+}

@@ -22,6 +22,8 @@ extension DispatchQueue {
   }
 
   /// Submits `work` at `wallDeadline`, which follows steps of the clock.
+  ///
+  /// Complexity: O(1). Blocking: never.
   public final func asyncAfter(
     wallDeadline: DispatchWallTime, qos: DispatchQoS = .unspecified, flags: DispatchWorkItemFlags = [],
     execute work: consuming @escaping @Sendable () -> Void
@@ -29,8 +31,8 @@ extension DispatchQueue {
     after(wallDeadline.deadline) { makeJob(qos, flags, work) }
   }
 
-  /// Submits a work item at `deadline`. Cancelling the item removes the timer and releases the closure at once; who waits
-  /// for the item goes on at `deadline`.
+  /// Submits a work item at `deadline`. Cancelling the item removes the timer and releases the closure at once; a thread that
+  /// waits for the item goes on at `deadline`.
   ///
   /// Complexity: O(1), however often the item is delayed. Blocking: never.
   public final func asyncAfter(deadline: DispatchTime, execute: DispatchWorkItem) {
@@ -38,6 +40,8 @@ extension DispatchQueue {
   }
 
   /// Submits a work item at `wallDeadline`, which follows steps of the clock.
+  ///
+  /// Complexity: O(1). Blocking: never.
   public final func asyncAfter(wallDeadline: DispatchWallTime, execute: DispatchWorkItem) {
     after(wallDeadline.deadline, execute)
   }
@@ -65,7 +69,7 @@ enum Delay {
   static func leeway(for remaining: UInt64) -> UInt64 { min(remaining / 16, largestLeeway) }
 }
 
-/// A job that waits for its time in the timer wheel: the entry's words are the job and the queue, retained.
+/// A job that waits for its time in the timer wheel, and the queue that it is for.
 enum DelayedJob {
   static func start(_ job: Job, on queue: DispatchQueue, at deadline: Deadline, leeway: UInt64) {
     // unsafe: an entry is as large as a node.
@@ -73,18 +77,24 @@ enum DelayedJob {
     entry.initialize(
       to: TimerEntry(
         deadline: deadline.nanoseconds, leeway: leeway, context: job.raw,
-        word: UInt64(UInt(bitPattern: Unmanaged.passRetained(queue).toOpaque())), fire: fired))
-    Engine.shared.pointee.timers.add(entry, on: deadline.clock, in: Engine.shared.pointee)
+        word: UInt64(Owned(queue).give().bits), fire: fired))
+    Engine.current.timers.add(entry, on: deadline.clock, in: Engine.current)
   }
 
   private static let fired: TimerEntry.Fire = { raw in
     // unsafe: fired once, by the wheel that has let go of the entry; its words are what `start` put there.
     let entry = raw.assumingMemoryBound(to: TimerEntry.self)
-    let job = Job(raw: entry.pointee.context!)
-    let queue = Unmanaged<DispatchQueue>.fromOpaque(UnsafeRawPointer(bitPattern: UInt(entry.pointee.word))!)
+    let (job, queue) = entry.pointee.delayed
     entry.deinitialize(count: 1)
     Magazine.give(raw)
-    queue._withUnsafeGuaranteedRef { $0.enqueue(job) }
-    queue.release()
+    queue.use { $0.enqueue(job) }
+    queue.giveBack()
+  }
+}
+
+extension TimerEntry {
+  /// What `DelayedJob` has put into the entry's words: the job, and its queue, retained.
+  fileprivate var delayed: (job: Job, queue: Borrowed<DispatchQueue>) {
+    (Job(raw: context.unsafelyUnwrapped), Borrowed(bits: UInt(word)).unsafelyUnwrapped)
   }
 }

@@ -36,6 +36,8 @@ extension DispatchQueue {
   /// As `concurrentPerform`, with the calls made as items of this queue: on a serial queue one after the other.
   ///
   /// Traps (GC0007) like `sync` if the caller already holds the queue.
+  ///
+  /// Complexity: O(n) for n iterations. Blocking: until all iterations have run.
   @inlinable
   public final func apply(iterations: Int, execute work: (Int) -> Void) {
     applyRanges(iterations) { first, end in
@@ -51,13 +53,13 @@ extension DispatchQueue {
   final func applyRanges(_ iterations: Int, _ work: (Int, Int) -> Void) {
     DispatchQueue.checkIterations(iterations, "DispatchQueue.apply", self)
     // The caller takes one of the places of a queue with a limit.
-    let helpers = kind == .concurrent || kind == .global ? min(DispatchQueue.processors, readerLimit) - 1 : 0
+    let helpers = kind.runsSeveral ? min(DispatchQueue.processors, readerLimit) - 1 : 0
     sync { ApplyCall.run(iterations, work, helpers: helpers, on: self) }
   }
 
   static var processors: Int {
     // relaxed: a setting.
-    Engine.shared.pointee.parallelism.load(ordering: .relaxed)
+    Engine.current.parallelism.load(ordering: .relaxed)
   }
 
   private static func checkIterations(_ iterations: Int, _ call: String, _ queue: DispatchQueue) {

@@ -11,12 +11,12 @@ extension DispatchQueue: CustomStringConvertible, CustomDebugStringConvertible {
   ///
   /// Complexity: O(length of the labels). Blocking: never.
   public final var description: String {
-    var text = "<DispatchQueue \"" + name + "\": " + kindName
-    if kind == .concurrent, let limit = maximumConcurrency { text += ", at most " + String(limit) + " at once" }
+    var text = "<DispatchQueue \"" + name + "\": " + kind.name
+    if kind.hasReaders, let limit = maximumConcurrency { text += ", at most " + String(limit) + " at once" }
     if !ownQoS.isUnspecified { text += ", qos " + ownQoS.name }
-    if kind != .global, kind != .main {
+    if !kind.isBuiltIn {
       withTarget { target in
-        if target.kind != .global { text += ", target \"" + target.name + "\"" }
+        if !target.kind.isRunQueue { text += ", target \"" + target.name + "\"" }
       }
     }
     return text + ">"
@@ -24,16 +24,6 @@ extension DispatchQueue: CustomStringConvertible, CustomDebugStringConvertible {
 
   /// The same as `description`.
   public final var debugDescription: String { description }
-
-  private final var kindName: String {
-    switch kind {
-    case .serial, .pooled: "serial"
-    case .concurrent: "concurrent"
-    case .workloop: "workloop"
-    case .main: "main"
-    case .global: "global"
-    }
-  }
 }
 
 extension QoSWord {

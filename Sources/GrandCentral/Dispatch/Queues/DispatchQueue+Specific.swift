@@ -10,56 +10,73 @@ import Synchronization
 /// queue.sync { DispatchQueue.getSpecific(key: role) }  // "writer"
 /// ```
 public final class DispatchSpecificKey<T>: Sendable {
+  /// A key that no queue has a value for yet.
+  ///
+  /// Complexity: O(1). Blocking: never.
   public init() {}
+}
+
+@usableFromInline
+final class SpecificValue<T>: SpecificBox {
+  @usableFromInline let value: T
+  /// As long as there is a value the address is this key's.
+  private let owner: DispatchSpecificKey<T>
+
+  init(key: DispatchSpecificKey<T>, value: T) {
+    self.value = value
+    owner = key
+    super.init(key: Borrowed(key).word)
+  }
+}
+
+extension SpecificLookup {
+  @inlinable
+  func value<T>(of type: T.Type) -> T {
+    // unsafe: what is stored under a key of T is a box of T, and the list retains it.
+    box.use { unsafeDowncast($0, to: SpecificValue<T>.self).value }
+  }
 }
 
 extension DispatchQueue {
   /// Attaches `value` to this queue under `key`; nil removes what was there. The old value is released.
+  ///
+  /// Complexity: O(number of keys that the queue has). Blocking: never.
   public final func setSpecific<T>(key: DispatchSpecificKey<T>, value: T?) {
     let box = value.map { SpecificValue(key: key, value: $0) }
-    replaceSpecific(Unmanaged.passUnretained(key).toOpaque(), with: box)
+    replaceSpecific(Borrowed(key).word, with: box)
   }
 
   /// The value that this queue carries under `key`.
+  ///
+  /// Complexity: O(number of keys that the queue has). Blocking: never.
   @inlinable
   public final func getSpecific<T>(key: DispatchSpecificKey<T>) -> T? {
-    guard let found = lookUp(Unmanaged.passUnretained(key).toOpaque()) else { return nil }
+    guard let found = lookUp(Borrowed(key).word) else { return nil }
     defer { found.leave() }
     return found.value(of: T.self)
   }
 
   /// The value under `key` of the current queue, or of the nearest queue along its targets that carries one.
+  ///
+  /// Complexity: O(number of keys of the queues up to the one that has a value). Blocking: never.
   @inlinable
   public final class func getSpecific<T>(key: DispatchSpecificKey<T>) -> T? {
-    guard let found = lookUpCurrent(Unmanaged.passUnretained(key).toOpaque()) else { return nil }
+    guard let found = lookUpCurrent(Borrowed(key).word) else { return nil }
     defer { found.leave() }
     return found.value(of: T.self)
-  }
-
-  // The search knows nothing of types, so that it is compiled once, here; only the value's own copy is the client's.
-  @usableFromInline
-  final func lookUp(_ key: UnsafeRawPointer) -> SpecificLookup? {
-    // unsafe: the extras live as long as the queue.
-    extrasReference?._withUnsafeGuaranteedRef { $0.specifics.lookUp(key) }
   }
 
   @usableFromInline
   final class func lookUpCurrent(_ key: UnsafeRawPointer) -> SpecificLookup? {
     guard let context = QueueContext.innermost else { return current.lookUp(key) }
-    var link = context.pointee.queue
-    while let raw = link {
-      // unsafe: a queue in a context is alive, and so is its chain: neither can be retargeted while an item runs.
-      let queue = Unmanaged<DispatchQueue>.fromOpaque(raw)
-      if let found = queue._withUnsafeGuaranteedRef({ $0.lookUp(key) }) { return found }
-      link = queue._withUnsafeGuaranteedRef { $0.targetPointer }
+    var found: SpecificLookup?
+    // unsafe: see `chainContains`.
+    _ = context.pointee.lane?.use { lane in
+      lane.chainContains { lane in
+        found = lane.lookUp(key)
+        return found != nil
+      }
     }
-    return nil
-  }
-
-  /// Puts `box` in the place of the one with the same key.
-  final func replaceSpecific(_ key: UnsafeRawPointer, with box: SpecificBox?) {
-    // Released outside of the list's section: its deinit may come back here.
-    let old = readyExtras.specifics.replace(key, with: box)
-    withExtendedLifetime(old) {}
+    return found
   }
 }

@@ -15,19 +15,26 @@ extension DispatchQueue {
   /// It runs on the calling thread, except that items for the main queue run on the main thread. It starts after
   /// everything that was submitted before. Called by a thread that already holds the queue it traps (GC0007).
   ///
-  /// Complexity: O(1); allocates nothing. Blocking: until the item has run.
+  /// Complexity: O(depth of the chain of targets); allocates nothing. Blocking: until the item has run. A pool thread that
+  /// waits is replaced while there is work.
   @inlinable
   public final func sync<T, E: Error>(execute work: () throws(E) -> T) throws(E) -> T {
     try runInline(barrier: false, work)
   }
 
   /// As `sync(execute:)`; with `.barrier` the item runs alone on a concurrent queue.
+  ///
+  /// Complexity: O(depth of the chain of targets). Blocking: until the item has run. A pool thread that waits is
+  /// replaced while there is work.
   @inlinable
   public final func sync<T, E: Error>(flags: DispatchWorkItemFlags, execute work: () throws(E) -> T) throws(E) -> T {
     try runInline(barrier: flags.contains(.barrier), work)
   }
 
   /// Runs a work item on this queue, and returns when it has run.
+  ///
+  /// Complexity: O(depth of the chain of targets). Blocking: until the item has run. A pool thread that waits is
+  /// replaced while there is work.
   public final func sync(execute workItem: DispatchWorkItem) {
     let barrier = workItem.flags.contains(.barrier)
     workItem.noteSubmission(to: self)
@@ -39,12 +46,18 @@ extension DispatchQueue {
   /// Difference from `sync`: a caller that finds the queue busy leaves its item to the drainer and is spared a hand-over
   /// of the queue. Thread-local state of the caller is not visible to the item then. The item runs at the queue's quality
   /// of service; at the caller's if the queue has none.
+  ///
+  /// Complexity: O(depth of the chain of targets). Blocking: until the item has run. A pool thread that waits is
+  /// replaced while there is work.
   @inlinable
   public final func asyncAndWait<T, E: Error>(execute work: () throws(E) -> T) throws(E) -> T {
     try runAnywhere(barrier: false, work)
   }
 
   /// As `asyncAndWait(execute:)`; with `.barrier` the item runs alone on a concurrent queue.
+  ///
+  /// Complexity: O(depth of the chain of targets). Blocking: until the item has run. A pool thread that waits is
+  /// replaced while there is work.
   @inlinable
   public final func asyncAndWait<T, E: Error>(
     flags: DispatchWorkItemFlags, execute work: () throws(E) -> T
@@ -53,6 +66,9 @@ extension DispatchQueue {
   }
 
   /// Runs a work item on this queue, and returns when it has run.
+  ///
+  /// Complexity: O(depth of the chain of targets). Blocking: until the item has run. A pool thread that waits is
+  /// replaced while there is work.
   public final func asyncAndWait(execute workItem: DispatchWorkItem) {
     let barrier = workItem.flags.contains(.barrier)
     workItem.noteSubmission(to: self)
@@ -105,30 +121,4 @@ extension DispatchQueue {
     }
     return try outcome!.get()
   }
-
-  /// Takes the lane if nobody holds it or waits for it.
-  @usableFromInline
-  final func beginIfIdle(_ context: UnsafeMutablePointer<QueueContext>, barrier: Bool) -> Bool {
-    // relaxed: a busy lane is found busy by `beginSync` too, which then waits for its turn: slower, not wrong.
-    let seen = state.load(ordering: .relaxed)
-    if kind != .global, !items.tailIsNil || seen.has(~(LaneState.idle | LaneState.readerMask)) { return false }
-    // At its limit it is busy too.
-    if isFull(seen) { return false }
-    return beginSync(context, barrier: barrier)
-  }
-}
-
-/// The quality of service of a thread that runs an item at another one meanwhile.
-@usableFromInline
-struct CallerQoS {
-  private let outer: UInt32
-
-  @usableFromInline
-  init(replacedBy qos: QoSWord) {
-    outer = gc_thread_self().pointee.qos
-    gc_thread_self().pointee.qos = UInt32(qos.rawValue)
-  }
-
-  @usableFromInline
-  func restore() { gc_thread_self().pointee.qos = outer }
 }

@@ -3,8 +3,10 @@
 extension DispatchQueue {
   /// What a queue is created as.
   public struct Attributes: OptionSet, Sendable {
+    /// The set as bits.
     public let rawValue: UInt64
 
+    /// A set of these bits.
     public init(rawValue: UInt64) { self.rawValue = rawValue }
 
     /// Items run beside each other; barriers run alone.
@@ -14,7 +16,7 @@ extension DispatchQueue {
     public static let initiallyInactive = Attributes(rawValue: 1 << 2)
   }
 
-  /// The priorities of old; each stands for a quality of service.
+  /// libdispatch's older priorities; each stands for a quality of service.
   public enum GlobalQueuePriority: Sendable, Hashable {
     /// `.userInitiated`
     case high
@@ -43,13 +45,29 @@ extension DispatchQueue {
     case workItem
     /// Never.
     case never
+
+    /// What a lane remembers of it.
+    var code: UInt8 {
+      switch self {
+      case .inherit: 0
+      case .workItem: 1
+      case .never: 2
+      }
+    }
   }
 }
 
 /// How a work item is run.
+///
+/// ```swift
+/// let cache = DispatchQueue(label: "cache", attributes: .concurrent)
+/// cache.async(flags: .barrier) { reload() }  // alone on the queue
+/// ```
 public struct DispatchWorkItemFlags: OptionSet, RawRepresentable, Sendable {
+  /// The set as bits.
   public let rawValue: UInt
 
+  /// A set of these bits.
   public init(rawValue: UInt) { self.rawValue = rawValue }
 
   /// On a concurrent queue of your own: waits for all earlier items, and runs alone.

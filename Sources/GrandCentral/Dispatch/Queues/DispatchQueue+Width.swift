@@ -12,13 +12,13 @@ extension DispatchQueue {
   /// ```swift
   /// let downloads = DispatchQueue(label: "downloads", qos: .utility, maximumConcurrency: 4)
   /// for url in urls {
-  ///   downloads.async { store(fetch(url)) }  // four at a time; a fifth starts when one of them has finished
+  ///   downloads.async { keep(fetch(url)) }  // four at a time; a fifth starts when one of them has finished
   /// }
   /// downloads.async(flags: .barrier) { print("all fetched") }
   /// ```
   ///
   /// Items start in the order of their submission. As soon as one finishes the next one starts: an item that takes long
-  /// holds one place, and no other item up. Items that wait for their place hold no thread.
+  /// holds one place, and delays no other item. Items that wait for their place hold no thread.
   ///
   /// What counts towards the limit:
   /// - An `async` item, `asyncAfter` item or notification, from its start to its end.
@@ -47,7 +47,7 @@ extension DispatchQueue {
   ///   - attributes: `.initiallyInactive`. The queue is concurrent whether or not `.concurrent` is given.
   ///   - maximumConcurrency: The limit, 1 or more; anything less traps (GC0031). 65,535 and more stand for no limit.
   ///   - autoreleaseFrequency: Recorded; Linux has no autorelease pools.
-  ///   - target: The queue as whose items this queue's items run; nil is a global queue.
+  ///   - target: The queue that this queue's items run on, as items of its own; nil is a global queue.
   ///
   /// Complexity: O(1); an item that has to wait for a place costs one more atomic operation at the end of another. Blocking:
   /// never.
@@ -59,7 +59,7 @@ extension DispatchQueue {
       label: label, qos: qos, attributes: attributes.union(.concurrent), autoreleaseFrequency: autoreleaseFrequency,
       target: target)
     if maximumConcurrency < 1 { faultNoConcurrency(maximumConcurrency) }
-    // relaxed: nobody else knows the queue yet.
+    // relaxed: no other thread knows the queue yet.
     width.store(UInt16(clamping: maximumConcurrency), ordering: .relaxed)
   }
 
@@ -71,78 +71,6 @@ extension DispatchQueue {
     // relaxed: a number.
     let width = width.load(ordering: .relaxed)
     return width == .max ? nil : Int(width)
-  }
-
-  /// Whether the queue has a limit of its own.
-  @inline(__always)
-  final var isLimited: Bool {
-    // relaxed: as in `isFull`.
-    width.load(ordering: .relaxed) != .max
-  }
-
-  /// How many readers there may be: the queue's limit, or what the state word can count.
-  @inline(__always)
-  final var readerLimit: Int {
-    // relaxed: as in `isFull`.
-    let width = width.load(ordering: .relaxed)
-    return width == .max ? Int(LaneState.ownerMask) - 1 : Int(width)
-  }
-
-  /// Whether the calling thread holds so many places of this queue that there is none for anybody else: a place for each
-  /// item of this queue that it is inside, and for each `sync` that holds this queue as its target.
-  final var isFilledByThisThread: Bool {
-    var places = 0
-    var context = QueueContext.innermost
-    while let current = context {
-      // unsafe: a queue in a context is alive.
-      let queue = Unmanaged<DispatchQueue>.fromOpaque(current.pointee.queue!).takeUnretainedValue()
-      switch current.pointee.hold {
-      case .chain, .chainReader: if queue === self || queue.targets(self) { places += 1 }
-      case .alone, .reader, .nothing: if queue === self { places += 1 }
-      }
-      context = current.pointee.previous?.assumingMemoryBound(to: QueueContext.self)
-    }
-    return places >= readerLimit
-  }
-
-  /// Whether `queue` is somewhere along the targets. The caller runs an item of this queue, so they stand still.
-  private final func targets(_ queue: DispatchQueue) -> Bool {
-    var link = targetPointer
-    while let raw = link {
-      if raw == Unmanaged.passUnretained(queue).toOpaque() { return true }
-      // unsafe: a queue keeps its target, and it stands still.
-      link = Unmanaged<DispatchQueue>.fromOpaque(raw).takeUnretainedValue().targetPointer
-    }
-    return false
-  }
-
-  /// Changes the limit, in order with the queue's items.
-  final func setWidth(_ width: Int) {
-    let value = UInt16(clamping: width)
-    let me = Thread.id
-    // relaxed: an inactive queue is set up by one thread.
-    if state.load(ordering: .relaxed).has(LaneState.inactive) {
-      self.width.store(value, ordering: .relaxed)
-    } else if items.tailIsNil, state.attempt({ $0.acquire(me) ? true : nil }) != nil {
-      // relaxed: nothing runs, and nobody else owns the lane; giving it up publishes the width.
-      self.width.store(value, ordering: .relaxed)
-      releaseOwnership()
-    } else {
-      let job = Job(invoke: DispatchQueue.widen, flags: .barrier, band: .normal)
-      job.owner = Unmanaged.passUnretained(self).toOpaque()
-      job.extra = UnsafeMutableRawPointer(bitPattern: UInt(value))
-      push(job)
-    }
-  }
-
-  private static let widen: Job.Invoke = { raw in
-    let job = Job(raw: raw)
-    // unsafe: the lane is being drained, so it is alive.
-    let lane = Unmanaged<DispatchQueue>.fromOpaque(job.owner!)
-    let value = UInt16(UInt(bitPattern: job.extra))
-    job.recycle()
-    // relaxed: as in `setWidth`.
-    lane._withUnsafeGuaranteedRef { $0.width.store(value, ordering: .relaxed) }
   }
 
   @inline(never)

@@ -3,7 +3,7 @@
 import CPlatform
 import Synchronization
 
-// Where an item was submitted last, so that who waits for it can boost that queue: `submittedTo`.
+// Where an item was submitted last, so that a thread that waits for it can boost that queue: `submittedTo`.
 //
 //   | value   | means                                                          |
 //   |---------|----------------------------------------------------------------|
@@ -14,9 +14,9 @@ import Synchronization
 // WorkItem.B1  A queue with a pending item is alive, and its runner forgets it before the item's turn is over.
 //     Forgetting waits while the word is busy; so a waiter that has made an address busy may use that queue until it
 //     puts the address back.
-// WorkItem.B2  Only who made the word busy changes it then.
+// WorkItem.B2  While the word is busy, only the thread that made it busy changes it.
 //
-// An item that is submitted to several queues remembers one of them at most: boosting is a favour.
+// An item that is submitted to several queues remembers at most one of them: boosting is best effort.
 //
 // Rejected: a retained reference (four more atomic changes for each item, for the sake of those that are waited for).
 extension DispatchWorkItem {
@@ -24,12 +24,17 @@ extension DispatchWorkItem {
 
   /// Before the item is put into `queue`.
   final func noteSubmission(to queue: DispatchQueue) {
-    replaceSubmission(with: UInt(bitPattern: Unmanaged.passUnretained(queue).toOpaque()))
+    let address = Borrowed(queue).bits
+    var seen: UInt = 0
+    // Nearly always it is nowhere.
+    if exchangeSubmission(&seen, address) || seen == address { return }
+    noteScattering()
+    replaceSubmission(with: address)
   }
 
   /// Before the turn of the item on its queue is over.
   final func forgetSubmission() {
-    // relaxed: who runs the item sees at least what its submitter noted.
+    // relaxed: the thread that runs the item sees at least what its submitter noted.
     if submittedTo.load(ordering: .relaxed) != 0 { replaceSubmission(with: 0) }
   }
 
@@ -77,13 +82,24 @@ extension DispatchWorkItem {
       if seen == 0 { return }
       let address = seen
       guard exchangeSubmission(&seen, Self.busy) else { continue }
-      let qos = QoSWord(rawValue: UInt16(truncatingIfNeeded: gc_thread_self().pointee.qos))
+      let qos = QoSWord.ofThread
       // unsafe: WorkItem.B1.
-      Unmanaged<DispatchQueue>.fromOpaque(UnsafeRawPointer(bitPattern: address)!)._withUnsafeGuaranteedRef {
+      Borrowed<DispatchQueue>(bits: address)!.use {
         $0.boost(Urgency.of(qos.band))
       }
       // pairs with: exchangeSubmission – publishes that the queue is no longer used
       return submittedTo.store(address, ordering: .releasing)
     }
+  }
+}
+
+extension Items {
+  /// A work item; `extra` is the item, retained.
+  static let workItem: Job.Invoke = { raw in
+    let job = Job(raw: raw)
+    let item = Borrowed<DispatchWorkItem>(word: job.extra!)
+    job.recycle()
+    item.use { $0.runSubmitted() }
+    item.giveBack()
   }
 }

@@ -10,21 +10,21 @@ import Synchronization
 // | 0–15  | running   | executions under way                                           |
 // | 16    | cancelled | later executions do nothing                                    |
 // | 17    | finished  | has run once, or was dequeued cancelled                        |
-// | 18    | watched   | somebody waits or wants to be notified                         |
+// | 18    | watched   | a thread or a notification waits for it                        |
 // | 19    | emptied   | the closure has been released                                  |
 // | 20    | timed     | timers may submit it                                           |
+// | 21    | scattered | was submitted to a queue while it waited on another            |
 //
-// WorkItem.I1  The closure is released by whoever finds `cancelled` with running = 0 and sets `emptied`: exactly one
-//     does.
-// WorkItem.I2  Nobody registers once `finished` is set; setting it with `watched` set is followed by one release of the
+// WorkItem.I1  The thread that finds `cancelled` with running = 0 and sets `emptied` releases the closure: exactly one does.
+// WorkItem.I2  Nothing is registered once `finished` is set; setting it with `watched` set is followed by one release of the
 //     lists.
 
 /// A piece of work with a handle: it can be cancelled, waited for, and followed up.
 ///
 /// ```swift
-/// let search = DispatchWorkItem { results = index.search(query) }
+/// let search = DispatchWorkItem { catalogue.update() }
 /// queue.async(execute: search)
-/// search.notify(queue: .main) { show(results) }
+/// search.notify(queue: .main) { show(catalogue.entries) }
 /// ```
 public class DispatchWorkItem: @unchecked Sendable {  // an atomic word; the rest is under its lock, or I
   private struct State: StateWord {
@@ -36,11 +36,12 @@ public class DispatchWorkItem: @unchecked Sendable {  // an atomic word; the res
     static let watched: UInt64 = 1 << 18
     static let emptied: UInt64 = 1 << 19
     static let timed: UInt64 = 1 << 20
+    static let scattered: UInt64 = 1 << 21
     static let runningMask: UInt64 = cancelled - 1
 
     @inline(__always) func has(_ bit: UInt64) -> Bool { rawValue & bit != 0 }
 
-    /// - Returns: whether somebody waits for it: the caller owes them `releaseWatchers`.
+    /// - Returns: whether a thread or a notification waits for it: then the caller owes `releaseWatchers`.
     mutating func finish() -> Bool {
       let watched = has(Self.watched)
       rawValue = (rawValue | Self.finished) & ~Self.watched
@@ -68,8 +69,8 @@ public class DispatchWorkItem: @unchecked Sendable {  // an atomic word; the res
   private var notes = NoteList()
   /// Guarded by `lock`: timers that will submit it.
   private var timers = DelayedItems()
-  /// Guarded by `lock`: cancelled while timers were pending: when the first of them would have fired. Nobody watches
-  /// the item.
+  /// Guarded by `lock`: if the item was cancelled while timers were pending, when the first of them would have fired. Nothing
+  /// watches the item.
   private var due: Deadline?
   /// See DispatchWorkItem+Submission.
   let submittedTo = Atomic<UInt>(0)
@@ -82,6 +83,8 @@ public class DispatchWorkItem: @unchecked Sendable {  // an atomic word; the res
   ///   - qos: Its quality of service; with `.enforceQoS` it prevails over the queue's.
   ///   - flags: How it is run.
   ///   - block: What it does.
+  ///
+  /// Complexity: O(1). Blocking: never.
   public init(
     qos: DispatchQoS = .unspecified, flags: DispatchWorkItemFlags = [], block: @escaping () -> Void
   ) {
@@ -89,7 +92,7 @@ public class DispatchWorkItem: @unchecked Sendable {  // an atomic word; the res
     if flags.contains(.noQoS) || flags.contains(.detached) {
       wantedQoS = flags.contains(.noQoS) ? .unspecified : QoSWord(qos)
     } else if flags.contains(.assignCurrentContext), qos.qosClass == .unspecified {
-      wantedQoS = QoSWord(rawValue: UInt16(truncatingIfNeeded: gc_thread_self().pointee.qos))
+      wantedQoS = QoSWord.ofThread
     } else {
       wantedQoS = QoSWord(qos)
     }
@@ -97,6 +100,8 @@ public class DispatchWorkItem: @unchecked Sendable {  // an atomic word; the res
   }
 
   /// Runs the item here and now, unless it is cancelled.
+  ///
+  /// Complexity: that of the block. Blocking: as long as the block runs.
   public func perform() { runSubmitted() }
 
   /// Makes later executions do nothing; the one that runs now is not interrupted.
@@ -151,14 +156,14 @@ public class DispatchWorkItem: @unchecked Sendable {  // an atomic word; the res
     let chosen = waiters.chooseAll()
     var notes = notes.takeAll()
     lock.unlock()
-    // Notifications first, as with libdispatch: who has waited finds them submitted.
+    // Notifications first, as with libdispatch: a thread that has waited finds them submitted.
     notes.submitAll()
     chosen.wakeAll()
   }
 
   deinit {
     // An item that never ran, and never will: what was to follow it may go ahead.
-    // relaxed: nobody else is left.
+    // relaxed: no other thread is left.
     if state.load(ordering: .relaxed).has(State.watched) { submitNotesSlow() }
   }
 
@@ -175,7 +180,7 @@ public class DispatchWorkItem: @unchecked Sendable {  // an atomic word; the res
     noteSubmission(to: queue)
     let job = Job(
       invoke: Items.workItem, flags: flags.contains(.barrier) ? .barrier : [], qos: qos.rawValue, band: qos.band)
-    job.extra = Unmanaged.passRetained(self).toOpaque()
+    job.extra = Owned(self).intoWord()
     return job
   }
 
@@ -224,15 +229,19 @@ public class DispatchWorkItem: @unchecked Sendable {  // an atomic word; the res
 
   /// Waits until the item has run once, or was dequeued cancelled. Traps (GC0017) inside the item itself.
   ///
-  /// The queue that holds the item is boosted to the waiter's quality of service. Blocking: yes.
+  /// The queue that holds the item is boosted to the waiter's quality of service. Complexity: O(1). Blocking: yes.
   public func wait() { _ = wait(until: .never) }
 
   /// Waits as `wait()`, until `timeout` at most.
+  ///
+  /// Complexity: O(1). Blocking: until the item has run or the time has come.
   public func wait(timeout: DispatchTime) -> DispatchTimeoutResult {
     wait(until: timeout.deadline) ? .success : .timedOut
   }
 
   /// Waits as `wait()`, until `wallTimeout` at most, which follows steps of the clock.
+  ///
+  /// Complexity: O(1). Blocking: until the item has run or the time has come.
   public func wait(wallTimeout: DispatchWallTime) -> DispatchTimeoutResult {
     wait(until: wallTimeout.deadline) ? .success : .timedOut
   }
@@ -266,10 +275,29 @@ public class DispatchWorkItem: @unchecked Sendable {  // an atomic word; the res
   @inline(never)
   private final func waitingForItem(_ waiter: UnsafeMutablePointer<Waiter>, _ deadline: Deadline) -> Bool {
     if deadline.hasPassed() { return false }
-    let blocking = Blocking.begin(waiter.pointee.duty)
-    defer { blocking.end(waiter.pointee.duty) }
-    return waiter.pointee.parker.park(until: deadline)
+    let note = WaitNote.begin(.workItem, Borrowed(self).bits, isTimed: !deadline.isNever)
+    defer { note.end() }
+    let awaited = Awaited(.workItem, Borrowed(self).word, waiter) { wait in
+      Borrowed<DispatchWorkItem>(word: wait.address).use { $0.whereabouts(wait) }
+    }
+    return waiter.pointee.parkBlocked(until: deadline, in: .object(awaited))
   }
+
+  /// Where an item is that has not finished, for as long as the waiter has not been let go.
+  private final func whereabouts(_ wait: Awaited) -> Awaited.Whereabouts {
+    let state = state.load()
+    if state.has(State.finished | State.timed | State.scattered) { return .unknown }
+    // relaxed: until the item has finished it is 0, or the thread that has begun last.
+    let runner = runner.load(ordering: .relaxed)
+    guard lock.withLock({ wait.isListed }) else { return .unknown }
+    switch state.rawValue & State.runningMask {
+    case 0: return .waits
+    case 1: return .runs(on: runner)
+    default: return .unknown
+    }
+  }
+
+  final func noteScattering() { state.update { $0.rawValue |= State.scattered } }
 
   /// Whether the item has finished.
   final func tryWait() -> Bool { state.load().has(State.finished) }
@@ -308,6 +336,8 @@ public class DispatchWorkItem: @unchecked Sendable {  // an atomic word; the res
   }
 
   /// Submits `execute` to `queue` once the item has finished; at once if it has.
+  ///
+  /// Complexity: O(1). Blocking: never.
   public func notify(
     qos: DispatchQoS = .unspecified, flags: DispatchWorkItemFlags = [], queue: DispatchQueue,
     execute: @escaping () -> Void
@@ -316,6 +346,8 @@ public class DispatchWorkItem: @unchecked Sendable {  // an atomic word; the res
   }
 
   /// Submits another work item to `queue` once this one has finished; at once if it has.
+  ///
+  /// Complexity: O(1). Blocking: never.
   public func notify(queue: DispatchQueue, execute: DispatchWorkItem) {
     notify(execute.makeJob(for: queue), on: queue)
   }

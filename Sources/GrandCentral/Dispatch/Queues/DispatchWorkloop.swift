@@ -7,6 +7,8 @@
 /// ```
 public class DispatchSerialQueue: DispatchQueue, @unchecked Sendable {  // adds no state
   /// A serial queue of your own; see `DispatchQueue.init`.
+  ///
+  /// Complexity: O(1). Blocking: never.
   public init(
     label: String, qos: DispatchQoS = .unspecified, attributes: Attributes = [],
     autoreleaseFrequency: AutoreleaseFrequency = .inherit, target: DispatchQueue? = nil
@@ -18,13 +20,15 @@ public class DispatchSerialQueue: DispatchQueue, @unchecked Sendable {  // adds 
 
   /// A serial queue that counts its items.
   init(pooled label: String, qos: QoSWord) {
-    super.init(kind: .pooled, name: QueueName(label), qos: qos, target: GlobalQueues.root(for: qos))
+    super.init(kind: .counted, name: QueueName(label), qos: qos, target: GlobalQueues.root(for: qos))
   }
 
   /// What a serial queue is created as.
   public struct Attributes: OptionSet, Sendable {
+    /// The set as bits.
     public let rawValue: UInt64
 
+    /// A set of these bits.
     public init(rawValue: UInt64) { self.rawValue = rawValue }
 
     /// No item runs, and the target may be set, until `activate()`.
@@ -40,6 +44,8 @@ public class DispatchSerialQueue: DispatchQueue, @unchecked Sendable {  // adds 
 /// ```
 public final class DispatchConcurrentQueue: DispatchQueue, @unchecked Sendable {  // adds no state
   /// A concurrent queue of your own; see `DispatchQueue.init`.
+  ///
+  /// Complexity: O(1). Blocking: never.
   public init(
     label: String, qos: DispatchQoS = .unspecified, attributes: Attributes = [],
     autoreleaseFrequency: AutoreleaseFrequency = .inherit, target: DispatchQueue? = nil
@@ -52,8 +58,10 @@ public final class DispatchConcurrentQueue: DispatchQueue, @unchecked Sendable {
 
   /// What a concurrent queue is created as.
   public struct Attributes: OptionSet, Sendable {
+    /// The set as bits.
     public let rawValue: UInt64
 
+    /// A set of these bits.
     public init(rawValue: UInt64) { self.rawValue = rawValue }
 
     /// No item runs, and the target may be set, until `activate()`.
@@ -70,20 +78,24 @@ public final class DispatchConcurrentQueue: DispatchQueue, @unchecked Sendable {
 /// ```
 public final class DispatchWorkloop: DispatchQueue, @unchecked Sendable {  // adds no state
   /// A workloop of your own.
+  ///
+  /// Complexity: O(1). Blocking: never.
   public init(
     label: String, autoreleaseFrequency: DispatchQueue.AutoreleaseFrequency = .inherit, target: DispatchQueue? = nil
   ) {
-    if let target { DispatchQueue.checkWorkloopTarget(label, target) }
+    if let target { Lane.checkWorkloopTarget(label, target) }
     super.init(
-      kind: .workloop, name: QueueName(label), qos: .unspecified, target: target ?? GlobalQueues.default,
+      kind: .sorted, name: QueueName(label), qos: .unspecified, target: target ?? GlobalQueues.default,
       autoreleaseFrequency: autoreleaseFrequency)
   }
 
   /// A workloop that runs nothing, and may be retargeted, until `activate()`.
+  ///
+  /// Complexity: O(1). Blocking: never.
   public init(label: String, inactive: Bool, target: DispatchQueue? = nil) {
-    if let target { DispatchQueue.checkWorkloopTarget(label, target) }
+    if let target { Lane.checkWorkloopTarget(label, target) }
     super.init(
-      kind: .workloop, name: QueueName(label), qos: .unspecified, target: target ?? GlobalQueues.default,
+      kind: .sorted, name: QueueName(label), qos: .unspecified, target: target ?? GlobalQueues.default,
       inactive: inactive)
   }
 }

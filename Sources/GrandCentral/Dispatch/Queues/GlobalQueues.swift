@@ -10,8 +10,11 @@ enum GlobalQueues {
   static let utility = make(.utility, "com.apple.root.utility-qos")
   static let background = make(.background, "com.apple.root.background-qos")
 
-  static let main = immortal(
-    DispatchQueue(kind: .main, name: QueueName("com.apple.main-thread"), qos: .unspecified, target: nil))
+  static let main: DispatchQueue = {
+    let queue = immortal(MainQueue())
+    WaitGraph.setMain(queue)
+    return queue
+  }()
 
   /// Every thread uses these queues: counting references to them would be what threads contend for.
   private static func immortal(_ queue: DispatchQueue) -> DispatchQueue {
@@ -22,19 +25,21 @@ enum GlobalQueues {
   private static func make(_ qos: DispatchQoS, _ label: StaticString) -> DispatchQueue {
     Hooks.setLaneName { raw in
       // unsafe: the caller keeps the lane alive meanwhile.
-      let name = Unmanaged<DispatchQueue>.fromOpaque(raw)._withUnsafeGuaranteedRef { $0.name }
-      return Unmanaged.passRetained(LaneLabel(name)).toOpaque()
+      let name = Borrowed<Lane>(word: raw).use { $0.name }
+      return Owned(LaneLabel(name)).intoWord()
     }
     Hooks.setBandName { rank in
-      Unmanaged.passRetained(LaneLabel(GlobalQueues.queue(for: Band(rank: rank)).name)).toOpaque()
+      Owned(LaneLabel(GlobalQueues.queue(for: Band(rank: rank)).name)).intoWord()
     }
-    Fork.setGuardsAbove { hold in
-      DispatchQueue.holdHierarchy(hold)
+    Fork.setGuardsAbove { hold, inChild in
+      if inChild { QueueContext.leaveItemsToParent() }
+      WaitGraph.holdLock(hold)
+      Lane.holdHierarchy(hold)
       MainLoop.holdDescriptor(hold)
       PooledQueue.holdRetired(hold)
       Specifics.holdWriting(hold)
     }
-    return immortal(DispatchQueue(kind: .global, name: QueueName(label), qos: QoSWord(qos), target: nil))
+    return immortal(DispatchQueue(kind: .runQueue, name: QueueName(label), qos: QoSWord(qos), target: nil))
   }
 
   static func queue(for qosClass: DispatchQoS.QoSClass) -> DispatchQueue {
@@ -68,18 +73,27 @@ extension DispatchQueue {
   ///
   /// Its items run once the main thread is in `dispatchMain()`, or in a loop that calls `DispatchMainLoop.drain()`. In a
   /// program that does neither they run where the main actor's jobs do: under an `async` main, or in Foundation's run loop.
-  public final class var main: DispatchQueue { GlobalQueues.main }
+  public final class var main: DispatchQueue {
+    #if !hasFeature(Embedded) && !GRANDCENTRAL_DROPIN
+      if World.isSimulated { return SimulatedMainQueue.ofRun() }
+    #endif
+    return GlobalQueues.main
+  }
 
   /// The shared concurrent queue of a quality of service.
   ///
   /// ```swift
   /// DispatchQueue.global(qos: .utility).async { compress(file) }
   /// ```
+  ///
+  /// Complexity: O(1). Blocking: never.
   public final class func global(qos: DispatchQoS.QoSClass = .default) -> DispatchQueue {
     GlobalQueues.queue(for: qos)
   }
 
-  /// The shared concurrent queue of a priority of old.
+  /// The shared concurrent queue of one of the older priorities.
+  ///
+  /// Complexity: O(1). Blocking: never.
   public final class func global(priority: GlobalQueuePriority) -> DispatchQueue {
     GlobalQueues.queue(for: priority.qosClass)
   }

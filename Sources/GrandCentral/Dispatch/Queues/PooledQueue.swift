@@ -3,9 +3,9 @@
 import CPlatform
 import Synchronization
 
-/// A serial queue of a pool: it counts its items, and nobody counts the references to it.
+/// A serial queue of a pool: it counts its items, and references to it are not counted.
 ///
-/// Other queues do not pay for the figures: items are counted where the kinds of queues part ways, and by a function
+/// Other queues do not pay for the figures: items are counted where the kinds of queues differ (Lane+Kind), and by a function
 /// that runs before the item's own.
 ///
 /// Many threads are handed the same few queues, and would contend for their reference counts; so pooled queues are never
@@ -25,20 +25,20 @@ final class PooledQueue: DispatchSerialQueue, @unchecked Sendable {  // atomics;
 
   // MARK: Figures
 
-  @inline(__always)
-  fileprivate func count(_ job: Job) {
+  override func enqueueCounted(_ job: Job) {
     // relaxed: a figure.
     submitted.wrappingAdd(1, ordering: .relaxed)
     job.inner = job.invoke
     job.invoke = PooledQueue.counted
+    push(job)
   }
 
   private static let counted: Job.Invoke = { raw in
     let job = Job(raw: raw)
-    // unsafe: who runs an item of a pooled queue holds that queue, and it is the innermost one.
-    let queue = Unmanaged<PooledQueue>.fromOpaque(QueueContext.innermost!.pointee.queue!)
+    // unsafe: the thread that runs an item of a pooled queue holds that queue, and it is the innermost one.
+    let queue = Borrowed<PooledQueue>(word: QueueContext.innermost!.pointee.lane!.word)
     job.inner(raw)
-    queue._withUnsafeGuaranteedRef { $0.didRun() }
+    queue.use { $0.didRun() }
   }
 
   @inline(__always)
@@ -75,7 +75,7 @@ final class PooledQueue: DispatchSerialQueue, @unchecked Sendable {  // atomics;
     return Int(hash >> 8) % 256
   }
 
-  /// Nobody may be moving queues while the process forks.
+  /// No thread may be moving queues while the process forks.
   static func holdRetired(_ hold: Bool) { hold ? lock.lock() : lock.unlock() }
 
   /// A queue for a new pool.
@@ -120,16 +120,6 @@ final class PooledQueue: DispatchSerialQueue, @unchecked Sendable {  // atomics;
   private var isPristine: Bool {
     let state = state.load()
     return figures.depth == 0 && items.tailIsNil && extrasReference == nil && !state.has(~LaneState.idle)
-      && targetPointer == Unmanaged.passUnretained(GlobalQueues.root(for: ownQoS)).toOpaque()
-  }
-}
-
-extension DispatchQueue {
-  /// As `enqueue`, for a queue that counts.
-  @inline(never)
-  final func enqueueCounted(_ job: Job) {
-    // unsafe: no other class has this kind.
-    unsafeDowncast(self, to: PooledQueue.self).count(job)
-    push(job)
+      && targetWord.lane == GlobalQueues.root(for: ownQoS).reference
   }
 }

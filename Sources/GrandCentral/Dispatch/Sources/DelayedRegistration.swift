@@ -20,19 +20,19 @@ extension DispatchSource {
 
   @inline(never)
   private final func delay(_ error: Errno) -> Registration {
-    // unsafe: freed by `freeRetry`, when nobody can have it any more.
+    // unsafe: freed by `freeRetry`, when no thread can have it any more.
     let retry = Retry.Pointer.allocate(capacity: 1)
     retry.initialize(
-      to: Retry(context: Unmanaged.passUnretained(self).toOpaque(), attempt: DispatchSource.registerAgain))
+      to: Retry(context: Borrowed(self).word, attempt: DispatchSource.registerAgain))
     self.retry = retry
-    guard state.update({ $0.didDelay() }) else { return .withdrawn }
+    guard state.update({ $0.didDelay() }) == .waits else { return .withdrawn }
     let engine = Engine.shared
     return engine.pointee.retries.add(retry, refusedWith: error, in: engine.pointee) ? .delayed : .withdrawn
   }
 
   private static let registerAgain: Retry.Attempt = { context, isWithdrawn in
     // unsafe: the active source keeps itself alive until its registration has been concluded, and this concludes it.
-    Unmanaged<DispatchSource>.fromOpaque(context)._withUnsafeGuaranteedRef { source in
+    Borrowed<DispatchSource>(word: context).use { source in
       if isWithdrawn {
         source.conclude(.withdrawn)
         return 0
@@ -46,7 +46,7 @@ extension DispatchSource {
 
   /// The source was cancelled while its registration is delayed.
   final func withdraw() {
-    if let retry, Engine.shared.pointee.retries.withdraw(retry) { conclude(.withdrawn) }
+    if let retry, Engine.current.retries.withdraw(retry) { conclude(.withdrawn) }
   }
 
   final func freeRetry() {

@@ -49,7 +49,7 @@ final class DescriptorSource: WatchedDescriptorSource, DispatchSourceRead, Dispa
     case .read:
       let bytes = Descriptor.bytesToRead(descriptor)
       if bytes != 0 { return atLeastOne(bytes) }
-      // None: the end, a connection to accept, a kind that does not tell; or somebody has read them already. Some may have
+      // None: the end, a connection to accept, a kind that does not tell; or another reader has them already. Some may have
       // come since the first look.
       return isReady ? atLeastOne(Descriptor.bytesToRead(descriptor)) : nil
     case .write:
@@ -66,7 +66,7 @@ final class DescriptorSource: WatchedDescriptorSource, DispatchSourceRead, Dispa
     if isAlwaysReady.load(ordering: .relaxed) {
       fire()
     } else if wasSilenced {
-      Engine.shared.pointee.poller.rearm(watch)
+      Engine.current.poller.rearm(watch)
     }
   }
 }

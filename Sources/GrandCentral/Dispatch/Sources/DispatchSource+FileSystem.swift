@@ -3,8 +3,10 @@
 extension DispatchSource {
   /// What can happen to a file or a folder.
   public struct FileSystemEvent: OptionSet, Sendable {
+    /// The set as bits.
     public let rawValue: UInt
 
+    /// A set of these bits.
     public init(rawValue: UInt) { self.rawValue = rawValue }
 
     /// The last name is gone. The file itself lives on until its last descriptor is closed.
@@ -24,6 +26,7 @@ extension DispatchSource {
     /// A lock was let go of. Linux does not tell: it never happens.
     public static let funlock = FileSystemEvent(rawValue: 0x100)
 
+    /// All events.
     public static let all: FileSystemEvent = [.delete, .write, .extend, .attrib, .link, .rename, .revoke]
   }
 
@@ -47,6 +50,8 @@ extension DispatchSource {
   ///
   /// Differences from libdispatch: on Linux it has no such source. The number of names is compared when the event is
   /// looked at, so that a name added and removed at once is `attrib` alone.
+  ///
+  /// Complexity: O(1). Blocking: never.
   public class func makeFileSystemObjectSource(
     fileDescriptor: Int32, eventMask: DispatchSource.FileSystemEvent, queue: DispatchQueue? = nil
   ) -> any DispatchSourceFileSystemObject {
@@ -55,6 +60,14 @@ extension DispatchSource {
 }
 
 /// A source that fires when something happens to a file or a folder.
+///
+/// ```swift
+/// let file = open("settings.json", O_RDONLY)
+/// let watch = DispatchSource.makeFileSystemObjectSource(fileDescriptor: file, eventMask: [.write, .delete], queue: .main)
+/// watch.setEventHandler { readSettings() }
+/// watch.setCancelHandler { close(file) }
+/// watch.activate()
+/// ```
 public protocol DispatchSourceFileSystemObject: DispatchSourceProtocol {}
 
 extension DispatchSourceFileSystemObject {

@@ -1,22 +1,40 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
 /// The name of a Mach port; here the number of a descriptor.
+///
+/// ```swift
+/// let port = mach_port_t(socket)
+/// ```
 public typealias mach_port_t = UInt32
 
 /// A source that fires when a message waits in a POSIX message queue.
+///
+/// ```swift
+/// let messages = DispatchSource.makeMachReceiveSource(port: mach_port_t(messageQueue), queue: queue)
+/// messages.setEventHandler { receive(upTo: 1) }
+/// messages.activate()
+/// ```
 public protocol DispatchSourceMachReceive: DispatchSourceProtocol {}
 
 /// A source that fires when the peer of a pipe or socket is gone.
+///
+/// ```swift
+/// let peer = DispatchSource.makeMachSendSource(port: mach_port_t(socket), eventMask: .dead, queue: queue)
+/// peer.setEventHandler { forget(socket) }
+/// peer.activate()
+/// ```
 public protocol DispatchSourceMachSend: DispatchSourceProtocol {}
 
 extension DispatchSource {
   /// What a peer source watches for.
   public struct MachSendEvent: OptionSet, Sendable {
+    /// The set as bits.
     public let rawValue: UInt
 
+    /// A set of these bits.
     public init(rawValue: UInt) { self.rawValue = rawValue }
 
-    /// Nobody is at the other end any more.
+    /// The other end is gone.
     public static let dead = MachSendEvent(rawValue: 1)
   }
 
@@ -37,6 +55,8 @@ extension DispatchSource {
   /// - Parameters:
   ///   - port: The descriptor that `mq_open` returned.
   ///   - queue: Where handlers run; nil stands for the default global queue.
+  ///
+  /// Complexity: O(1). Blocking: never.
   public class func makeMachReceiveSource(
     port: mach_port_t, queue: DispatchQueue? = nil
   ) -> any DispatchSourceMachReceive {
@@ -60,6 +80,8 @@ extension DispatchSource {
   ///   - port: A descriptor of either end of a pipe, or of a connected socket.
   ///   - eventMask: `.dead`; without it the source never fires.
   ///   - queue: Where handlers run; nil stands for the default global queue.
+  ///
+  /// Complexity: O(1). Blocking: never.
   public class func makeMachSendSource(
     port: mach_port_t, eventMask: MachSendEvent, queue: DispatchQueue? = nil
   ) -> any DispatchSourceMachSend {

@@ -1,20 +1,28 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
 /// A source that fires when memory becomes short, and when it is no longer so.
+///
+/// ```swift
+/// let pressure = DispatchSource.makeMemoryPressureSource(eventMask: [.warning, .critical], queue: .main)
+/// pressure.setEventHandler { emptyCaches() }
+/// pressure.activate()
+/// ```
 public protocol DispatchSourceMemoryPressure: DispatchSourceProtocol {}
 
 extension DispatchSource {
-  /// How short memory is: which levels a source is to tell of, and which one it tells of.
+  /// How short memory is: the levels that a source is to report, and the level that it reports.
   public struct MemoryPressureEvent: OptionSet, Sendable {
+    /// The set as bits.
     public let rawValue: UInt
 
+    /// A set of these bits.
     public init(rawValue: UInt) { self.rawValue = rawValue }
 
     /// There is enough of it again.
     public static let normal = MemoryPressureEvent(rawValue: 1)
     /// It runs short: give up what can be made again.
     public static let warning = MemoryPressureEvent(rawValue: 2)
-    /// It has all but run out: give up what can be spared, the kernel may end the process.
+    /// It has almost run out: give up everything that the program can do without, or the kernel may end the process.
     public static let critical = MemoryPressureEvent(rawValue: 4)
     /// Each of them.
     public static let all: MemoryPressureEvent = [.normal, .warning, .critical]
@@ -28,17 +36,19 @@ extension DispatchSource {
   /// source.activate()
   /// ```
   ///
-  /// `data` is the level at the time of the call; levels that came and went before it are not told of. A source that is
+  /// `data` is the level at the time of the call; levels that came and went before it are not reported. A source that is
   /// activated while memory is short fires at once.
   ///
-  /// The level follows from what the kernel says of the machine and of the process's control groups of version 2: how
-  /// much memory is left below the limits, and whether tasks are held up by the lack of it. Where the kernel does not
-  /// tell when that happens, a source looks every five seconds. The source is cancelled, and says why on standard error,
-  /// if `/proc` says nothing of memory at all.
+  /// The level follows from what the kernel says of the machine and of the process's control groups of version 2: how much
+  /// memory is left below the limits, and whether tasks are delayed by the lack of it. Where the kernel does not report that
+  /// by itself, a source looks every five seconds. If `/proc` says nothing of memory at all, the source is cancelled and says
+  /// why on standard error.
   ///
   /// - Parameters:
   ///   - eventMask: The levels to fire for.
   ///   - queue: Where handlers run; nil stands for the default global queue.
+  ///
+  /// Complexity: O(1). Blocking: never.
   public class func makeMemoryPressureSource(
     eventMask: MemoryPressureEvent, queue: DispatchQueue? = nil
   ) -> any DispatchSourceMemoryPressure {

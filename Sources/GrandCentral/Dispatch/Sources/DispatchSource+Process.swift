@@ -3,8 +3,10 @@
 extension DispatchSource {
   /// What a process can do.
   public struct ProcessEvent: OptionSet, Sendable {
+    /// The set as bits.
     public let rawValue: UInt
 
+    /// A set of these bits.
     public init(rawValue: UInt) { self.rawValue = rawValue }
 
     /// The process has ended.
@@ -16,6 +18,7 @@ extension DispatchSource {
     /// The process was sent a signal. Linux does not tell: it never happens.
     public static let signal = ProcessEvent(rawValue: 0x0800_0000)
 
+    /// All events.
     public static let all: ProcessEvent = [.exit, .fork, .exec, .signal]
   }
 
@@ -27,8 +30,8 @@ extension DispatchSource {
     case killed(signal: Int32, dumpedCore: Bool)
   }
 
-  /// The process events that can be had: `exit` always (before Linux 5.3, and where process descriptors are refused, up to
-  /// a second late); `fork` and `exec` with CAP_NET_ADMIN in the initial network and process namespaces; never `signal`.
+  /// The process events that the system offers: `exit` always (before Linux 5.3, and where process descriptors are refused, up
+  /// to a second late); `fork` and `exec` with CAP_NET_ADMIN in the initial network and process namespaces; never `signal`.
   ///
   /// Complexity: some system calls the first time.
   public static var supportedProcessEvents: ProcessEvent { ProcessSource.supported() }
@@ -47,9 +50,11 @@ extension DispatchSource {
   /// A process that has ended already fires at once. A child is not reaped: its parent still calls `waitpid`. The
   /// process is identified when the source is activated; another one that gets its number later is not mistaken for it.
   ///
-  /// Events that cannot be had are reported once on standard error; the others are delivered.
+  /// Events that the system does not offer are reported once on standard error; the others are delivered.
   ///
   /// Differences from libdispatch: on Linux it has no such source.
+  ///
+  /// Complexity: O(1). Blocking: never.
   public class func makeProcessSource(
     identifier: Int32, eventMask: DispatchSource.ProcessEvent, queue: DispatchQueue? = nil
   ) -> any DispatchSourceProcess {
@@ -58,6 +63,12 @@ extension DispatchSource {
 }
 
 /// A source that fires when a process does something.
+///
+/// ```swift
+/// let child = DispatchSource.makeProcessSource(identifier: process, eventMask: .exit, queue: .main)
+/// child.setEventHandler { report(process) }
+/// child.activate()
+/// ```
 public protocol DispatchSourceProcess: DispatchSourceProtocol {
   /// How the process has ended; nil before, and when it cannot be known: the process is not a child, or had been reaped
   /// before the event was seen. From Linux 6.15 on it is known for every process once it has been reaped.

@@ -36,7 +36,7 @@ public class DispatchSource: DispatchObject, DispatchSourceProtocol, @unchecked 
   let snapshot = Atomic<UInt>(0)
   /// Set by the activator before the registration is delayed for the first time.
   @exclusivity(unchecked) final var retry: Retry.Pointer?
-  /// The least that the handlers are worth.
+  /// The lowest QoS of the handlers.
   let floor = Atomic<UInt16>(0)
   /// Written under the lock: the roles whose handlers are barriers.
   private let barriers = Atomic<UInt8>(0)
@@ -44,48 +44,29 @@ public class DispatchSource: DispatchObject, DispatchSourceProtocol, @unchecked 
   public let handle: UInt
   /// What the source watches for, as the bits of its kind's option set; 0 if its kind has none.
   public let mask: UInt
+  /// The source's number in the insight region.
+  let insight = InsightNumber()
 
   init(handle: UInt, mask: UInt, queue: DispatchQueue?) {
     self.handle = handle
     self.mask = mask
     target = queue ?? GlobalQueues.default
     super.init()
+    if Recorder.numbersObjects { enterInsight() }
   }
 
   deinit {
     requireReleasable()
+    if insight.isGiven { insight.end() }
     lastContext?.finalize(on: target)
     freeRetry()
-  }
-
-  /// The last reference is gone: traps if it must not be. A kind whose `deinit` frees something calls this first, for a
-  /// suspended source is still watched.
-  final func requireReleasable() {
-    // relaxed: the last reference is gone, and its release has ordered everything before.
-    let last = state.load(ordering: .relaxed)
-    if last.rawValue & SourceState.inactive != 0 || last.isSuspended { requireReleasableSlow(last) }
-  }
-
-  @inline(never)
-  private final func requireReleasableSlow(_ last: SourceState) {
-    if last.isSuspended {
-      Fault.misuse(
-        .releasedWhileSuspended,
-        "the last reference to a " + kindName + " went away while it was suspended; its handlers could never run. "
-          + "Resume it first.")
-    }
-    if last.has(SourceState.inactive), !last.has(SourceState.cancelled), !handlers.isEmpty {
-      Fault.misuse(
-        .releasedWhileInactive,
-        "the last reference to a " + kindName + " went away before it was activated; its handlers could never run. "
-          + "Call activate or cancel first.")
-    }
   }
 
   // MARK: What a kind provides
 
   /// For messages.
   var kindName: String { "source" }
+  var insightKind: InsightObjects.Kind { .source }
 
   /// Begins to watch. Called by the activator; and again, one call at a time, as long as it returns a shortage.
   func register() -> Errno? { nil }
@@ -110,45 +91,67 @@ public class DispatchSource: DispatchObject, DispatchSourceProtocol, @unchecked 
     snapshot.load(ordering: .relaxed)
   }
 
+  /// Whether `cancel()` has been called. The cancel handler may not have run yet.
   public final var isCancelled: Bool { state.load().has(SourceState.cancelled) }
 
   // MARK: Handlers
 
+  /// Sets what to run when something has happened; nil removes it. A change takes effect with the next event.
+  ///
+  /// Complexity: O(1). Blocking: never.
   public final func setEventHandler(
     qos: DispatchQoS = .unspecified, flags: DispatchWorkItemFlags = [], handler: DispatchSourceHandler?
   ) {
     replace(.event, with: handler.map { SourceHandler($0, qos: qos, flags: flags) })
   }
 
+  /// Sets a work item that is performed when something has happened. A change takes effect with the next event.
+  ///
+  /// Complexity: O(1). Blocking: never.
   public final func setEventHandler(handler: DispatchWorkItem) { replace(.event, with: SourceHandler(handler)) }
 
+  /// Sets what to run once, when the kernel has been told what to watch; nil removes it. On a source that watches
+  /// already it runs soon.
+  ///
+  /// Complexity: O(1). Blocking: never.
   public final func setRegistrationHandler(
     qos: DispatchQoS = .unspecified, flags: DispatchWorkItemFlags = [], handler: DispatchSourceHandler?
   ) {
     setRegistrationHandler(handler.map { SourceHandler($0, qos: qos, flags: flags) })
   }
 
+  /// Sets a work item that is performed once, when the kernel has been told what to watch.
+  ///
+  /// Complexity: O(1). Blocking: never.
   public final func setRegistrationHandler(handler: DispatchWorkItem) {
     setRegistrationHandler(SourceHandler(handler))
   }
 
   private final func setRegistrationHandler(_ handler: SourceHandler?) {
     replace(.registration, with: handler)
-    if handler != nil, state.update({ $0.announceAgain() }) { submit() }
+    if handler != nil { pay(state.update { $0.announceAgain() }) }
   }
 
+  /// Sets what to run once, when the source has been cancelled and its last event handler has returned; nil removes
+  /// it. A descriptor that the source has watched may be closed there.
+  ///
+  /// Complexity: O(1). Blocking: never.
   public final func setCancelHandler(
     qos: DispatchQoS = .unspecified, flags: DispatchWorkItemFlags = [], handler: DispatchSourceHandler?
   ) {
     replace(.cancel, with: handler.map { SourceHandler($0, qos: qos, flags: flags) })
   }
 
+  /// Sets a work item that is performed once, when the source has been cancelled and its last event handler has
+  /// returned.
+  ///
+  /// Complexity: O(1). Blocking: never.
   public final func setCancelHandler(handler: DispatchWorkItem) { replace(.cancel, with: SourceHandler(handler)) }
 
   private final func replace(_ role: SourceHandlers.Role, with handler: SourceHandler?) {
     lock.lock()
     let former = handlers[role]
-    // A finished source would keep the handler, and what it captures, for nothing.
+    // A finished source would keep the handler, and what it captures, without ever calling it.
     // relaxed: set before the handlers are taken away under the lock.
     if !state.load(ordering: .relaxed).has(SourceState.finished) {
       handlers[role] = handler
@@ -166,14 +169,15 @@ public class DispatchSource: DispatchObject, DispatchSourceProtocol, @unchecked 
   ///
   /// Blocking: never. Complexity: a system call for the kinds that watch kernel objects.
   public final override func activate() {
-    // Before the step: after it, who cancels and resumes may bring the source to its end at once.
-    let own = Unmanaged.passRetained(self)
+    // Before the step: after it, a thread that cancels and resumes may bring the source to its end at once.
+    let own = Owned(self).give()
     let (activation, keeps) = state.update { state in
       let activation = state.activate()
       return (activation, activation != .nothing && state.keepsItself)
     }
+    if insight.isGiven { noteState() }
     // SourceState.V7: otherwise the source's own from now on, given up by `finish`, or by `suspend`.
-    defer { if !keeps { own.release() } }
+    defer { if !keeps { own.giveBack() } }
     switch activation {
     case .nothing, .wait: return
     case .enqueue: submit()
@@ -192,19 +196,13 @@ public class DispatchSource: DispatchObject, DispatchSourceProtocol, @unchecked 
     }
   }
 
-  @inline(never)
-  private final func reportFailure(_ error: Errno) {
-    Fault.report(
-      "a " + kindName + " cannot watch " + watched + ": " + error.description + ". The source is cancelled.")
-  }
-
   /// For messages.
   var watched: String { String(handle) }
 
   /// Ends the source: no event handler starts any more, and when the one that runs has finished, the cancel handler runs
   /// once on the target. Only then may a descriptor be closed.
   ///
-  /// Blocking: never.
+  /// Complexity: O(1). Blocking: never.
   public final func cancel() {
     carryOut(state.update { $0.cancel() })
   }
@@ -215,6 +213,7 @@ public class DispatchSource: DispatchObject, DispatchSourceProtocol, @unchecked 
   }
 
   private final func carryOut(_ cancellation: SourceState.Cancellation) {
+    if insight.isGiven { noteState() }
     switch cancellation {
     case .nothing: return
     case .enqueue: submit()
@@ -223,45 +222,44 @@ public class DispatchSource: DispatchObject, DispatchSourceProtocol, @unchecked 
     }
   }
 
-  @inline(never)
-  private final func reportLoss() {
-    Fault.report(
-      watched + " was closed while a " + kindName + " watched it; the source is cancelled. "
-        + "Close a descriptor in the source's cancel handler.")
-  }
-
   private final func beginUnregistering() {
     if unregister() { didUnregister() }
   }
 
   /// No event can come any more.
   final func didUnregister() {
-    if state.update({ $0.didUnregister() }) { submit() }
+    pay(state.update { $0.didUnregister() })
   }
 
   /// Holds back handlers until `resume()`. Events are kept, and delivered as one. Calls nest.
   ///
   /// A suspended source does not keep itself alive, as others do: releasing the last reference to it traps (GC0002).
+  ///
+  /// Complexity: O(1). Blocking: never.
   public final override func suspend() {
     let gaveUp = state.update { state in
       let kept = state.keepsItself
       state.suspend()
       return kept
     }
+    if insight.isGiven { noteState() }
     // SourceState.V7
-    if gaveUp { Unmanaged.passUnretained(self).release() }
+    if gaveUp { Borrowed(self).giveBack() }
   }
 
   /// Takes back one `suspend()`; activates a source that is not active yet. Traps (GC0001) if there is nothing to resume.
+  ///
+  /// Complexity: O(1). Blocking: never.
   public final override func resume() {
     // SourceState.V7: before the step, as `activate` does.
-    let own = Unmanaged.passRetained(self)
+    let own = Owned(self).give()
     let (resumption, keeps) = state.update { state in
       let kept = state.keepsItself
       let resumption = state.resume()
       return (resumption, state.keepsItself && !kept)
     }
-    defer { if !keeps { own.release() } }
+    if insight.isGiven { noteState() }
+    defer { if !keeps { own.giveBack() } }
     switch resumption {
     case .nothing: return
     case .enqueue: submit()
@@ -274,11 +272,12 @@ public class DispatchSource: DispatchObject, DispatchSourceProtocol, @unchecked 
   }
 
   /// Runs handlers on `queue` from now on; nil stands for the default global queue. What is enqueued stays where it is.
-  public final override func setTarget(queue: DispatchQueue?) {
+  final override func retarget(to lane: Lane?) {
     lock.lock()
-    let former = target
-    target = queue ?? GlobalQueues.default
+    let (former, next) = (target, lane?.queue ?? GlobalQueues.default)
+    target = next
     lock.unlock()
+    if insight.isGiven { noteTarget(next) }
     withExtendedLifetime(former) {}
   }
 
@@ -290,13 +289,17 @@ public class DispatchSource: DispatchObject, DispatchSourceProtocol, @unchecked 
   @discardableResult
   final func fire() -> Bool {
     let firing = state.update { $0.fire() }
-    if firing.enqueue { submit() }
-    return !firing.silence
+    if firing == .enqueue { submit() }
+    return firing != .silence
+  }
+
+  private final func pay(_ debt: SourceState.Debt) {
+    if debt == .enqueue { submit() }
   }
 
   /// SourceState.V1: sends the job through the target.
   final func submit() {
-    // relaxed: who submits has set it; if it changes meanwhile, `begin` sees to the barrier.
+    // relaxed: the submitter has set it; if it changes meanwhile, `begin` takes care of the barrier.
     let role = state.load(ordering: .relaxed).dueRole
     lock.lock()
     let target = target
@@ -308,18 +311,17 @@ public class DispatchSource: DispatchObject, DispatchSourceProtocol, @unchecked 
     let qos = (wanted.isUnspecified ? base : target.effectiveQoS(wanted, flags)).merged(with: least)
     let job = Job(
       invoke: DispatchSource.step, flags: flags.contains(.barrier) ? .barrier : [], qos: qos.rawValue, band: qos.band,
-      owner: Unmanaged.passUnretained(self).toOpaque())
+      owner: Borrowed(self).word)
     target.enqueue(job)
   }
 
   private static let step: Job.Invoke = { raw in
     let job = Job(raw: raw)
     // unsafe: the active source keeps itself alive until `finish`, and the job comes before that.
-    let source = Unmanaged<DispatchSource>.fromOpaque(job.owner!)
-    Items.adopt(job)
+    let source = Borrowed<DispatchSource>(word: job.owner!)
     let isBarrier = job.flags.contains(.barrier)
     job.recycle()
-    source._withUnsafeGuaranteedRef { $0.run(isBarrier: isBarrier) }
+    source.use { $0.run(isBarrier: isBarrier) }
   }
 
   private final func run(isBarrier: Bool) {
@@ -332,6 +334,7 @@ public class DispatchSource: DispatchObject, DispatchSourceProtocol, @unchecked 
     case .announce: announce()
     case .deliver(let silenced):
       if let data = takeEvent() {
+        if Recorder.isOn { Recorder.note(.source, queue: insightNumber, word: UInt64(data)) }
         // relaxed: read by the handler that this thread calls.
         snapshot.store(data, ordering: .relaxed)
         lock.lock()
@@ -341,7 +344,7 @@ public class DispatchSource: DispatchObject, DispatchSourceProtocol, @unchecked 
       }
       finishEvent(wasSilenced: silenced)
     }
-    if state.update({ $0.end() }) { submit() }
+    pay(state.update { $0.end() })
   }
 
   /// Contract.S5: once. What the handler captures, which may be the source, goes with it.
@@ -356,7 +359,7 @@ public class DispatchSource: DispatchObject, DispatchSourceProtocol, @unchecked 
 
   /// SourceState.V3: the last step of a cancelled source.
   private final func finish(isLost: Bool) {
-    if isLost { reportLoss() }
+    if isLost { reportClosed() }
     didFinish()
     lock.lock()
     let handlers = handlers
@@ -365,6 +368,6 @@ public class DispatchSource: DispatchObject, DispatchSourceProtocol, @unchecked 
     handlers.cancel?.body()
     // What the handlers capture goes before the source's own reference: it may be the source.
     withExtendedLifetime(handlers) {}
-    Unmanaged.passUnretained(self).release()
+    Borrowed(self).giveBack()
   }
 }

@@ -4,9 +4,9 @@ import Synchronization
 
 /// A source that watches the file or folder that a descriptor is open on.
 ///
-/// The kernel says that something happened to the inode; what exactly is found by comparing the file's size and number
-/// of names with what they were. The kernel says nothing when an open folder is removed, so a folder's parent is watched
-/// as well, if anybody asks for that.
+/// The kernel says that something happened to the inode; what exactly is found by comparing the file's size and number of
+/// names with what they were. The kernel says nothing when an open folder is removed, so a folder's parent is watched as well,
+/// if the program asks for that.
 ///
 /// Data are merged before the event is made known, as in UserDataSource.
 final class FileSystemSource: DispatchSource, DispatchSourceFileSystemObject, @unchecked Sendable {  // as said below
@@ -30,7 +30,8 @@ final class FileSystemSource: DispatchSource, DispatchSourceFileSystemObject, @u
     // unsafe: the entries live as long as the source, which is on no list when it goes.
     entries = .allocate(capacity: 2)
     super.init(handle: UInt(UInt32(bitPattern: descriptor)), mask: mask.rawValue, queue: queue)
-    let this = Unmanaged.passUnretained(self).toOpaque()
+    // Alive until it has taken its entries off the list.
+    let this = Borrowed(self)
     entries.initialize(to: FileWatch(source: this, isOfParent: false))
     (entries + 1).initialize(to: FileWatch(source: this, isOfParent: true))
   }
@@ -39,12 +40,6 @@ final class FileSystemSource: DispatchSource, DispatchSourceFileSystemObject, @u
     requireReleasable()
     entries.deinitialize(count: 2)
     entries.deallocate()
-  }
-
-  /// The source of an entry that is listed.
-  static func at(_ entry: FileWatch.Pointer, _ body: (FileSystemSource) -> Void) {
-    // unsafe: it is alive until it has taken its entries off the list.
-    Unmanaged<FileSystemSource>.fromOpaque(entry.pointee.source)._withUnsafeGuaranteedRef { body($0) }
   }
 
   override var kindName: String { "file system source" }

@@ -12,19 +12,68 @@ struct FileWatch: ~Copyable {
   /// Guarded by the list's lock: the kernel's number for the inode; -1 while it is not listed.
   var number: Int32 = -1
   /// The source, which is alive while the watch is listed.
-  let source: UnsafeMutableRawPointer
+  let source: Borrowed<FileSystemSource>
   let isOfParent: Bool
+
+  fileprivate func begin(
+    _ inotify: borrowing Inotify, _ descriptor: Int32, _ events: Inotify.Events
+  ) -> Result<Int32, Errno> {
+    isOfParent ? inotify.watchParent(of: descriptor, events) : inotify.watch(descriptor, events)
+  }
+}
+
+/// The listed watches whose numbers fall into one bucket, linked. Guarded by the list's lock.
+private struct WatchChain {
+  private var first: FileWatch.Pointer?
+
+  mutating func insert(_ entry: FileWatch.Pointer, _ number: Int32) {
+    entry.pointee.number = number
+    entry.pointee.next = first
+    first = entry
+  }
+
+  mutating func remove(_ entry: FileWatch.Pointer) {
+    let next = entry.pointee.next
+    if first == entry {
+      first = next
+    } else {
+      _ = contains { other in
+        if other.next != entry { return false }
+        other.next = next
+        return true
+      }
+    }
+    entry.pointee.number = -1
+  }
+
+  /// The one listed last with this number.
+  func first(of number: Int32) -> FileWatch.Pointer? {
+    var link = first
+    while let entry = link, entry.pointee.number != number { link = entry.pointee.next }
+    return link
+  }
+
+  /// Whether `look` says yes of one of them.
+  func contains(where look: (inout FileWatch) -> Bool) -> Bool {
+    var link = first
+    while let entry = link {
+      link = entry.pointee.next
+      if look(&entry.pointee) { return true }
+    }
+    return false
+  }
 }
 
 // What the process watches with its one inotify descriptor.
 //
 //   inotify ─► poller ─► report ─► event ─► [ bucket ─► watch ─► watch … ] ─► source
 //
-// FileWatches.N1  The kernel has one watch for an inode, whoever asked for it; its number finds the sources. It wants
-//     what any of them has ever wanted: a wider mask costs a wake-up, and the source drops what it has no use for.
-// FileWatches.N2  Adding to the kernel and listing are one step under the lock, and so are unlisting and removing: an
-//     event finds its source. Numbers go up and are not used again, so what still waits for a removed watch finds
-//     nobody.
+// FileWatches.N1  The kernel has one watch for an inode, even if several sources asked for it; the watch's number finds the
+//     sources. The watch's mask covers what any of them has ever asked for: a wider mask costs a wake-up, and a source drops
+//     the events that it did not ask for.
+// FileWatches.N2  Adding to the kernel and listing are one step under the lock, and so are unlisting and removing: an event
+//     finds its source. Numbers go up and are not used again, so an event that still waits for a removed watch finds no
+//     source.
 // FileWatches.N3  Events are read under the lock, in the poller's report, without blocking and in bounded portions:
 //     what is left is reported again. Nothing but the state machine of sources is called.
 // FileWatches.N4  The kernel drops events when too many wait. Then every source compares its file with what it knew,
@@ -47,7 +96,7 @@ final class FileWatches: @unchecked Sendable {  // guarded by `lock`
   private let inotify: Inotify
   private let watch: DescriptorWatch.Pointer
   /// Guarded by `lock`.
-  private let buckets: UnsafeMutablePointer<FileWatch.Pointer?>
+  private let buckets: UnsafeMutablePointer<WatchChain>
   private let buffer: UnsafeMutableRawBufferPointer
   /// Guarded by `lock`: events have been lost, and there has been no quiet moment since.
   @exclusivity(unchecked) private var isOverflowing = false
@@ -59,12 +108,12 @@ final class FileWatches: @unchecked Sendable {  // guarded by `lock`
     inotify = Inotify(owning: raw)
     // unsafe: these live as long as the list.
     buckets = .allocate(capacity: Self.bucketCount)
-    buckets.initialize(repeating: nil, count: Self.bucketCount)
+    buckets.initialize(repeating: WatchChain(), count: Self.bucketCount)
     buffer = .allocate(byteCount: Self.bufferSize, alignment: 8)
     watch = .allocate(capacity: 1)
     watch.initialize(
       to: DescriptorWatch(
-        raw, .readable, context: Unmanaged.passUnretained(self).toOpaque(), report: FileWatches.report))
+        raw, .readable, context: Borrowed(self).word, report: FileWatches.report))
   }
 
   deinit {
@@ -80,7 +129,7 @@ final class FileWatches: @unchecked Sendable {  // guarded by `lock`
     let seen = current.load(ordering: .acquiring)
     if let seen {
       // unsafe: never released.
-      let list = Unmanaged<FileWatches>.fromOpaque(seen).takeUnretainedValue()
+      let list = Borrowed<FileWatches>(word: seen).object
       if list.isOurs { return .success(list) }
     }
     let made: FileWatches
@@ -90,79 +139,56 @@ final class FileWatches: @unchecked Sendable {  // guarded by `lock`
     }
     let poller = made.engine
     if case .failed(let error) = poller.pointee.poller.watch(made.watch, in: poller.pointee) { return .failure(error) }
-    let place = Unmanaged.passRetained(made)
+    let place = Owned(made).give()
     // pairs with: shared – publishes the list
-    // relaxed: an exchange that fails is followed by a call of the descriptor table. The other list was watched before it
-    // was put here: the table's lock, taken for that, has published it.
+    // relaxed: an exchange that fails is followed by a call of the descriptor table. The other thread's list was added to the
+    // table before it was put here, so the table's lock publishes it.
     let (isFirst, other) = current.compareExchange(
-      expected: seen, desired: place.toOpaque(), successOrdering: .releasing, failureOrdering: .relaxed)
+      expected: seen, desired: place.word, successOrdering: .releasing, failureOrdering: .relaxed)
     if isFirst {
       // FileWatches.N5: the child's copy of the parent's descriptor.
-      if let seen { Unmanaged<FileWatches>.fromOpaque(seen)._withUnsafeGuaranteedRef { $0.inotify.abandon() } }
+      if let seen { Borrowed<FileWatches>(word: seen).use { $0.inotify.abandon() } }
       return .success(made)
     }
     _ = poller.pointee.poller.unwatch(made.watch)
-    place.release()
-    // unsafe: somebody was faster; never released.
-    return .success(Unmanaged<FileWatches>.fromOpaque(other!).takeUnretainedValue())
+    place.giveBack()
+    // unsafe: another thread was faster; never released.
+    return .success(Borrowed<FileWatches>(word: other!).object)
   }
 
-  /// FileWatches.N5: whether this is not the list of the process that ours was forked from.
+  /// FileWatches.N5: whether this list belongs to this process's engine, not to that of the parent which forked it.
   var isOurs: Bool { engine == Engine.shared }
 
   // MARK: Watching, with the lock held
 
   /// Watches the file that `descriptor` is open on, or the folder it lies in.
   func add(_ entry: FileWatch.Pointer, _ descriptor: Int32, _ events: Inotify.Events) -> Errno? {
-    let result =
-      entry.pointee.isOfParent ? inotify.watchParent(of: descriptor, events) : inotify.watch(descriptor, events)
-    switch result {
+    switch entry.pointee.begin(inotify, descriptor, events) {
     case .failure(let error): return error
     case .success(let number):
       if number == entry.pointee.number { return nil }
       remove(entry)
-      let bucket = bucket(number)
-      entry.pointee.number = number
-      entry.pointee.next = bucket.pointee
-      bucket.pointee = entry
+      buckets[bucket(number)].insert(entry, number)
       return nil
     }
   }
 
-  /// Ends the watch, in the kernel too if nobody else has one of the inode.
+  /// Ends the watch, in the kernel too if no other source has one of the inode.
   func remove(_ entry: FileWatch.Pointer) {
     let number = entry.pointee.number
     if number < 0 { return }
-    unlist(entry)
-    var next = bucket(number).pointee
-    while let other = next {
-      if other.pointee.number == number { return }
-      next = other.pointee.next
-    }
-    inotify.unwatch(number)
+    let bucket = bucket(number)
+    buckets[bucket].remove(entry)
+    if !buckets[bucket].contains(where: { $0.number == number }) { inotify.unwatch(number) }
   }
 
-  private func unlist(_ entry: FileWatch.Pointer) {
-    let bucket = bucket(entry.pointee.number)
-    if bucket.pointee == entry {
-      bucket.pointee = entry.pointee.next
-    } else {
-      var place = bucket.pointee
-      while let candidate = place, candidate.pointee.next != entry { place = candidate.pointee.next }
-      place?.pointee.next = entry.pointee.next
-    }
-    entry.pointee.number = -1
-  }
-
-  private func bucket(_ number: Int32) -> UnsafeMutablePointer<FileWatch.Pointer?> {
-    buckets + Int(UInt32(bitPattern: number)) % Self.bucketCount
-  }
+  private func bucket(_ number: Int32) -> Int { Int(UInt32(bitPattern: number)) % Self.bucketCount }
 
   // MARK: Reporting
 
   private static let report: DescriptorWatch.Report = { context, happened in
     // unsafe: the list is alive while it is watched.
-    Unmanaged<FileWatches>.fromOpaque(context)._withUnsafeGuaranteedRef { list in
+    Borrowed<FileWatches>(word: context).use { list in
       if happened == DescriptorWatch.gone {
         Fault.report(
           "the descriptor that file system sources listen on was closed by the program; they fall silent. "
@@ -193,18 +219,24 @@ final class FileWatches: @unchecked Sendable {  // guarded by `lock`
   private func take(_ event: Inotify.Event) {
     if event.happened.contains(.overflow) { return takeOverflow() }
     var stale = [FileSystemSource]()
-    var next = bucket(event.watch).pointee
-    while let entry = next {
-      next = entry.pointee.next
-      if entry.pointee.number != event.watch { continue }
-      if event.happened.contains(.ignored) { unlist(entry) }
-      FileSystemSource.at(entry) { source in
-        if source.take(event, isOfParent: entry.pointee.isOfParent) { gone.append(source) }
-        if !event.happened.isDisjoint(with: [.moved, .ignored]) { stale.append(source) }
-      }
+    let bucket = bucket(event.watch)
+    while event.happened.contains(.ignored), let entry = buckets[bucket].first(of: event.watch) {
+      buckets[bucket].remove(entry)
+      note(event, entry.pointee.source.object, isOfParent: entry.pointee.isOfParent, &stale)
+    }
+    _ = buckets[bucket].contains { entry in
+      if entry.number == event.watch { note(event, entry.source.object, isOfParent: entry.isOfParent, &stale) }
+      return false
     }
     // Not in the walk: it puts entries into other buckets.
     for source in stale where source.renew(in: self) { gone.append(source) }
+  }
+
+  private func note(
+    _ event: Inotify.Event, _ source: FileSystemSource, isOfParent: Bool, _ stale: inout [FileSystemSource]
+  ) {
+    if source.take(event, isOfParent: isOfParent) { gone.append(source) }
+    if !event.happened.isDisjoint(with: [.moved, .ignored]) { stale.append(source) }
   }
 
   /// FileWatches.N4
@@ -217,10 +249,9 @@ final class FileWatches: @unchecked Sendable {  // guarded by `lock`
     isOverflowing = true
     var sources = [FileSystemSource]()
     for index in 0..<Self.bucketCount {
-      var next = buckets[index]
-      while let entry = next {
-        next = entry.pointee.next
-        if !entry.pointee.isOfParent { FileSystemSource.at(entry) { sources.append($0) } }
+      _ = buckets[index].contains { entry in
+        if !entry.isOfParent { sources.append(entry.source.object) }
+        return false
       }
     }
     // Not in the walk: renewed watches go into other buckets.

@@ -5,16 +5,16 @@ import Synchronization
 
 /// A source that fires when the level of memory pressure changes.
 ///
-/// The kernel tells when to look: a trigger fires while memory holds up tasks, and the group's event file changes when it
-/// hits a limit. Looking is the delivery's part: it reads how much is left, works out the level, and calls the handler
-/// if that is another one. A timer repeats the look until the level is normal again; where the kernel has no triggers,
-/// for as long as the source exists, slowly.
+/// The kernel says when to look: a trigger fires while memory delays tasks, and the group's event file changes when the group
+/// hits a limit. The delivery does the looking: it reads how much is left, works out the level, and calls the handler if the
+/// level has changed. A timer repeats the look until the level is normal again. Where the kernel has no triggers, the timer
+/// repeats it slowly for as long as the source exists.
 ///
 ///   trigger, event file ──► `noted` ──┐
 ///                                     ├─► fire ──► delivery: look, handler, arm what fell silent, set the timer
 ///   timer ────────────────────────────┘
 ///
-/// Nobody but the delivery starts the timer (`TimedSource`) anew.
+/// Only the delivery starts the timer (`TimedSource`) anew.
 final class MemoryPressureSource: TimedSource, DispatchSourceMemoryPressure,
   @unchecked Sendable  // guarded by the source's lock, or as said below
 {
@@ -27,12 +27,12 @@ final class MemoryPressureSource: TimedSource, DispatchSourceMemoryPressure,
     var triggers: [(PressureFiles.Stall, Int32)]?
   }
 
-  /// What a report has to say to the delivery.
+  /// What a report hands to the delivery.
   private enum Note {
     static let some: UInt = 1
     static let all: UInt = 2
     static let limit: UInt = 4
-    /// A note of the kind that is shifted by this will not come any more: its file is gone.
+    /// A note shifted by this says that no more notes of its kind will come: its file is gone.
     static let lost: UInt = 8
   }
 
@@ -47,8 +47,8 @@ final class MemoryPressureSource: TimedSource, DispatchSourceMemoryPressure,
   /// Constant after the registration: each with the kind of its notes.
   @exclusivity(unchecked) private var watches: [(watch: DescriptorWatch.Pointer, note: UInt)] = []
 
-  /// The watches, by index, that were taken off the table, and whose files are still open. Others the program has
-  /// closed.
+  /// The watches, by index, that were taken off the table and whose files are still open. The other files were closed by the
+  /// program.
   private let removed = Atomic<UInt>(0)
   /// Notes since the last delivery.
   private let noted = Atomic<UInt>(0)
@@ -70,7 +70,7 @@ final class MemoryPressureSource: TimedSource, DispatchSourceMemoryPressure,
   // MARK: Watching
 
   override func register() -> Errno? {
-    // What cannot be opened for want of descriptors would look as if it were not there.
+    // A file that cannot be opened for lack of descriptors would look as if it did not exist.
     if let error = Descriptor.shortage() { return error }
     let files = PressureFiles(root: setup.root)
     self.files = files
@@ -92,7 +92,7 @@ final class MemoryPressureSource: TimedSource, DispatchSourceMemoryPressure,
     isLive = true
     restartTimer(isReturning: true)
     lock.unlock()
-    // The program takes it that all is well until it hears otherwise.
+    // The program assumes the normal level until it is told another one.
     if !isCalm { fire() }
     return nil
   }
@@ -104,14 +104,14 @@ final class MemoryPressureSource: TimedSource, DispatchSourceMemoryPressure,
     }
   }
 
-  /// Without the kernel's help, if there is none: then the timer looks.
+  /// Watches the file. If the kernel refuses, the timer looks instead.
   private func watch(_ file: consuming FileDescriptor, _ note: UInt, _ report: @escaping DescriptorWatch.Report) {
     // unsafe: a watch is no larger than a node.
     let watch = Magazine.take().bindMemory(to: DescriptorWatch.self, capacity: 1)
     watch.initialize(
       to: DescriptorWatch(
-        file.raw, .priority, context: Unmanaged.passUnretained(self).toOpaque(), report: report))
-    if Engine.shared.pointee.poller.watch(watch, in: Engine.shared.pointee) == .watched {
+        file.raw, .priority, context: Borrowed(self).word, report: report))
+    if Engine.current.poller.watch(watch, in: Engine.current) == .watched {
       _ = file.take()
       watches.append((watch, note))
     } else {
@@ -126,7 +126,7 @@ final class MemoryPressureSource: TimedSource, DispatchSourceMemoryPressure,
 
   override func unregister() -> Bool {
     for index in watches.indices {
-      if Engine.shared.pointee.poller.unwatch(watches[index].watch) == .removed {
+      if Engine.current.poller.unwatch(watches[index].watch) == .removed {
         // relaxed: the step that says that nothing is watched any more comes afterwards, and publishes it.
         removed.bitwiseOr(1 << index, ordering: .relaxed)
       }
@@ -134,7 +134,7 @@ final class MemoryPressureSource: TimedSource, DispatchSourceMemoryPressure,
     return super.unregister()
   }
 
-  /// Now, and not in `unregister`: a delivery that ran then may have been reading.
+  /// Closed here and not in `unregister`: a delivery that ran at that time may have been reading.
   override func didFinish() {
     // relaxed: the last step comes after the one that says that nothing is watched any more.
     let removed = removed.exchange(0, ordering: .relaxed)
@@ -152,7 +152,7 @@ final class MemoryPressureSource: TimedSource, DispatchSourceMemoryPressure,
   /// With the descriptor table's lock held: merges, and calls nothing but the state machine.
   private static func report(_ context: UnsafeMutableRawPointer, _ happened: UInt32, _ note: UInt) -> Bool {
     // unsafe: the active source keeps itself alive until its watches are off the table.
-    Unmanaged<MemoryPressureSource>.fromOpaque(context)._withUnsafeGuaranteedRef { source in
+    Borrowed<MemoryPressureSource>(word: context).use { source in
       // A trigger whose group is no more reports an error for ever; on the event file an error goes with each change.
       let isOver = note != Note.limit && happened & Epoll.Interest.error.rawValue != 0
       let isLost = happened == DescriptorWatch.gone || isOver
@@ -180,7 +180,7 @@ final class MemoryPressureSource: TimedSource, DispatchSourceMemoryPressure,
     return level == former || data == 0 ? nil : data
   }
 
-  /// Reading makes the event file fall silent until its next change.
+  /// Reading silences the event file until its next change.
   private func lookAtShortages(_ now: UInt64) {
     for (watch, note) in watches where note == Note.limit {
       guard let count = PressureFiles.shortages(watch.pointee.descriptor) else {
@@ -194,14 +194,14 @@ final class MemoryPressureSource: TimedSource, DispatchSourceMemoryPressure,
 
   override func finishEvent(wasSilenced: Bool) {
     if wasSilenced {
-      for (watch, note) in watches where lost & note == 0 { Engine.shared.pointee.poller.rearm(watch) }
+      for (watch, note) in watches where lost & note == 0 { Engine.current.poller.rearm(watch) }
     }
     lock.lock()
     restartTimer(isReturning: true)
     lock.unlock()
   }
 
-  /// When to look next without being told, if at all.
+  /// When to look next without a report, if at all.
   override func restartTimer(isReturning: Bool) {
     if isIn || !isLive { return }
     let thresholds = setup.thresholds

@@ -2,8 +2,8 @@
 
 import CPlatform
 
-/// What stands for the sources of Mach ports: a message queue's descriptor that has a message, and a pipe's or a socket's
-/// whose peer is gone.
+/// Stands in for the sources of Mach ports: watches a message queue's descriptor for a message, or a pipe's or a socket's for
+/// the end of its peer.
 ///
 /// A waiting message is watched as a read source watches its data: level-triggered, silent while an event waits to be
 /// delivered. A peer that is gone stays gone: that is reported once, and then the watch is left disarmed.
@@ -13,7 +13,7 @@ final class PeerSource: WatchedDescriptorSource, DispatchSourceMachReceive, Disp
   enum Event {
     /// A message waits in the queue.
     case message
-    /// Nobody is at the other end any more.
+    /// The other end is gone.
     case peerGone
 
     var interest: Epoll.Interest { self == .message ? .readable : .peerClosed }
@@ -44,6 +44,6 @@ final class PeerSource: WatchedDescriptorSource, DispatchSourceMachReceive, Disp
   }
 
   override func finishEvent(wasSilenced: Bool) {
-    if wasSilenced, event == .message { Engine.shared.pointee.poller.rearm(watch) }
+    if wasSilenced, event == .message { Engine.current.poller.rearm(watch) }
   }
 }

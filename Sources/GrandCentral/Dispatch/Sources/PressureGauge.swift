@@ -10,23 +10,23 @@ struct PressureThresholds: Sendable {
   /// Below this a level begins; `Reading.leftUntilSlow` leads to a warning only.
   var warning = 100
   var critical = 40
-  /// From this on it is over: farther up, so that memory in use that goes up and down by a little makes no events.
+  /// From this on the level is over. It lies higher, so that memory in use that goes up and down by a little makes no events.
   var warningOver = 150
   var criticalOver = 60
-  /// Tasks that memory has held up are news for so long; the kernel repeats it every two seconds while it lasts.
+  /// A report that memory has delayed tasks stays valid for this long; the kernel repeats it every two seconds while it lasts.
   var stallLasts: UInt64 = 5_000_000_000
   /// How often to look whether it is over.
   var period: UInt64 = 1_000_000_000
-  /// How often to look at all, where the kernel does not tell by itself.
+  /// How often to look at all, where the kernel does not report by itself.
   var calmPeriod: UInt64 = 5_000_000_000
 }
 
-/// Turns what the kernel tells into levels, with hysteresis. Pure: the caller brings the readings and the time.
+/// Turns what the kernel reports into levels, with hysteresis. Pure: the caller brings the readings and the time.
 struct PressureGauge {
   let thresholds: PressureThresholds
-  /// By what is left alone.
+  /// The level by the memory left alone.
   private var byReading = PressureLevel.normal
-  /// When tasks were held up last: some, and all; 0 for never.
+  /// When tasks were last delayed: some tasks, and all tasks; 0 for never.
   private var someStalled: UInt64 = 0
   private var allStalled: UInt64 = 0
 
@@ -34,7 +34,7 @@ struct PressureGauge {
 
   mutating func noteSomeStalled(at now: UInt64) { someStalled = now }
 
-  /// All tasks were held up, or memory has run out.
+  /// All tasks were delayed, or memory has run out.
   mutating func noteAllStalled(at now: UInt64) { allStalled = now }
 
   /// The level after a look; without a reading what is left is as before.

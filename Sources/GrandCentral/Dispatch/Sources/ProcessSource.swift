@@ -55,14 +55,14 @@ final class ProcessSource: DispatchSource, DispatchSourceProcess, @unchecked Sen
 
   // MARK: What there is
 
-  /// What the kernel tells, plus 1; 0 until it has said so: a refusal for want of descriptors says nothing.
+  /// What the kernel supports, plus 1; 0 until the kernel has said so: a refusal for lack of descriptors says nothing.
   private static let knownSupport = Atomic<UInt>(0)
 
   static func supported() -> DispatchSource.ProcessEvent {
-    // relaxed: whoever asks finds the same.
+    // relaxed: every thread that asks finds the same.
     let known = knownSupport.load(ordering: .relaxed)
     if known != 0 { return DispatchSource.ProcessEvent(rawValue: known - 1) }
-    // Without process descriptors the end is looked for, see `register`.
+    // Without process descriptors the source polls for the end, see `register`.
     var events: DispatchSource.ProcessEvent = .exit
     switch ProcessConnector.open() {
     case .success(let connector):
@@ -145,7 +145,7 @@ final class ProcessSource: DispatchSource, DispatchSourceProcess, @unchecked Sen
     let watch = DescriptorWatch.Pointer.allocate(capacity: 1)
     watch.initialize(
       to: DescriptorWatch(
-        descriptor, .readable, context: Unmanaged.passUnretained(self).toOpaque(), report: report))
+        descriptor, .readable, context: Borrowed(self).word, report: report))
     return watch
   }
 
@@ -173,7 +173,7 @@ final class ProcessSource: DispatchSource, DispatchSourceProcess, @unchecked Sen
 
   private static let processReport: DescriptorWatch.Report = { context, happened in
     // unsafe: the active source keeps itself alive until the watch is off the table.
-    Unmanaged<ProcessSource>.fromOpaque(context)._withUnsafeGuaranteedRef { source in
+    Borrowed<ProcessSource>(word: context).use { source in
       if happened == DescriptorWatch.gone { source.reportGone() } else { source.noteEnd() }
     }
     return false
@@ -181,7 +181,7 @@ final class ProcessSource: DispatchSource, DispatchSourceProcess, @unchecked Sen
 
   private static let connectorReport: DescriptorWatch.Report = { context, happened in
     // unsafe: as above.
-    Unmanaged<ProcessSource>.fromOpaque(context)._withUnsafeGuaranteedRef { source in
+    Borrowed<ProcessSource>(word: context).use { source in
       if happened == DescriptorWatch.gone {
         source.reportGone()
         return false
@@ -202,7 +202,7 @@ final class ProcessSource: DispatchSource, DispatchSourceProcess, @unchecked Sen
     // relaxed: the event, which comes afterwards, publishes it.
     hasEnded.store(true, ordering: .relaxed)
     note(.exit)
-    // Whoever does not want to know: the delivery gives up the watches.
+    // If the program does not want to know of the end, the delivery gives up the watches.
     if !wanted.contains(.exit) { fire() }
   }
 
@@ -272,7 +272,7 @@ final class ProcessSource: DispatchSource, DispatchSourceProcess, @unchecked Sen
   private func noteExitStatus() {
     // pairs with: register – publishes the descriptor
     let place = pidfd.load(ordering: .acquiring)
-    // relaxed: the word is all there is, and everybody finds the same.
+    // relaxed: the word is all there is, and every thread finds the same.
     if place == 0 || end.load(ordering: .relaxed) != 0 { return }
     if let found = PidFD.end(place - 1) { note(found) }
   }

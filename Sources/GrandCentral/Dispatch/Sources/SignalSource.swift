@@ -16,7 +16,7 @@ final class SignalSource: DispatchSource, DispatchSourceSignal, @unchecked Senda
     watch = Magazine.take().bindMemory(to: SignalWatch.self, capacity: 1)
     super.init(handle: UInt(signal), mask: 0, queue: queue)
     watch.initialize(
-      to: SignalWatch(signal, context: Unmanaged.passUnretained(self).toOpaque(), report: SignalSource.report))
+      to: SignalWatch(signal, context: Borrowed(self).word, report: SignalSource.report))
   }
 
   deinit {
@@ -37,16 +37,16 @@ final class SignalSource: DispatchSource, DispatchSourceSignal, @unchecked Senda
   override var kindName: String { "signal source" }
   override var watched: String { "signal " + String(watch.pointee.signal) }
 
-  override func register() -> Errno? { Engine.shared.pointee.signals.add(watch, in: Engine.shared.pointee) }
+  override func register() -> Errno? { Engine.current.signals.add(watch, in: Engine.current) }
 
   override func unregister() -> Bool {
-    Engine.shared.pointee.signals.remove(watch, in: Engine.shared.pointee)
+    Engine.current.signals.remove(watch, in: Engine.current)
     return true
   }
 
   private static let report: SignalWatch.Report = { context, deliveries in
     // unsafe: the active source keeps itself alive until the watch is off the table.
-    Unmanaged<SignalSource>.fromOpaque(context)._withUnsafeGuaranteedRef { source in
+    Borrowed<SignalSource>(word: context).use { source in
       // pairs with: takeEvent – publishes what the sender did before
       source.merged.wrappingAdd(deliveries, ordering: .releasing)
       source.fire()

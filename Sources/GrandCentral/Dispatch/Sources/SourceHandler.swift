@@ -1,6 +1,6 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
-/// What a source calls, and how.
+/// A closure that a source calls, and the quality of service and the flags to call it with.
 struct SourceHandler {
   let body: () -> Void
   let qos: QoSWord

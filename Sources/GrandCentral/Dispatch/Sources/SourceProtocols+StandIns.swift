@@ -1,24 +1,40 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
-// A program's tests may have sources of their own in place of ours. Dispatch's protocols ask such a type for nothing, so
-// that it implements what it needs; here are the rest of the methods.
+// A program's tests may have their own sources in place of ours. Dispatch's protocols require no methods of such a type, so
+// the type implements only what it needs. The other methods are here.
 
 extension DispatchSourceProtocol {
   /// For a type of the program's own: does nothing.
+  ///
+  /// Complexity: O(1). Blocking: never.
   public func setEventHandler(handler: DispatchWorkItem) {}
   /// For a type of the program's own: does nothing.
+  ///
+  /// Complexity: O(1). Blocking: never.
   public func setCancelHandler(handler: DispatchWorkItem) {}
   /// For a type of the program's own: does nothing.
+  ///
+  /// Complexity: O(1). Blocking: never.
   public func setRegistrationHandler(handler: DispatchWorkItem) {}
   /// For a type of the program's own: does nothing.
+  ///
+  /// Complexity: O(1). Blocking: never.
   public func cancel() {}
   /// For a type of the program's own: does nothing.
+  ///
+  /// Complexity: O(1). Blocking: never.
   public func resume() {}
   /// For a type of the program's own: does nothing.
+  ///
+  /// Complexity: O(1). Blocking: never.
   public func suspend() {}
   /// For a type of the program's own: the same as `resume()`.
+  ///
+  /// Complexity: O(1). Blocking: never.
   public func activate() { resume() }
   /// For a type of the program's own: does nothing.
+  ///
+  /// Complexity: O(1). Blocking: never.
   public func setTarget(queue: DispatchQueue?) {}
   /// For a type of the program's own: 0.
   public var handle: UInt { 0 }

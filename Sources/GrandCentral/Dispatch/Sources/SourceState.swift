@@ -24,33 +24,32 @@
 //            cancel              didUnregister               begin
 //   any ───────────► cancelled ───────────────► (enqueued) ─────────► finished
 //
-// SourceState.V1  The job is in one place at most: who sets `enqueued` submits it, who runs it clears the bit or
-//     submits it again. So no two handlers of a source run at once, whatever its target.
+// SourceState.V1  The job is in one place at most: the thread that sets `enqueued` submits it, and the thread that runs it
+//     clears the bit or submits it again. So no two handlers of a source run at once, whatever its target.
 // SourceState.V2  An event handler starts only in `begin`, which looks at `cancelled`: after a cancellation none
 //     starts. One that runs finishes, and the job, being one, comes back for the cancel handler afterwards.
 // SourceState.V3  `finished` is set once, by `begin`, when the source is cancelled, not suspended, and neither
 //     registering nor registered: the kernel's side is done, so the cancel handler may close the descriptor.
-// SourceState.V4  Who sets `cancelled` on a registered source unregisters it; if it was registering, the registrar
+// SourceState.V4  The thread that sets `cancelled` on a registered source unregisters it; if it was registering, the registrar
 //     does.
-// SourceState.V5  An event that finds another one pending is merged into it (Contract.S2), and silences a
-//     level-triggered report: without that the kernel would report it again and again until somebody has read.
-//     `silenced` is taken along by the delivery, which switches the reports on again when its handler has returned.
-// SourceState.V6  An event says what was true when the kernel was asked. It is reported later, and delivered later
-//     still, and what it was about may have been dealt with by then: by the handler that ran meanwhile, for one. So the
-//     delivery looks again, in every kind whose events can be over (`takeEvent`), and calls nobody for nothing.
-// SourceState.V7  The source holds a reference to itself while it is active, not suspended and not finished
-//     (`keepsItself`). So an active source needs no other one; the last one to a suspended source is noticed by its
-//     release, which traps.
-// SourceState.V8  A source that is `lost` tells the program in its last step, unless the program has cancelled it by
-//     then: then the program was about to, and has nothing to mend.
-// SourceState.V9  A source whose registration is delayed stays `registering`. Its cancellation withdraws the
-//     registration; whoever takes it off the list of retries, or makes the last attempt, concludes by
-//     `didRegister(false)`. See Retries.swift.
+// SourceState.V5  An event that finds another one pending is merged into it (Contract.S2), and silences a level-triggered
+//     report: otherwise the kernel would report it again and again until the program has read. The delivery takes `silenced`
+//     along, and switches the reports on again when its handler has returned.
+// SourceState.V6  An event says what was true when the kernel was asked. It is reported later and delivered later still; by
+//     then its cause may be gone, for example because the handler that ran meanwhile has dealt with it. So the delivery looks
+//     again, in every kind whose events can be over (`takeEvent`), and calls no handler if there is nothing to deliver.
+// SourceState.V7  The source holds a reference to itself while it is active, not suspended and not finished (`keepsItself`).
+//     So an active source needs no other reference. The release of the last reference to a suspended source traps.
+// SourceState.V8  A source that is `lost` tells the program in its last step, unless the program has cancelled it by then:
+//     such a program no longer relies on the source.
+// SourceState.V9  A source whose registration is delayed stays `registering`. Its cancellation withdraws the registration. The
+//     thread that takes it off the list of retries, or makes the last attempt, concludes by `didRegister(false)`. See
+//     Retries.swift.
 // SourceState.V10  A registration handler that comes when the source is registered already is due at once. The handler
 //     is in its place before the step, so the announcement that the step leads to finds it, or an earlier one has run
 //     it.
 //
-// The transitions are pure; what they return is what the caller owes.
+// The transitions are pure; they return what the caller has to do.
 struct SourceState: StateWord, Equatable {
   var rawValue: UInt64
 
@@ -94,22 +93,30 @@ struct SourceState: StateWord, Equatable {
     return has(Self.announcing | Self.pending)
   }
 
-  /// Takes the job, if it is free and has something to do. True: the caller submits it.
-  private mutating func enqueueIfNeeded() -> Bool {
-    if has(Self.enqueued) || !hasWork { return false }
+  /// What a step leaves to its caller that can at most make the job due.
+  enum Debt: Equatable {
+    /// There is nothing to do, or the job will do it.
+    case nothing
+    /// The caller submits the job.
+    case enqueue
+  }
+
+  /// Takes the job, if it is free and has something to do.
+  private mutating func enqueueIfNeeded() -> Debt {
+    if has(Self.enqueued) || !hasWork { return .nothing }
     set(Self.enqueued)
-    return true
+    return .enqueue
   }
 
   // MARK: Life
 
-  /// `wait`: active from now on, cancelled and suspended; who resumes it submits the job.
+  /// `wait`: active from now on, but cancelled and suspended; the thread that resumes the source submits the job.
   enum Activation { case nothing, wait, register, enqueue }
 
   mutating func activate() -> Activation {
     guard has(Self.inactive) else { return .nothing }
     clear(Self.inactive)
-    if has(Self.cancelled) { return enqueueIfNeeded() ? .enqueue : .wait }
+    if has(Self.cancelled) { return enqueueIfNeeded() == .enqueue ? .enqueue : .wait }
     set(Self.registering)
     return .register
   }
@@ -127,21 +134,28 @@ struct SourceState: StateWord, Equatable {
       clear(Self.pending)
       set(Self.cancelled)
     }
-    return enqueueIfNeeded() ? .enqueue : .nothing
+    return enqueueIfNeeded() == .enqueue ? .enqueue : .nothing
   }
 
-  /// The program has set a registration handler (SourceState.V10). True: the caller submits the job.
-  mutating func announceAgain() -> Bool {
-    guard has(Self.registered), !has(Self.cancelled) else { return false }
+  /// The program has set a registration handler (SourceState.V10).
+  mutating func announceAgain() -> Debt {
+    guard has(Self.registered), !has(Self.cancelled) else { return .nothing }
     set(Self.announcing)
     return enqueueIfNeeded()
   }
 
-  /// The kernel has refused for now. False: the source was cancelled meanwhile, and the caller concludes.
-  mutating func didDelay() -> Bool {
-    if has(Self.cancelled) { return false }
+  enum Delay: Equatable {
+    /// The registration is tried again later; a cancellation withdraws it.
+    case waits
+    /// The source was cancelled meanwhile: the caller concludes the registration.
+    case concludes
+  }
+
+  /// The kernel has refused for now.
+  mutating func didDelay() -> Delay {
+    if has(Self.cancelled) { return .concludes }
     set(Self.delayed)
-    return true
+    return .waits
   }
 
   enum Cancellation { case nothing, enqueue, unregister, withdraw }
@@ -162,33 +176,35 @@ struct SourceState: StateWord, Equatable {
     clear(Self.pending | Self.announcing)
     if has(Self.registered) { return .unregister }
     if has(Self.delayed) { return .withdraw }
-    return enqueueIfNeeded() ? .enqueue : .nothing
+    return enqueueIfNeeded() == .enqueue ? .enqueue : .nothing
   }
 
-  /// The kernel reports nothing any more. True: the caller submits the job.
-  mutating func didUnregister() -> Bool {
+  /// The kernel reports nothing any more.
+  mutating func didUnregister() -> Debt {
     clear(Self.registered)
     return enqueueIfNeeded()
   }
 
   // MARK: Events
 
-  struct Firing: Equatable {
+  enum Firing: Equatable {
+    /// The job is on its way already, or is held back until `resume`.
+    case nothing
     /// The caller submits the job.
-    var enqueue = false
-    /// Nobody has asked for the event before this one yet: reports are to stop until somebody does.
-    var silence = false
+    case enqueue
+    /// The source is cancelled, or the event before has not been delivered: reports are to stop until it has been.
+    case silence
   }
 
   /// An event has happened.
   mutating func fire() -> Firing {
-    if has(Self.cancelled) { return Firing(silence: true) }
+    if has(Self.cancelled) { return .silence }
     if has(Self.pending) {
       set(Self.silenced)
-      return Firing(silence: true)
+      return .silence
     }
     set(Self.pending)
-    return Firing(enqueue: enqueueIfNeeded())
+    return enqueueIfNeeded() == .enqueue ? .enqueue : .nothing
   }
 
   /// What was pending has been taken back: the timer has another schedule.
@@ -222,12 +238,12 @@ struct SourceState: StateWord, Equatable {
     return step
   }
 
-  /// The job has done its step. True: it is to be submitted again.
-  mutating func end() -> Bool {
+  /// The job has done its step; it keeps `enqueued` if it is to be submitted again.
+  mutating func end() -> Debt {
     clear(Self.running)
-    if hasWork { return true }
+    if hasWork { return .enqueue }
     clear(Self.enqueued)
-    return false
+    return .nothing
   }
 
   // MARK: Suspension
@@ -239,6 +255,6 @@ struct SourceState: StateWord, Equatable {
   mutating func resume() -> Resumption {
     if !isSuspended { return has(Self.inactive) ? .activate : .unbalanced }
     rawValue -= Self.suspension
-    return enqueueIfNeeded() ? .enqueue : .nothing
+    return enqueueIfNeeded() == .enqueue ? .enqueue : .nothing
   }
 }

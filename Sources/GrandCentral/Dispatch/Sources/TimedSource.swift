@@ -6,8 +6,8 @@ import CPlatform
 ///
 ///   out ──restartTimer──► in the wheel ──fires──► on its way (`fired`) ──► out, an event is pending
 ///
-/// TimedSource.T1  The entry is the wheel's while `isIn`; who takes it out by cancelling, or `fired`, makes it false,
-///     under the lock.
+/// TimedSource.T1  The entry is the wheel's while `isIn`. The thread that takes it out by cancelling, or `fired`, makes it
+///     false, under the lock.
 /// TimedSource.T2  A cancellation that comes while the entry is on its way leaves a note for `fired` (`after`): it
 ///     cannot stop it.
 /// TimedSource.T3  `fired` makes `isIn` false and the event pending in one critical section. Afterwards it touches the
@@ -28,7 +28,7 @@ class TimedSource: DispatchSource, @unchecked Sendable {  // guarded by the sour
     super.init(handle: handle, mask: mask, queue: queue)
     entry.initialize(
       to: TimerEntry(
-        deadline: 0, context: Unmanaged.passUnretained(self).toOpaque(), fire: TimedSource.fired))
+        deadline: 0, context: Borrowed(self).word, fire: TimedSource.fired))
   }
 
   deinit {
@@ -49,13 +49,13 @@ class TimedSource: DispatchSource, @unchecked Sendable {  // guarded by the sour
     isIn = true
     entry.pointee.word = UInt64(clock.rawValue)
     entry.pointee.schedule(instant, leeway: leeway)
-    Engine.shared.pointee.timers.add(entry, on: clock, isReturning: isReturning, in: Engine.shared.pointee)
+    Engine.current.timers.add(entry, on: clock, isReturning: isReturning, in: Engine.current)
   }
 
   /// Takes the entry out of the wheel; false while it is on its way (TimedSource.T2).
   final func takeOut() -> Bool {
     if !isIn { return true }
-    guard Engine.shared.pointee.timers.cancel(entry, on: entryClock) else { return false }
+    guard Engine.current.timers.cancel(entry, on: entryClock) else { return false }
     isIn = false
     return true
   }
@@ -74,8 +74,8 @@ class TimedSource: DispatchSource, @unchecked Sendable {  // guarded by the sour
   private static let fired: TimerEntry.Fire = { raw in
     // unsafe: the wheel has let go of the entry; the source is alive until it is unregistered (TimedSource.T2).
     let entry = raw.assumingMemoryBound(to: TimerEntry.self)
-    let source = Unmanaged<TimedSource>.fromOpaque(entry.pointee.context!)
-    source._withUnsafeGuaranteedRef { $0.didFire() }
+    let source = Borrowed<TimedSource>(word: entry.pointee.context!)
+    source.use { $0.didFire() }
   }
 
   private func didFire() {
@@ -84,9 +84,9 @@ class TimedSource: DispatchSource, @unchecked Sendable {  // guarded by the sour
     let note = after
     after = .none
     if note == .restart { restartTimer(isReturning: false) }
-    // With the lock held (TimedSource.T3): once it is released, who cancels the source may bring it to its end, unless
-    // the job is ours.
-    let isJobOurs = note == .none && state.update { $0.fire() }.enqueue
+    // With the lock held (TimedSource.T3): once it is released, a thread that cancels the source may bring it to its end,
+    // unless the job is ours.
+    let isJobOurs = note == .none && state.update { $0.fire() } == .enqueue
     lock.unlock()
     if isJobOurs { submit() }
     if note == .unregister { didUnregister() }

@@ -8,7 +8,7 @@ import Synchronization
 /// The timer is in the engine's wheel while the source waits for it. When it has fired it stays out until the event is
 /// delivered: then the fires that are due by now are counted, the handler gets their number, and when it has returned the
 /// timer goes back for the next one, at `start + k · interval`. So a source whose handler is slow, or that is suspended,
-/// wakes nobody.
+/// wakes no thread.
 ///
 /// `TimedSource` has the entry; here is what it is given.
 final class TimerSource: TimedSource, DispatchSourceTimer, @unchecked Sendable {  // guarded by the source's lock
@@ -27,6 +27,7 @@ final class TimerSource: TimedSource, DispatchSourceTimer, @unchecked Sendable {
   init(flags: TimerFlags, queue: DispatchQueue?) { super.init(handle: 0, mask: flags.rawValue, queue: queue) }
 
   override var kindName: String { "timer source" }
+  override var insightKind: InsightObjects.Kind { .timer }
 
   // MARK: Scheduling
 
@@ -50,19 +51,20 @@ final class TimerSource: TimedSource, DispatchSourceTimer, @unchecked Sendable {
   private static func nanoseconds(_ seconds: Double) -> Int64 {
     let scaled = seconds * 1e9
     guard abs(scaled) < 0x1p62 else { return seconds < 0 ? 1 : .max }
-    // The nearest, without the library of mathematics.
+    // The nearest, without the mathematical library.
     return Int64(scaled + (scaled < 0 ? -0.5 : 0.5))
   }
 
   func schedule(_ deadline: Deadline, _ interval: Int64, _ leeway: DispatchTimeInterval) {
-    // An interval of nothing would fire without end; never, or beyond the horizon, is once.
+    // An interval of 0 would fire without end, so it becomes 1. Never, or an interval beyond the horizon, fires once.
     let interval = interval == .max ? 0 : UInt64(max(1, interval))
     var leeway = UInt64(max(0, leeway.clampedNanoseconds))
-    // A repeating timer that may be later than half an interval would be one with another interval.
+    // With a leeway of more than half its interval, a repeating timer would in effect have another interval.
     if interval != 0 { leeway = min(leeway, interval / 2) }
     let due = deadline.isNever ? UInt64.max : deadline.nanoseconds == 0 ? deadline.clock.now() : deadline.nanoseconds
     lock.lock()
     schedule = Schedule(clock: deadline.clock, due: due, interval: interval, leeway: leeway)
+    if insight.isGiven { noteSchedule() }
     if moveIn() { return lock.unlock() }
     let isOut = takeOut()
     state.update { $0.forget() }
@@ -75,8 +77,8 @@ final class TimerSource: TimedSource, DispatchSourceTimer, @unchecked Sendable {
   /// Gives the entry in the wheel the time of the schedule, if it is there and the clock is the same.
   private func moveIn() -> Bool {
     if !isIn || schedule.due == .max || entryClock != schedule.clock { return false }
-    return Engine.shared.pointee.timers.move(
-      entry, on: schedule.clock, to: schedule.due, leeway: schedule.leeway, in: Engine.shared.pointee)
+    return Engine.current.timers.move(
+      entry, on: schedule.clock, to: schedule.due, leeway: schedule.leeway, in: Engine.current)
   }
 
   override func restartTimer(isReturning: Bool) {
@@ -97,10 +99,15 @@ final class TimerSource: TimedSource, DispatchSourceTimer, @unchecked Sendable {
   /// The fires that are due by now.
   override func takeEvent() -> UInt? {
     lock.lock()
-    defer { lock.unlock() }
-    let now = schedule.clock.now()
-    // A schedule that came after the event.
-    if isIn || now < schedule.due { return nil }
+    let (due, now) = (schedule.due, schedule.clock.now())
+    // Otherwise: a schedule that came after the event.
+    let fires = isIn || now < due ? nil : takeFires(at: now)
+    lock.unlock()
+    if Recorder.isOn, fires != nil { Recorder.note(.timer, queue: insightNumber, word: now - due) }
+    return fires
+  }
+
+  private func takeFires(at now: UInt64) -> UInt {
     if schedule.interval == 0 {
       schedule.due = .max
       return 1
@@ -114,7 +121,15 @@ final class TimerSource: TimedSource, DispatchSourceTimer, @unchecked Sendable {
   override func finishEvent(wasSilenced: Bool) {
     lock.lock()
     if !isIn { restartTimer(isReturning: true) }
+    if insight.isGiven { noteSchedule() }
     lock.unlock()
+  }
+
+  /// Other processes may know when the timer fires next.
+  @inline(never)
+  private func noteSchedule() {
+    InsightObjects.setSchedule(
+      insight.known, due: schedule.due, interval: schedule.interval, clock: schedule.clock)
   }
 }
 

@@ -4,8 +4,8 @@ import Synchronization
 
 /// A source whose events come from the program.
 ///
-/// The data are merged first, and the event is made known afterwards: whoever takes the event finds the data, or finds
-/// none because an earlier delivery has taken them along, and calls nobody.
+/// The data are merged first, and the event is made known afterwards. The delivery that takes the event finds the data; or it
+/// finds none because an earlier delivery has taken them along, and calls no handler.
 class UserDataSource: DispatchSource, DispatchSourceUserDataAdd, DispatchSourceUserDataOr,
   DispatchSourceUserDataReplace, @unchecked Sendable  // the word is atomic
 {

@@ -18,7 +18,7 @@ class WatchedDescriptorSource: DispatchSource, @unchecked Sendable {  // the wat
     super.init(handle: UInt(UInt32(bitPattern: descriptor)), mask: mask, queue: queue)
     watch.initialize(
       to: DescriptorWatch(
-        descriptor, interest, context: Unmanaged.passUnretained(self).toOpaque(),
+        descriptor, interest, context: Borrowed(self).word,
         report: WatchedDescriptorSource.report))
   }
 
@@ -32,7 +32,7 @@ class WatchedDescriptorSource: DispatchSource, @unchecked Sendable {  // the wat
 
   final override var watched: String { "descriptor " + String(descriptor) }
 
-  /// Registration of a file that is always ready: most kinds have nothing to wait for there.
+  /// The registration of a file that is always ready: most kinds have nothing to wait for there.
   func registerAlwaysReady() -> Errno? { .notPermitted }
 
   /// An event was reported; whether to go on reporting.
@@ -40,7 +40,7 @@ class WatchedDescriptorSource: DispatchSource, @unchecked Sendable {  // the wat
 
   override func register() -> Errno? {
     if descriptor < 0 { return .badDescriptor }
-    switch Engine.shared.pointee.poller.watch(watch, in: Engine.shared.pointee) {
+    switch Engine.current.poller.watch(watch, in: Engine.current) {
     case .watched: return nil
     case .failed(let error): return error
     case .alwaysReady: return registerAlwaysReady()
@@ -50,15 +50,15 @@ class WatchedDescriptorSource: DispatchSource, @unchecked Sendable {  // the wat
   override func unregister() -> Bool {
     // relaxed: written before the cancellation that led here, or by a report that the table's lock has ordered.
     if isGone.load(ordering: .relaxed) { return true }
-    // A descriptor that was closed before the program cancelled is nothing to report: the program is done with it.
-    _ = Engine.shared.pointee.poller.unwatch(watch)
+    // The program may have closed the descriptor before it cancelled. That is not reported: it no longer needs the source.
+    _ = Engine.current.poller.unwatch(watch)
     return true
   }
 
   /// With the descriptor table's lock held: calls nothing but the state machine.
   private static let report: DescriptorWatch.Report = { context, happened in
     // unsafe: the active source keeps itself alive until the watch is off the table.
-    Unmanaged<WatchedDescriptorSource>.fromOpaque(context)._withUnsafeGuaranteedRef { source in
+    Borrowed<WatchedDescriptorSource>(word: context).use { source in
       if happened != DescriptorWatch.gone { return source.didReport() }
       // relaxed: this thread, or one that finds the watch off the table, looks at it.
       source.isGone.store(true, ordering: .relaxed)

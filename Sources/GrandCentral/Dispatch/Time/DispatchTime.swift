@@ -2,8 +2,10 @@
 
 /// An instant on the clock that counts while the machine is awake, with nanosecond resolution.
 ///
-///     let deadline = DispatchTime.now() + .seconds(2)
-///     queue.asyncAfter(deadline: deadline) { print("two seconds of uptime later") }
+/// ```swift
+/// let deadline = DispatchTime.now() + .seconds(2)
+/// queue.asyncAfter(deadline: deadline) { print("two seconds of uptime later") }
+/// ```
 ///
 /// The clock starts near the start of the machine, never goes backwards, is not moved when somebody sets the time of
 /// day, and stands still while the machine sleeps. For the time of day use ``DispatchWallTime``.
@@ -25,7 +27,9 @@ public struct DispatchTime: Comparable, Hashable, Sendable {
 
   /// The instant a number of nanoseconds after the clock's start.
   ///
-  ///     let start = DispatchTime(uptimeNanoseconds: record.startNanoseconds)
+  /// ```swift
+  /// let start = DispatchTime(uptimeNanoseconds: record.startNanoseconds)
+  /// ```
   ///
   /// 0 stands for the present in arithmetic, as in C: `DispatchTime(uptimeNanoseconds: 0) + .seconds(1)` is a second
   /// from now.
@@ -37,23 +41,29 @@ public struct DispatchTime: Comparable, Hashable, Sendable {
 
   /// The present instant.
   ///
-  ///     let start = DispatchTime.now()
-  ///     work()
-  ///     print("took", start.distance(to: .now()))
+  /// ```swift
+  /// let start = DispatchTime.now()
+  /// work()
+  /// print("took", start.distance(to: .now()))
+  /// ```
   ///
   /// - Complexity: O(1), one reading of the clock without a system call.
   public static func now() -> DispatchTime {
     DispatchTime(TimeCode(rawValue: Clock.uptime.now()))
   }
 
-  /// The instant that does not come: a wait until then has no timeout, work scheduled for then does not run.
+  /// The instant that never comes: a wait until then has no timeout, work scheduled for then does not run.
   ///
-  ///     semaphore.wait(timeout: .distantFuture)
+  /// ```swift
+  /// semaphore.wait(timeout: .distantFuture)
+  /// ```
   public static let distantFuture = DispatchTime(.forever)
 
   /// Nanoseconds since the clock's start; `UInt64.max` for the distant future.
   ///
-  ///     let nanoseconds = end.uptimeNanoseconds - start.uptimeNanoseconds
+  /// ```swift
+  /// let nanoseconds = end.uptimeNanoseconds - start.uptimeNanoseconds
+  /// ```
   public var uptimeNanoseconds: UInt64 { rawValue }
 
   /// Whether the first instant comes before the second. The distant future comes last.
@@ -72,7 +82,9 @@ public struct DispatchTime: Comparable, Hashable, Sendable {
 
   /// The time from this instant to another, negative when the other is earlier.
   ///
-  ///     let elapsed = start.distance(to: .now())
+  /// ```swift
+  /// let elapsed = start.distance(to: .now())
+  /// ```
   ///
   /// The distant future is `.never` away from all other instants, and 0 from itself.
   ///
@@ -83,7 +95,9 @@ public struct DispatchTime: Comparable, Hashable, Sendable {
 
   /// The instant an interval later; the same as `self + n`.
   ///
-  ///     let next = previous.advanced(by: .milliseconds(20))
+  /// ```swift
+  /// let next = previous.advanced(by: .milliseconds(20))
+  /// ```
   ///
   /// - Complexity: O(1).
   public func advanced(by n: DispatchTimeInterval) -> DispatchTime {
@@ -93,7 +107,9 @@ public struct DispatchTime: Comparable, Hashable, Sendable {
 
 /// The instant an interval after another. An interval of `.never` leads to the distant future.
 ///
-///     queue.asyncAfter(deadline: .now() + .seconds(1)) { tick() }
+/// ```swift
+/// queue.asyncAfter(deadline: .now() + .seconds(1)) { tick() }
+/// ```
 ///
 /// - Complexity: O(1).
 public func + (time: DispatchTime, interval: DispatchTimeInterval) -> DispatchTime {
@@ -102,7 +118,9 @@ public func + (time: DispatchTime, interval: DispatchTimeInterval) -> DispatchTi
 
 /// The instant an interval before another. Before the clock's start there is only its first nanosecond.
 ///
-///     let recent = event.time > .now() - .seconds(5)
+/// ```swift
+/// let recent = event.time > .now() - .seconds(5)
+/// ```
 ///
 /// - Complexity: O(1).
 public func - (time: DispatchTime, interval: DispatchTimeInterval) -> DispatchTime {
@@ -111,7 +129,9 @@ public func - (time: DispatchTime, interval: DispatchTimeInterval) -> DispatchTi
 
 /// The instant a number of seconds after another, to the nanosecond. NaN and infinity lead to the distant future.
 ///
-///     queue.asyncAfter(deadline: .now() + 0.25) { blink() }
+/// ```swift
+/// queue.asyncAfter(deadline: .now() + 0.25) { blink() }
+/// ```
 ///
 /// - Complexity: O(1).
 public func + (time: DispatchTime, seconds: Double) -> DispatchTime {
@@ -120,7 +140,9 @@ public func + (time: DispatchTime, seconds: Double) -> DispatchTime {
 
 /// The instant a number of seconds before another, to the nanosecond. NaN leads to the distant future.
 ///
-///     let recent = event.time > .now() - 0.5
+/// ```swift
+/// let recent = event.time > .now() - 0.5
+/// ```
 ///
 /// - Complexity: O(1).
 public func - (time: DispatchTime, seconds: Double) -> DispatchTime {

@@ -2,10 +2,12 @@
 
 /// A length of time, to the nanosecond, or no end at all.
 ///
-///     queue.asyncAfter(deadline: .now() + .milliseconds(250)) { retry() }
-///     timer.schedule(deadline: .now(), repeating: .seconds(30), leeway: .seconds(1))
+/// ```swift
+/// queue.asyncAfter(deadline: .now() + .milliseconds(250)) { retry() }
+/// timer.schedule(deadline: .now(), repeating: .seconds(30), leeway: .seconds(1))
+/// ```
 ///
-/// Intervals are equal when they last equally long, whatever their unit: `.seconds(1) == .milliseconds(1000)`.
+/// Intervals are equal when they last equally long, even in different units: `.seconds(1) == .milliseconds(1000)`.
 /// `.never` equals only itself. Intervals may be negative. Lengths beyond what nanoseconds in 64 bits can count
 /// (292 years) are taken as that limit.
 ///

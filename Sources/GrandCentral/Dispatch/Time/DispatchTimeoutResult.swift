@@ -2,10 +2,12 @@
 
 /// How a wait with a timeout ended.
 ///
-///     switch group.wait(timeout: .now() + .seconds(5)) {
-///     case .success: publish(results)
-///     case .timedOut: showProgress()
-///     }
+/// ```swift
+/// switch group.wait(timeout: .now() + .seconds(5)) {
+/// case .success: publish(results)
+/// case .timedOut: showProgress()
+/// }
+/// ```
 @frozen
 public enum DispatchTimeoutResult: Equatable, Hashable, Sendable {
   /// What was waited for has happened.

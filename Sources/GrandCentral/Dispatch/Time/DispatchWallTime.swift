@@ -4,7 +4,9 @@ import CPlatform
 
 /// An instant of the time of day, with nanosecond resolution.
 ///
-///     queue.asyncAfter(wallDeadline: .now() + .seconds(3600)) { print("an hour later by the clock on the wall") }
+/// ```swift
+/// queue.asyncAfter(wallDeadline: .now() + .seconds(3600)) { print("an hour later by the clock on the wall") }
+/// ```
 ///
 /// Waits and timers that use it follow the system's clock when somebody sets it, forwards and backwards, and count
 /// the time that the machine sleeps. For a length of time that does not depend on the time of day use
@@ -26,21 +28,27 @@ public struct DispatchWallTime: Comparable, Hashable, Sendable {
 
   /// The present instant.
   ///
-  ///     timer.schedule(wallDeadline: .now(), repeating: .seconds(60))
+  /// ```swift
+  /// timer.schedule(wallDeadline: .now(), repeating: .seconds(60))
+  /// ```
   ///
   /// - Complexity: O(1), one reading of the clock without a system call.
   public static func now() -> DispatchWallTime {
     DispatchWallTime(TimeCode(.wall, nanoseconds: Clock.wall.now()))
   }
 
-  /// The instant that does not come: a wait until then has no timeout, work scheduled for then does not run.
+  /// The instant that never comes: a wait until then has no timeout, work scheduled for then does not run.
   ///
-  ///     group.wait(wallTimeout: .distantFuture)
+  /// ```swift
+  /// group.wait(wallTimeout: .distantFuture)
+  /// ```
   public static let distantFuture = DispatchWallTime(.forever)
 
   /// The instant a number of seconds and nanoseconds after the beginning of 1970, in coordinated universal time.
   ///
-  ///     let midnight = DispatchWallTime(timespec: timespec(tv_sec: 1_767_225_600, tv_nsec: 0))
+  /// ```swift
+  /// let midnight = DispatchWallTime(timespec: timespec(tv_sec: 1_767_225_600, tv_nsec: 0))
+  /// ```
   ///
   /// - Complexity: O(1).
   public init(timespec: timespec) {
@@ -66,7 +74,9 @@ public struct DispatchWallTime: Comparable, Hashable, Sendable {
 
   /// The time from this instant to another, negative when the other is earlier.
   ///
-  ///     let late = planned.distance(to: .now())
+  /// ```swift
+  /// let late = planned.distance(to: .now())
+  /// ```
   ///
   /// The distant future is `.never` away from all other instants, and 0 from itself.
   ///
@@ -77,7 +87,9 @@ public struct DispatchWallTime: Comparable, Hashable, Sendable {
 
   /// The instant an interval later; the same as `self + n`.
   ///
-  ///     let reminder = appointment.advanced(by: .seconds(-600))
+  /// ```swift
+  /// let reminder = appointment.advanced(by: .seconds(-600))
+  /// ```
   ///
   /// - Complexity: O(1).
   public func advanced(by n: DispatchTimeInterval) -> DispatchWallTime {
@@ -87,7 +99,9 @@ public struct DispatchWallTime: Comparable, Hashable, Sendable {
 
 /// The instant an interval after another. An interval of `.never` leads to the distant future.
 ///
-///     queue.asyncAfter(wallDeadline: .now() + .seconds(1)) { tick() }
+/// ```swift
+/// queue.asyncAfter(wallDeadline: .now() + .seconds(1)) { tick() }
+/// ```
 ///
 /// - Complexity: O(1).
 public func + (time: DispatchWallTime, interval: DispatchTimeInterval) -> DispatchWallTime {
@@ -96,7 +110,9 @@ public func + (time: DispatchWallTime, interval: DispatchTimeInterval) -> Dispat
 
 /// The instant an interval before another. Before 1970 there is only its beginning.
 ///
-///     let reminder = appointment - .seconds(600)
+/// ```swift
+/// let reminder = appointment - .seconds(600)
+/// ```
 ///
 /// - Complexity: O(1).
 public func - (time: DispatchWallTime, interval: DispatchTimeInterval) -> DispatchWallTime {
@@ -105,7 +121,9 @@ public func - (time: DispatchWallTime, interval: DispatchTimeInterval) -> Dispat
 
 /// The instant a number of seconds after another, to the nanosecond. NaN and infinity lead to the distant future.
 ///
-///     queue.asyncAfter(wallDeadline: .now() + 0.25) { blink() }
+/// ```swift
+/// queue.asyncAfter(wallDeadline: .now() + 0.25) { blink() }
+/// ```
 ///
 /// - Complexity: O(1).
 public func + (time: DispatchWallTime, seconds: Double) -> DispatchWallTime {
@@ -114,7 +132,9 @@ public func + (time: DispatchWallTime, seconds: Double) -> DispatchWallTime {
 
 /// The instant a number of seconds before another, to the nanosecond. NaN leads to the distant future.
 ///
-///     let reminder = appointment - 90.0
+/// ```swift
+/// let reminder = appointment - 90.0
+/// ```
 ///
 /// - Complexity: O(1).
 public func - (time: DispatchWallTime, seconds: Double) -> DispatchWallTime {

@@ -4,20 +4,21 @@ import Synchronization
 
 // A worker loses its place while its job goes on, because others need the place:
 //
-// - The job blocks where nobody sees it: the monitor finds the worker off its processor, and counts it as blocked.
-// - The job waited in one of our primitives, and somebody has taken the place meanwhile.
-// - The job has run for a slice, and something is pending: the monitor sees to it, as far as `Slices` allows.
+// - The job blocks outside of our primitives: the monitor finds the worker off its processor, and counts it as blocked.
+// - The job waited in one of our primitives, and another worker has taken the place meanwhile.
+// - The job has run for a slice, and something is pending: the monitor takes the place away, as far as `Slices` allows.
 // - There are fewer processors than before.
 //
-// In the last three cases the worker is adrift: it goes on, as one thread more, and the kernel shares the processors out.
-// When its job has ended it takes a free place, or sleeps. So every worker that counts as active has a place, or is one that
-// was added beyond them, in place of blocked ones or for urgent work.
+// In the last three cases the worker is adrift: it goes on, as one thread more, and the kernel shares the processors out. When
+// its job has ended it takes a free place, or sleeps. So each worker that counts as active has a place, or was added beyond
+// the places, in place of blocked workers or for urgent work.
 //
-// Displacement.D1  Who sets a worker aside counts first, then changes its status from running, and looks at its pulse
-//     again. A worker that has ended its job moves the pulse, and looks at its status behind a fence before it sleeps;
-//     without one after each job. So a worker that sleeps is not counted, and one that runs another job is not counted
-//     for long.
-// Displacement.D2  Who changes the status back corrects the count: the worker itself, or who has set it aside too late.
+// Displacement.D1  A thread that sets a worker aside counts first, then changes the worker's status from running, and looks at
+//     its pulse again. A worker that has ended its job moves the pulse, and looks at its status: behind a fence before it
+//     sleeps, without a fence after each job. So a worker that sleeps is not counted, and one that runs another job is not
+//     counted for long.
+// Displacement.D2  The thread that changes the status back corrects the count: the worker itself, or the thread that has set
+//     it aside too late.
 extension Engine {
   /// Sets the worker aside as `status` says, if it is still in the job that began with `pulse`; any thread.
   ///
@@ -25,7 +26,7 @@ extension Engine {
   func setAside(_ worker: Worker.Pointer, _ pulse: UInt64, as status: UInt32) -> Bool {
     pool.updateInOrder { $0.setAside(as: status) }
     // seq-cst: Displacement.D1.
-    // relaxed: on failure, somebody else has set it aside; only the count is taken back.
+    // relaxed: on failure, another thread has set it aside; only the count is taken back.
     let (changed, _) = worker.pointee.status.compareExchange(
       expected: Worker.Status.running, desired: status, successOrdering: .sequentiallyConsistent,
       failureOrdering: .relaxed)
@@ -47,8 +48,8 @@ extension Engine {
     _ = setAside(worker, pulse, as: Worker.Status.adrift)
   }
 
-  /// As many are active as there are places, and work of `band` is pending: a worker is added for it if not all of them run
-  /// work that is as urgent. When that has run the worker sleeps, if the places are still held.
+  /// As many workers are active as there are places, and work of `band` is pending. Adds a worker for it, unless all of the
+  /// others run work that is as urgent. When the added worker has run that work it sleeps, if the places are still held.
   @inline(never)
   func addWorker(for band: Band) {
     // relaxed: the claim looks again; a setting.
@@ -68,7 +69,7 @@ extension Engine {
     return false
   }
 
-  /// What a worker may take that is one too many: work more urgent than what the others run.
+  /// Finds work for a worker that is one too many: work more urgent than what the others run.
   @inline(never)
   func findUrgentWork() -> Job? {
     // relaxed: a hint; the sleep protocol looks again.
@@ -82,12 +83,13 @@ extension Engine {
     return nil
   }
 
-  /// Monitor: sets up to `most` workers adrift whose jobs have run for a slice at `now`, whether they hold places or not.
+  /// Monitor: sets workers adrift, `most` of them at most, if their jobs have run for a slice at `now`. They need not hold
+  /// places.
   func takePlacesFromLongJobs(_ most: Int, now: UInt64) {
     var left = most
     for index in 0..<workers.count where left > 0 {
       let worker = workers[index]
-      // relaxed: the monitor's own notes, and a hint; `setAside` makes sure of the pulse.
+      // relaxed: the monitor's own notes, and a hint; `setAside` verifies the pulse.
       let pulse = worker.pointee.seenProgress.load(ordering: .relaxed)
       let since = worker.pointee.seenSince.load(ordering: .relaxed)
       guard pulse & 1 == 1, now &- since >= Slices.slice, !worker.pointee.isAway else { continue }
@@ -97,10 +99,10 @@ extension Engine {
 }
 
 extension Worker {
-  /// Owner, or who has set it aside: the job has ended. See Displacement.D2.
+  /// The job has ended. Called by the owner, or by the thread that has set it aside. See Displacement.D2.
   @inline(never)
   func recover(_ engine: borrowing Engine) {
-    // relaxed: who changes it also corrects the count; nothing else hangs on it.
+    // relaxed: the thread that changes it also corrects the count; nothing else depends on it.
     let was = status.exchange(Status.running, ordering: .relaxed)
     if was != Status.running { engine.pool.updateInOrder { $0.takeBack(from: was) } }
   }
@@ -108,10 +110,11 @@ extension Worker {
 
 /// How many workers may lose their places at a tick of the monitor because their jobs run long.
 ///
-/// A few may at any time: a long job costs the others a slice. More only while nothing at all is started: then the jobs may
-/// wait for what is pending, or run for ever. Jobs that end let others start, and need no more threads than there are.
+/// A few may at any time: a long job costs the others a slice. More may only while no job at all is started: then the running
+/// jobs may wait for what is pending, or run for ever. Jobs that end let others start, and need no more threads than there
+/// are.
 ///
-/// A few are two to four, with the number of places.
+/// "A few" means two to four, depending on the number of places.
 ///
 /// | adrift      | what is pending             | more, when nothing has been started for    |
 /// |-------------|-----------------------------|--------------------------------------------|
@@ -125,9 +128,9 @@ struct Slices {
   private var standstill: UInt64 = 0
 
   /// - Parameters:
-  ///   - adrift: Workers that have lost their places so.
+  ///   - adrift: Workers that have lost their places in this way.
   ///   - hasStarted: Whether a job has been started since the last tick, `elapsed` ago.
-  ///   - lanesWait: Whether something else is pending than jobs with an order.
+  ///   - lanesWait: Whether something other than jobs with an order is pending.
   mutating func mayDisplace(adrift: Int, places: Int, hasStarted: Bool, lanesWait: Bool, elapsed: UInt64) -> Int {
     standstill = hasStarted ? 0 : standstill &+ elapsed
     let few = min(max(2, places / 4), 4)

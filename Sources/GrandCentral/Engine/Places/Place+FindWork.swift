@@ -10,8 +10,8 @@ import Synchronization
 //   2  band by band, most urgent first, in turns: the place's backlog, the band's run queue, the other places' backlogs
 //   3  the slot after all
 //
-// Within a band nothing is passed over without bound. A *turn* is a search that goes past the slot: every 64th search is one,
-// the first one after each of the monitor's ticks, and each that finds the slot empty. The first job of
+// Within a band no source is passed over without bound. A *turn* is a search that goes past the slot: every 64th search, the
+// first search after each of the monitor's ticks, and each search that finds the slot empty. The first job of
 //
 //   the place's backlog    is started within 2 turns: it is first in every second one
 //   the band's run queue   within 4: it is first in three of eight
@@ -58,7 +58,7 @@ extension Place {
     let turn = turns.load(ordering: .relaxed) &+ 1
     turns.store(turn, ordering: .relaxed)
     let job = findByBand(pending, turn, in: engine)
-    // Another job comes first: the slot may have been filled between jobs, when nobody was asked to watch
+    // Another job comes before the slot's. The slot may have been filled between jobs, when no watch was asked for
     // (SlotWatch.S5).
     if !slotIsEmpty { engine.watchSlots(for: self) }
     return job
@@ -67,7 +67,7 @@ extension Place {
   private func findByBand(_ pending: UInt32, _ turn: UInt32, in engine: borrowing Engine) -> Job? {
     // relaxed: the slot's own note.
     let slotBand = Band(rank: slotRank.load(ordering: .relaxed))
-    // The slot is passed over for work that is as urgent, not for work that is less.
+    // The slot is passed over for work that is as urgent, not for work that is less urgent.
     let isSlotFirst = !slotIsEmpty && pending & (slotBand.moreUrgent | slotBand.both) == 0
     let all = isSlotFirst ? pending | slotBand.both : pending
     if all & ~Band(firstIn: all).both != 0, let job = findStarved(all, turn, in: engine) { return job }
@@ -84,7 +84,8 @@ extension Place {
     return slotIsEmpty ? nil : takeSlot().flatMap { afterVainLooks($0, vain, engine) }
   }
 
-  /// The worker does not sleep: the bits of the bands that it has found empty would lead the next searches astray as well.
+  /// The worker does not sleep, so it clears the bits of the bands that it has found empty: they would mislead the next
+  /// searches.
   @inline(__always)
   private func afterVainLooks(_ job: Job, _ bits: UInt32, _ engine: borrowing Engine) -> Job {
     if bits != 0 { _ = engine.settle(bits) }
@@ -122,6 +123,7 @@ extension Engine {
   private func takeFromOthers(_ band: Band, _ place: borrowing Place, _ turn: UInt32) -> Job? {
     let me = place.index
     var haul = 0
+    var moved: UInt32 = 1
     var victim: Place.Pointer?
     let job = places.search(from: me &+ Int(turn &>> 3)) { other in
       if other.pointee.index == me { return nil }
@@ -136,7 +138,9 @@ extension Engine {
     while haul > 0, let other = victim?.pointee.dequeue(band) {
       place.enqueue(other, in: self)
       haul -= 1
+      moved += 1
     }
+    if job != nil, Recorder.isOn { Recorder.note(.steal, argument: moved) }
     return job
   }
 
@@ -171,7 +175,7 @@ extension Engine {
     return nil
   }
 
-  /// Sleep.W1: a search that leaves no stone unturned, and clears the bits where it finds nothing.
+  /// Sleep.W1: a search of everything, which clears the bits where it finds nothing.
   @inline(never)
   func findWorkThoroughly(_ place: Place.Pointer?) -> Job? {
     if let job = place?.pointee.takeSlot() { return job }

@@ -8,30 +8,30 @@ import Synchronization
 /// A worker needs a place to start jobs. It keeps the place while it sleeps, waits or runs a long job, until another worker
 /// needs one: then it loses the place with all that waits there (Displacement.swift), and goes on with its job all the same.
 ///
-/// **The slot** holds the job that the holder will run next: the lane that its current job has just made runnable.
-/// A hop from lane to lane is then a function call. Anybody may empty the slot, by exchange; thieves leave it alone
-/// until it has aged (`SlotWatch`), because the holder will usually come for it within microseconds.
+/// **The slot** holds the job that the holder will run next: the lane that its current job has just made runnable. A hop from
+/// lane to lane is then a function call. Any thread may empty the slot, by exchange. Thieves leave it alone until it has aged
+/// (`SlotWatch`), because the holder will usually come for it within microseconds.
 ///
 /// **The backlogs**, one per band, hold what the slot overflowed, and what threads without a place submit.
 ///
-/// Place.P1  Everything here may be used by any thread at any time: the slot by exchange, the backlogs as they are.
-///     Holding the place guards nothing. So whoever has lost it without knowing does no harm: the next holder, or a
-///     thief, finds what it leaves.
+/// Place.P1  Any thread may use everything here at any time: the slot by exchange, the backlogs as they are. Holding the place
+///     guards nothing. So a worker that has lost the place without knowing it does no harm: the next holder, or a thief, finds
+///     what that worker leaves.
 /// Place.P2  `holder` changes from 0, or from a worker that is away, to a worker by that worker's `take`, and back to 0
 ///     when the worker ends, or there are fewer processors. A worker looks whether it is still the holder before it
 ///     starts a job.
 ///
-/// Rejected: rings with one producer. A worker that is stopped in the middle of a push cannot be robbed of its ring, and
-/// the barrier that a push needs costs what the exchange of a FIFO with many producers costs.
+/// Rejected: rings with one producer. A ring cannot be taken over while its worker is stopped in the middle of a push, and the
+/// barrier that a push needs costs what the exchange of a FIFO with many producers costs.
 struct Place: ~Copyable, @unchecked Sendable {  // fields are immutable or atomic
   typealias Pointer = UnsafeMutablePointer<Place>
 
   let index: Int
-  /// The holder's `Worker.name`; 0: nobody.
+  /// The holder's `Worker.name`; 0 if no worker holds the place.
   let holder = Atomic<UInt32>(0)
-  /// I; A: one FIFO per band, each made when it is first needed.
+  /// One FIFO per band, each made when it is first needed.
   private let backlogs: UnsafeMutablePointer<Atomic<UnsafeMutableRawPointer?>>
-  // Searchers read what is above at every place; what is below is written at every search, or hop.
+  // Searchers read the fields above at every place. The fields below are written at every search, or hop.
   private let gapBehindBacklogs = CacheLine.Gap()
   /// How often the slot was filled. Tells an aged slot from a busy one.
   let slotFills = Atomic<UInt32>(0)
@@ -48,10 +48,21 @@ struct Place: ~Copyable, @unchecked Sendable {  // fields are immutable or atomi
 
   init(index: Int) {
     self.index = index
-    // unsafe: lives as long as the engine. On a line of its own, for many read it.
+    // unsafe: lives as long as the engine. On a line of its own, because many threads read it.
     let size = max(CacheLine.size, Band.count * MemoryLayout<Atomic<UnsafeMutableRawPointer?>>.stride)
     backlogs = Memory.allocate(size, alignment: CacheLine.size).bindMemory(to: Atomic.self, capacity: Band.count)
     for rank in 0..<Band.count { (backlogs + rank).initialize(to: Atomic(nil)) }
+  }
+
+  /// Frees the backlogs. Nobody sees the place any more.
+  func discard() {
+    for rank in 0..<Band.count {
+      // relaxed: one thread is left.
+      guard let raw = backlogs[rank].load(ordering: .relaxed) else { continue }
+      raw.assumingMemoryBound(to: FIFOQueue.self).deinitialize(count: 1)
+      Memory.free(raw)
+    }
+    Memory.free(.init(backlogs))
   }
 
   // MARK: The slot
@@ -76,14 +87,14 @@ struct Place: ~Copyable, @unchecked Sendable {  // fields are immutable or atomi
   @inline(__always)
   func takeSlot() -> Job? {
     // pairs with: keep – publishes the job's fields
-    // It publishes nothing: who finds the slot empty only fills it.
+    // It publishes nothing: a thread that finds the slot empty only fills it.
     guard let raw = slot.exchange(nil, ordering: .acquiring) else { return nil }
     return Job(raw: raw)
   }
 
   @inline(__always)
   var slotIsEmpty: Bool {
-    // relaxed: a hint; whoever acts on it exchanges the slot.
+    // relaxed: a hint; a thread that acts on it exchanges the slot.
     slot.load(ordering: .relaxed) == nil
   }
 

@@ -1,5 +1,6 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
+import CPlatform
 import Synchronization
 
 /// The places: as many as there are processors, or ever were.
@@ -7,15 +8,15 @@ struct Places: ~Copyable, @unchecked Sendable {  // the words are atomic, the ar
   private typealias Entry = UnsafeMutablePointer<UnsafeMutableRawPointer?>
 
   private let lock = Lock()
-  /// Written under the lock: the places, and before them the array that had become too small. It is left to whoever may
-  /// still read it, and stays known.
+  /// Written under the lock: the array of the places. Its first word is the array that it replaced, which had become too
+  /// small: threads may still read that one, so it is kept.
   private let entries = Atomic<UnsafeMutableRawPointer?>(nil)
   private let used = Atomic<Int>(0)
   private let gapBehindEntries = CacheLine.Gap()
-  /// The map of places whose backlogs may hold jobs: bit n stands for the places n, n + 64, and so on.
+  /// The map of the places that may hold jobs in a backlog: bit n stands for the places n, n + 64, and so on.
   ///
-  /// Who adds a job looks at the bit afterwards; who clears it looks at the backlogs afterwards (`clearFilled`). So one of
-  /// the two sees the other, and a bit that is clear says that the backlogs were empty.
+  /// A thread that adds a job looks at the bit afterwards. A thread that clears the bit looks at the backlogs afterwards
+  /// (`clearFilled`). So one of the two sees the other, and a clear bit says that the backlogs were empty.
   let filled = Atomic<UInt64>(0)
   private let gapBehindFilled = CacheLine.Gap()
 
@@ -51,6 +52,22 @@ struct Places: ~Copyable, @unchecked Sendable {  // the words are atomic, the ar
     used.store(wanted, ordering: .releasing)
   }
 
+  /// Frees all places. Nobody sees them any more.
+  func discard() {
+    for index in 0..<count {
+      let place = self[index]
+      place.pointee.discard()
+      place.deinitialize(count: 1)
+      Memory.free(.init(place))
+    }
+    // relaxed: one thread is left.
+    var rest = entries.load(ordering: .relaxed)
+    while let array = rest?.assumingMemoryBound(to: Entry.Pointee.self) {
+      rest = array.pointee
+      array.deallocate()
+    }
+  }
+
   private static func make(_ index: Int) -> Place.Pointer {
     let raw = Memory.allocate(MemoryLayout<Place>.stride, alignment: CacheLine.size)
     let place = raw.bindMemory(to: Place.self, capacity: 1)
@@ -66,8 +83,8 @@ struct Places: ~Copyable, @unchecked Sendable {  // the words are atomic, the ar
   func noteFilled(_ index: Int) {
     // seq-cst: after the job's ticket; see `filled`.
     if filled.load(ordering: .sequentiallyConsistent) & Self.bit(index) == 0 {
-      // relaxed: the look above is in the single order, behind the ticket. Who clears this bit comes behind that look, so its
-      // second look finds the job.
+      // relaxed: the look above is in the single order, behind the ticket. A thread that clears this bit comes behind that
+      // look, so its second look finds the job.
       filled.bitwiseOr(Self.bit(index), ordering: .relaxed)
     }
   }
@@ -86,17 +103,17 @@ struct Places: ~Copyable, @unchecked Sendable {  // the words are atomic, the ar
   /// Whether another place than `index` may hold jobs.
   @inline(__always)
   func mayHoldBeside(_ index: Int) -> Bool {
-    // relaxed: a hint; who is about to sleep looks at the pending bits with the proper order.
+    // relaxed: a hint; a worker that is about to sleep looks at the pending bits with the proper order.
     filled.load(ordering: .relaxed) & ~Self.bit(index) != 0 || count > 64
   }
 
-  /// Calls `visit` for the places whose backlogs may hold jobs, until it returns a job.
+  /// Calls `visit` for each place that may hold jobs in a backlog, until it returns a job.
   ///
-  /// A caller that passes consecutive numbers as `start` begins with each place in turn: with each one that may hold jobs once
-  /// in so many calls as there are places (rounded up to a multiple of 64 where there are more).
+  /// A caller that passes consecutive numbers as `start` begins with each place in turn. In as many calls as there are places
+  /// (rounded up to a multiple of 64 where there are more than 64) each place that may hold jobs comes first once.
   @inline(__always)
   func search(from start: Int, _ visit: (Place.Pointer) -> Job?) -> Job? {
-    // relaxed: a hint; who is about to sleep looks at the pending bits with the proper order.
+    // relaxed: a hint; a worker that is about to sleep looks at the pending bits with the proper order.
     let map = filled.load(ordering: .relaxed)
     if map == 0 { return nil }
     let count = count
@@ -125,23 +142,24 @@ struct Places: ~Copyable, @unchecked Sendable {  // the words are atomic, the ar
 }
 
 extension Engine {
-  /// Sets the number of places in use. Whoever holds one beyond them loses it.
+  /// Sets the number of places in use. A worker that holds a place beyond them loses it.
   func setParallelism(_ wanted: Int) {
     places.grow(to: wanted)
     // relaxed: a setting.
     parallelism.store(wanted, ordering: .relaxed)
+    InsightRegion.noteParallelism(wanted)
     for index in wanted..<max(wanted, places.count) {
       guard let worker = holder(of: places[index]) else { continue }
-      // relaxed: see Place.P2; `setAside` makes sure of the pulse.
+      // relaxed: see Place.P2; `setAside` verifies the pulse.
       places[index].pointee.holder.store(0, ordering: .relaxed)
       let pulse = worker.pointee.progress.load(ordering: .relaxed)
       if pulse & 1 == 1, !worker.pointee.isAway { _ = setAside(worker, pulse, as: Worker.Status.adrift) }
     }
   }
 
-  /// Gives the worker, which holds no place, one that nobody holds or whose holder is away.
+  /// Gives the worker, which holds no place, a place that no worker holds, or that has a holder that is away.
   ///
-  /// It prefers one where jobs wait.
+  /// It prefers a place where jobs wait.
   ///
   /// - Returns: false if there is none: the worker is one too many.
   @inline(never)
@@ -159,7 +177,7 @@ extension Engine {
     return false
   }
 
-  /// Whether nobody holds the place, or its holder starts no jobs at the moment.
+  /// Whether no worker holds the place, or its holder starts no jobs at the moment.
   private func isFree(_ place: Place.Pointer) -> Bool {
     guard let holder = holder(of: place) else { return true }
     return holder.pointee.isAway

@@ -54,7 +54,7 @@ struct IdleList: ~Copyable, @unchecked Sendable {  // links are guarded by `lock
       // pairs with: placeOfNewest – publishes an older sleeper and its place
       newest.store(previous, ordering: .releasing)
     }
-    // relaxed: guarded by the lock; a hint for who looks for a place.
+    // relaxed: guarded by the lock; a hint for a worker that looks for a place.
     worker.pointee.isIdle.store(false, ordering: .relaxed)
   }
 

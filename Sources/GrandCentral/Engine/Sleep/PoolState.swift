@@ -12,7 +12,7 @@
 ///
 /// PoolState.P1  searching + sleeping + blocked + adrift ≤ live ≤ 4096
 /// PoolState.P2  sleeping is the length of the idle list; both change under the list's lock
-/// PoolState.P3  whoever raises `searching` for another thread also starts or unparks it
+/// PoolState.P3  a thread that raises `searching` for another thread also starts or unparks that thread
 struct PoolState: StateWord, Equatable {
   var rawValue: UInt64
 
@@ -32,18 +32,18 @@ struct PoolState: StateWord, Equatable {
   @inline(__always) var live: Int { Int(rawValue &>> 51) }
   /// Workers that use, or are about to use, a place.
   @inline(__always) var active: Int { live - blocked - adrift - sleeping }
-  /// Workers that run jobs, or could: all but those that wait.
+  /// Workers that run jobs, or could: all except those that wait.
   @inline(__always) var able: Int { live - blocked - adrift }
 
   /// What a submitter owes after it has published a job.
   enum Wake: Equatable {
-    /// Somebody searches already and will find the job.
+    /// A worker searches already and will find the job.
     case nothing
     /// Unpark the newest sleeper; it is counted as searching from now on.
     case unpark
     /// Start a thread; it is counted as live and searching from now on.
     case spawn
-    /// Every processor has its worker, or as many as are good for a convoy: the monitor watches over them.
+    /// Every processor has its worker, or there are enough workers beside a convoy: the monitor watches over them.
     case watch
     /// No thread may be added.
     case exhausted
@@ -55,8 +55,12 @@ struct PoolState: StateWord, Equatable {
   func isConvoy(parallelism: Int) -> Bool { blocked > max(8, 2 * parallelism + 4) }
 
   /// A convoy waits, and half of the processors have their workers: these go on, and the monitor decides about others.
+  ///
+  /// A worker that is adrift counts: it may be the one whose turn the others wait for, and may only lack a processor.
   @inline(__always)
-  func holdsBack(parallelism: Int) -> Bool { isConvoy(parallelism: parallelism) && 2 * active >= parallelism }
+  func holdsBack(parallelism: Int) -> Bool {
+    isConvoy(parallelism: parallelism) && 2 * (active + adrift) >= parallelism
+  }
 
   /// What `claimWake` would answer, without claiming.
   @inline(__always)
@@ -89,11 +93,26 @@ struct PoolState: StateWord, Equatable {
     return .spawn
   }
 
+  /// The engine is being closed: the newest sleeper is woken, so that it ends.
+  mutating func claimSleeper() -> Wake {
+    if sleeping == 0 { return .nothing }
+    rawValue = rawValue &- Self.sleepingOne &+ Self.searchingOne
+    return .unpark
+  }
+
   mutating func startSearching() { rawValue &+= Self.searchingOne }
-  /// - Returns: whether this was the last searcher.
-  mutating func stopSearching() -> Bool {
+
+  enum SearchEnd: Equatable {
+    /// Others search on.
+    case othersSearch
+    /// No worker searches any more: the caller looks whether one must.
+    case wasLast
+  }
+
+  @inline(__always)
+  mutating func stopSearching() -> SearchEnd {
     rawValue &-= Self.searchingOne
-    return searching == 0
+    return searching == 0 ? .wasLast : .othersSearch
   }
 
   /// A searcher joins the idle list.
@@ -110,12 +129,19 @@ struct PoolState: StateWord, Equatable {
 
   private static func one(_ status: UInt32) -> UInt64 { status == Worker.Status.adrift ? adriftOne : blockedOne }
 
-  /// A sleeper that has taken itself off the list is about to end, unless it is the last of those that could run anything.
-  /// It runs no jobs any more. Its thread counts until `end`: what it still does may take long.
-  mutating func retire() -> Bool {
-    if able <= 1 { return false }
+  enum Retirement: Equatable {
+    /// The worker ends.
+    case granted
+    /// It sleeps on: no other worker could run anything.
+    case refused
+  }
+
+  /// A sleeper that has taken itself off the list is about to end, unless it is the last worker that could run anything, or
+  /// even then. It runs no jobs any more. Its thread counts until `end`, because what it still does may take long.
+  mutating func retire(evenLast: Bool = false) -> Retirement {
+    if able <= 1, !evenLast { return .refused }
     rawValue = rawValue &- Self.sleepingOne &+ Self.blockedOne
-    return true
+    return .granted
   }
   /// A worker that has retired is gone.
   mutating func end() { rawValue = rawValue &- Self.liveOne &- Self.blockedOne }

@@ -3,7 +3,8 @@
 import CPlatform
 import Synchronization
 
-// Where a sleeper waits: in the kernel's poll if nobody does and there is something to wait for, else on its own futex.
+// Where a sleeper waits: in the kernel's poll if no thread waits there and there is something to wait for, otherwise on its
+// own futex.
 extension Engine {
   /// A worker not needed for this long ends, so that an idle process has one thread of ours and no wake-ups.
   private static var retirement: UInt64 { 2_000_000_000 }
@@ -13,6 +14,18 @@ extension Engine {
   /// - Returns: false when the worker has retired instead.
   @inline(never)
   func sleep(_ worker: Worker.Pointer) -> Bool {
+    InsightRegion.makeOnce()
+    let begun = Cycles.now
+    InsightThread.ready?.fallAsleep(at: begun)
+    let stays = sleepUnseen(worker)
+    InsightThread.current?.become(InsightLayout.State.active, at: Cycles.now)
+    if Recorder.isOn { Recorder.note(.sleep, since: begun) }
+    return stays
+  }
+
+  @inline(__always)
+  private func sleepUnseen(_ worker: Worker.Pointer) -> Bool {
+    if isClosing, tryRetire(worker, evenLast: true) { return false }
     if isWatcher(worker) {
       nap(worker)
       return true
@@ -21,10 +34,11 @@ extension Engine {
       sleepInPoll(worker)
       return true
     }
-    let ends = Deadline.after(Self.retirement, on: .uptime)
+    // A simulation ends its workers by itself, and has no time pass for that.
+    let ends = World.isSimulated ? Deadline.never : Deadline.after(Self.retirement, on: .uptime)
     if worker.pointee.parker.park(until: ends) { return true }
     if tryRetire(worker) { return false }
-    // What a burst has left behind goes back while nothing is to do.
+    // What a burst has left behind goes back while there is nothing to do.
     Region.trim()
     // The last worker stays, and sleeps without a deadline: an idle process does not wake up.
     if isLastWorker { return worker.pointee.parker.park() || poller.isMissed(timers) }
@@ -32,16 +46,17 @@ extension Engine {
     return true
   }
 
-  /// Whether somebody runs whose events the worker would only take away: its last wait has brought it nothing to run.
+  /// Whether another worker runs something, and this one would only take its events away: its last wait has brought it nothing
+  /// to run.
   ///
-  /// An event whose source's handler runs just now belongs to whoever runs it. With two workers at it each event costs
-  /// twice the calls, and is no sooner served. The other one takes the role when it has nothing to run; if that takes
-  /// it long, the monitor stands in. Timers that are due soon need somebody who waits for them.
+  /// An event of a source whose handler runs just now belongs to the worker that runs the handler. If two workers wait for
+  /// such events, each event costs twice the calls, and is served no sooner. The other worker takes the role when it has
+  /// nothing to run; if that takes it long, the monitor stands in. Timers that are due soon need a worker that waits for them.
   private func leavesPollToOthers(_ worker: Worker.Pointer) -> Bool {
     // relaxed: the worker's own note.
     guard worker.pointee.polledInVain.load(ordering: .relaxed) else { return false }
     worker.pointee.polledInVain.store(false, ordering: .relaxed)
-    // relaxed: hints; the monitor makes good for a wrong guess.
+    // relaxed: hints; the monitor makes up for a wrong guess.
     guard monitor.isAwake, pool.load(ordering: .relaxed).active > 0 else { return false }
     return timers.uptimeOfEarliest(on: .uptime).nanoseconds(from: Clock.uptime.now()) > Self.soon
       && timers.earliest(on: .wall) == .max && timers.earliest(on: .continuous) == .max
@@ -50,7 +65,7 @@ extension Engine {
   private static var soon: UInt64 { 20_000_000 }
 
   private var isLastWorker: Bool {
-    // relaxed: workers are only added by submitters, who wake the sleeper that they find.
+    // relaxed: only submitters add workers, and they wake the sleeper that they find.
     return pool.load(ordering: .relaxed).able <= 1
   }
 
@@ -89,7 +104,7 @@ extension Engine {
     return brought
   }
 
-  /// Looks at the timers and the kernel's events if nobody waits for them just now.
+  /// Looks at the timers and the kernel's events if no thread waits for them just now.
   ///
   /// - Parameter asksKernel: false for a worker that will wait for events in a moment, if there is nothing else to do.
   func pollIfVacant(asksKernel: Bool = true) {

@@ -5,12 +5,12 @@ import Synchronization
 
 // The sleep protocol; README.md beside this file has the argument, Verification/sleep.pml the model.
 //
-//   Submitter (Sleep.S1–S4)  publish the job; set the band's pending bit if it is clear; look at the pool word; if nobody
+//   Submitter (Sleep.S1–S4)  publish the job; set the band's pending bit if it is clear; look at the pool word; if no worker
 //                            searches and a processor is free, claim a wake, and unpark or spawn
 //   Sleeper (Sleep.W1–W4)    search every band; clear the pending bit of a band found empty, and look at it once more;
-//                            join the idle list; look at the pending bits, and at timers that nobody waits for;
-//                            something there: leave the list and search; else park
-//   Finder (Sleep.F1–F2)    count one searcher less; if it was the last one and bits are set, claim a wake as in Sleep.S4
+//                            join the idle list; look at the pending bits, and at timers that no thread waits for; if
+//                            something is there, leave the list and search; otherwise park
+//   Finder (Sleep.F1–F2)     count one searcher less; if it was the last one and bits are set, claim a wake as in Sleep.S4
 extension Engine {
   // MARK: Waking
 
@@ -82,9 +82,9 @@ extension Engine {
 
   /// Sleep.F1, Sleep.F2
   func stopSearching() {
-    let last = pool.updateInOrder { $0.stopSearching() }
+    guard pool.updateInOrder({ $0.stopSearching() }) == .wasLast else { return }
     // seq-cst: Sleep.F2 must not pass Sleep.F1: a submitter that saw us searching leaves its job to us.
-    if last, hasVisibleWork || slotsNeedWatcher || poller.isMissed(timers) && !monitor.isAwake { wakeIfNeeded() }
+    if hasVisibleWork || slotsNeedWatcher || poller.isMissed(timers) && !monitor.isAwake { wakeIfNeeded() }
   }
 
   /// Whether a run queue or a backlog holds a job: the pending bits alone may be out of date.
@@ -105,9 +105,9 @@ extension Engine {
   func joinIdle(_ worker: Worker.Pointer) {
     idle.lock.lock()
     idle.push(worker)
-    // seq-cst: Displacement.D1; the pulse that the last job has left is visible before the look at the status. With
-    // anything weaker the look may come first, while who sets the worker aside finds the old pulse: a sleeper is
-    // counted as adrift.
+    // seq-cst: Displacement.D1; the pulse that the last job has left is visible before the look at the status. With anything
+    // weaker the look may come first, while the thread that sets the worker aside finds the old pulse: a sleeper is counted as
+    // adrift.
     atomicMemoryFence(ordering: .sequentiallyConsistent)
     // relaxed: ordered by the fence.
     if worker.pointee.status.load(ordering: .relaxed) != Worker.Status.running { worker.pointee.recover(self) }
@@ -132,11 +132,12 @@ extension Engine {
 
   /// Ends the calling sleeper if others remain that could run work.
   ///
-  /// - Returns: whether the worker ends, and only its thread is counted; otherwise it is still in the idle list, or has been woken.
-  func tryRetire(_ worker: Worker.Pointer) -> Bool {
+  /// - Returns: whether the worker ends, and only its thread is counted; otherwise it is still in the idle list, or has been
+  ///   woken.
+  func tryRetire(_ worker: Worker.Pointer, evenLast: Bool = false) -> Bool {
     idle.lock.lock()
     defer { idle.lock.unlock() }
-    guard idle.contains(worker), pool.updateInOrder({ $0.retire() }) else { return false }
+    guard idle.contains(worker), pool.updateInOrder({ $0.retire(evenLast: evenLast) }) == .granted else { return false }
     idle.remove(worker)
     return true
   }
@@ -152,6 +153,8 @@ extension Engine {
 extension Worker {
   /// Ends this worker's sleep, wherever it sleeps. The caller has taken it off the idle list.
   func unpark(in engine: borrowing Engine) {
+    // relaxed: a name for records.
+    if Recorder.isOn { Recorder.note(.wake, argument: thread.load(ordering: .relaxed)) }
     parker.unpark()
     // seq-cst: pairs with the sleeper that sets `inPoll` and then looks for the token: one of the two sees the other.
     if inPoll.load(ordering: .sequentiallyConsistent) { engine.poller.interrupt() }

@@ -3,29 +3,27 @@
 import CPlatform
 import Synchronization
 
-// A job in a busy worker's slot must start elsewhere within about 100 µs if somebody is idle; yet a hop from lane to
-// lane, which fills the slot every hundred nanoseconds, must not wake anybody. So one sleeper, the watcher, looks at the
-// slots, and naps for `nap` at a time while they are being filled. A slot that holds the same filling as at the last look, or
-// as when the watcher was woken for it, has aged: the watcher takes its job. Where there was none it sleeps again: most
-// often the holder has come for its job meanwhile, and nobody naps for that.
+// A job in a busy worker's slot must start elsewhere within about 100 µs if a worker is idle. Yet a hop from lane to lane
+// fills the slot every hundred nanoseconds, and must wake no worker. So one sleeper, the watcher, looks at the slots, and naps
+// for `nap` at a time while they are being filled. A slot that holds the same filling as at the last look, or as when the
+// watcher was woken for it, has aged: the watcher takes its job. If there is none, and nothing new was filled, the watcher
+// sleeps again without a nap: most often the holder has come for its job meanwhile.
 //
 //   off ──fill──▶ wanted ──a searcher finds nothing else──▶ on ──quiet──▶ off
 //
-// SlotWatch.S1  A filling that goes unnoticed because the watch is being switched off is seen by the watcher's last
-//     look: it switches off first and looks afterwards, while the filler fills first and looks at the switch
-//     afterwards.
-// SlotWatch.S2  The filler asks for a watch first and looks for somebody idle afterwards; a sleeper joins the idle list
-//     first and looks afterwards whether a watch is wanted that nobody keeps. So one of them sees the other.
-// SlotWatch.S3  A watcher that finds something to run gives the role up; while slots are being filled, or one is full,
-//     the last one to cease searching passes it on.
+// SlotWatch.S1  If a filler does not notice that the watch is being switched off, the watcher's last look sees the filling:
+//     the watcher switches off first and looks afterwards, while the filler fills first and looks at the switch afterwards.
+// SlotWatch.S2  The filler asks for a watch first and looks for an idle worker afterwards. A sleeper joins the idle list first
+//     and looks afterwards whether a watch is wanted that no thread keeps. So one of them sees the other.
+// SlotWatch.S3  A watcher that finds something to run gives the role up. While slots are being filled, or one is full, the
+//     last worker that stops searching passes the role on.
 // SlotWatch.S4  While all processors are busy the monitor watches: their jobs may be waiting unseen for what lies in a
 //     slot. It moves an aged job to a backlog, where it counts as pending.
-// SlotWatch.S5  No job begins beside a full slot without a watch: who fills the slot in a job asks for one, and who has
-//     filled it between jobs, as a poller's holder does, asks when another job comes first. That job may block where
-//     nobody sees it.
-// SlotWatch.S6  The watcher looks at every nap. A surplus worker does not look, so it does not keep the role: the
-//     monitor does. The watcher looks at the kernel's events as well, if nobody waits for them: it does not wait for
-//     them itself.
+// SlotWatch.S5  No job begins beside a full slot without a watch. A worker that fills the slot in a job asks for a watch. A
+//     worker that has filled it between jobs, as a poller's holder does, asks when another job comes first. The job that
+//     begins may block where no thread sees it.
+// SlotWatch.S6  The watcher looks at every nap. A surplus worker does not look, so it does not keep the role: the monitor
+//     does. The watcher looks at the kernel's events as well, if no thread waits for them: it does not wait for them itself.
 //
 // Verification/slotwatch.pml is the model, Verification/unseen.pml that of SlotWatch.S5 and SlotWatch.S6 with the
 // monitor.
@@ -35,7 +33,7 @@ struct SlotWatch: ~Copyable, @unchecked Sendable {  // every field is atomic
   static let on: UInt32 = 2
 
   /// What stands for the monitor where a worker would.
-  // unsafe: an address that no record has; nobody looks behind it.
+  // unsafe: an address that no record has; no code reads behind it.
   static var monitor: UnsafeMutableRawPointer { UnsafeMutableRawPointer(bitPattern: 1).unsafelyUnwrapped }
 
   static let nap: UInt64 = 100_000
@@ -46,7 +44,7 @@ struct SlotWatch: ~Copyable, @unchecked Sendable {  // every field is atomic
 }
 
 extension Engine {
-  /// After the slot of `place` was filled: sees to it that somebody watches, if somebody is idle.
+  /// After the slot of `place` was filled: makes sure that a thread watches, if a worker is idle.
   @inline(__always)
   func watchSlots(for place: borrowing Place) {
     // seq-cst: ordered after the filling (an exchange); the watcher that switches off looks again.
@@ -59,14 +57,14 @@ extension Engine {
     place.watchedFills.store(place.slotFills.load(ordering: .relaxed), ordering: .relaxed)
     let (exchanged, _) = slotWatch.state.compareExchange(
       // seq-cst: SlotWatch.S2; `wakeIfNeeded` looks at the pool afterwards.
-      // relaxed: on failure, somebody else has asked; that step comes after this one's look, and so does its last look
+      // relaxed: on failure, another thread has asked; that step comes after this one's look, and so does its last look
       // (SlotWatch.S1).
       expected: SlotWatch.off, desired: SlotWatch.wanted, successOrdering: .sequentiallyConsistent,
       failureOrdering: .relaxed)
     if exchanged { wakeIfNeeded() }
   }
 
-  /// Whether a watch is wanted that nobody keeps.
+  /// Whether a watch is wanted that no thread keeps.
   var slotsNeedWatcher: Bool {
     // seq-cst: SlotWatch.S2, SlotWatch.S3; looked at after joining the idle list, or ceasing to search.
     slotWatch.state.load(ordering: .sequentiallyConsistent) != SlotWatch.off
@@ -111,9 +109,9 @@ extension Engine {
     resignAsWatcher(to: SlotWatch.off)
     // SlotWatch.S1: a slot filled before the switch went off is watched on.
     guard anySlotIsFull() else { return }
-    // relaxed: nobody has to hear of it. A worker takes the watch at once, or ceases to search next (an update of the pool
-    // word, as a sleeper's Contract.W2 is: the later one of the two sees the earlier one's steps); the monitor looks at
-    // its next tick.
+    // relaxed: no thread has to be told. A worker takes the watch at once, or stops searching next (an update of the pool
+    // word, as a sleeper's Sleep.W2 is: the later one of the two sees the earlier one's steps); the monitor looks at its next
+    // tick.
     _ = slotWatch.state.compareExchange(expected: SlotWatch.off, desired: SlotWatch.wanted, ordering: .relaxed)
     if staysOn { _ = becomeWatcher(me) }
   }
@@ -127,7 +125,7 @@ extension Engine {
   private func becomeWatcher(_ me: UnsafeMutableRawPointer) -> Bool {
     let (exchanged, current) = slotWatch.watcher.compareExchange(
       // pairs with: resignAsWatcher – publishes the last watcher's switch: this one's comes behind it
-      // relaxed: on failure, somebody else watches, or the caller does.
+      // relaxed: on failure, another thread watches, or the caller does.
       expected: nil, desired: me, successOrdering: .acquiring, failureOrdering: .relaxed)
     if exchanged {
       // relaxed: the state guards nothing but itself, and comes behind the last watcher's.
@@ -139,8 +137,8 @@ extension Engine {
   private func resignAsWatcher(to state: UInt32) {
     // seq-cst: switched off before the last look, see the head of this file.
     slotWatch.state.store(state, ordering: .sequentiallyConsistent)
-    // seq-cst: SlotWatch.S2, SlotWatch.S3; before the look at the sleepers, and at the monitor's state, by who gives
-    // the watch up. It also orders the switch before the next watcher's.
+    // seq-cst: SlotWatch.S2, SlotWatch.S3; before the look at the sleepers, and at the monitor's state, by the thread that
+    // gives the watch up. It also orders the switch before the next watcher's.
     slotWatch.watcher.store(nil, ordering: .sequentiallyConsistent)
   }
 
@@ -153,7 +151,8 @@ extension Engine {
       // relaxed: counters by themselves; the theft is an exchange.
       let fills = other.pointee.slotFills.load(ordering: .relaxed)
       let unchanged = other.pointee.watchedFills.load(ordering: .relaxed) == fills
-      // relaxed: the watcher's own note. What has not changed is not written: many watch in turn, and would share the line.
+      // relaxed: the watcher's own note. What has not changed is not written: many threads watch in turn, and the line would
+      // move.
       if !unchanged { other.pointee.watchedFills.store(fills, ordering: .relaxed) }
       if !unchanged { active = true }
       if unchanged, !other.pointee.slotIsEmpty, let job = other.pointee.takeSlot() { return (job, active) }

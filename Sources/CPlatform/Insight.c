@@ -1,0 +1,181 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+#define _GNU_SOURCE 1
+#include "CPlatformInsightRegion.h"
+#include "CPlatformVersion.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+__attribute__((aligned(GC_INSIGHT_PAGE))) unsigned char gc_insight_page[GC_INSIGHT_PAGE];
+
+uint32_t gc_insight_wishes(void) {
+  const char *inspect = secure_getenv("GRANDCENTRAL_INSPECT"), *record = secure_getenv("GRANDCENTRAL_RECORD");
+  uint32_t wishes = inspect != NULL && strcmp(inspect, "1") == 0 ? GC_SWITCH_OBJECTS : 0;
+  if (record == NULL) return wishes;
+  if (strcmp(record, "ring") == 0) return wishes | GC_SWITCH_RECORD | GC_SWITCH_OBJECTS;
+  if (strcmp(record, "collect") == 0) return wishes | GC_SWITCH_RECORD | GC_SWITCH_OBJECTS | GC_SWITCH_COLLECT;
+  return wishes;
+}
+
+__attribute__((constructor)) static void turn_wishes_on(void) {
+  uint32_t wishes = gc_insight_wishes();
+  if (wishes != 0) *(volatile uint32_t *)gc_insight_page = wishes;
+}
+
+bool gc_insight_is_cramped(void) {
+  struct rlimit limit;
+  return getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur != RLIM_INFINITY;
+}
+
+/// The number of the region's file.
+static ino_t own_file;
+
+/// A descriptor that no program expects: those that it opens itself are the lowest free ones. It is below 64 where that is
+/// possible, as the kernel's first table of descriptors has so many places. A larger table is an RCU grace period in a process
+/// with threads, which was measured as 14 ms.
+static int moved_up(int descriptor) {
+  int moved = fcntl(descriptor, F_DUPFD_CLOEXEC, 48);
+  if (moved < 0) return descriptor;
+  close(descriptor);
+  return moved;
+}
+
+/// The descriptor that a tool has handed down, if it is there and no process has taken it yet; or -1.
+static int handed_down(void) {
+  const char *text = secure_getenv(GC_INSIGHT_OFFER_VARIABLE);
+  if (text == NULL || *text == 0) return -1;
+  char *end;
+  long number = strtol(text, &end, 10);
+  struct stat file;
+  // The program may have closed it, and use the number for something else.
+  if (*end != 0 || number < 0 || number > INT_MAX || fstat((int)number, &file) != 0 || !S_ISREG(file.st_mode)
+      || file.st_nlink != 0 || file.st_size != GC_INSIGHT_PAGE || fcntl((int)number, F_GET_SEALS) != 0) {
+    return -1;
+  }
+  gc_insight_head *head = mmap(NULL, sizeof *head, PROT_READ | PROT_WRITE, MAP_SHARED, (int)number, 0);
+  if (head == MAP_FAILED) return -1;
+  uint32_t nobody = 0;
+  // relaxed: the word says only whose it is; nothing else of it has been written.
+  bool taken = head->magic == GC_INSIGHT_OFFER
+      && __atomic_compare_exchange_n(&head->pid, &nobody, (uint32_t)getpid(), false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+  munmap(head, sizeof *head);
+  if (!taken) return -1;
+  fcntl((int)number, F_SETFD, FD_CLOEXEC);
+  return (int)number;
+}
+
+static int new_descriptor(void) {
+  int descriptor = memfd_create(GC_INSIGHT_NAME, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  return descriptor < 0 ? -errno : moved_up(descriptor);
+}
+
+int gc_insight_make(size_t size, const gc_insight_head *head, void **base) {
+  size_t page = (size_t)sysconf(_SC_PAGESIZE);
+  if (page > GC_INSIGHT_PAGE) return -EINVAL;
+  // A file that becomes larger than the process's files may be is a signal, SIGXFSZ, which ends it.
+  struct rlimit limit;
+  if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur < size) return -EFBIG;
+  int descriptor = handed_down();
+  if (descriptor < 0) descriptor = new_descriptor();
+  if (descriptor < 0) return descriptor;
+  void *all = MAP_FAILED;
+  if (ftruncate(descriptor, (off_t)size) == 0) {
+    // Tools may write switches, but no process changes the size: a mapped page that is cut off would be a fault here.
+    fcntl(descriptor, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
+    all = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, descriptor, 0);
+  }
+  if (all == MAP_FAILED) {
+    int error = errno;
+    close(descriptor);
+    return -error;
+  }
+  // The magic number comes last: a tool that looks at this moment finds it only where the head is whole.
+  gc_insight_head *shown = all, whole = *head;
+  whole.magic = shown->magic;
+  memcpy(whole.library, GC_VERSION, sizeof GC_VERSION);
+  memcpy(shown, &whole, sizeof whole);
+  __atomic_store_n(&shown->magic, head->magic, __ATOMIC_RELEASE);
+  struct stat file;
+  own_file = fstat(descriptor, &file) == 0 ? file.st_ino : 0;
+  if (mmap(gc_insight_page, page, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, descriptor, 0) == MAP_FAILED) {
+    int error = errno;
+    munmap(all, size);
+    close(descriptor);
+    return -error;
+  }
+  *base = all;
+  gc_insight_dump_from(all, head);
+  return descriptor;
+}
+
+int gc_insight_offer(void) {
+  const uint64_t magic = GC_INSIGHT_OFFER;
+  int descriptor = new_descriptor();
+  if (descriptor < 0) return descriptor;
+  if (ftruncate(descriptor, GC_INSIGHT_PAGE) != 0
+      || pwrite(descriptor, &magic, sizeof magic, offsetof(gc_insight_head, magic)) != sizeof magic) {
+    int error = errno;
+    close(descriptor);
+    return -error;
+  }
+  return descriptor;
+}
+
+/// A bit for each entry, 1: in use. An array of Swift's would be made at its first use, under a lock of the Swift runtime's: the
+/// child of a fork that comes in that moment would wait for ever.
+static uint64_t entries_in_use[GC_INSIGHT_THREADS / 64];
+
+int gc_insight_take_entry(int count) {
+  for (int word = 0; word * 64 < count; word++) {
+    if (~entries_in_use[word] == 0) continue;
+    int bit = __builtin_ctzll(~entries_in_use[word]);
+    if (word * 64 + bit >= count) return -1;
+    entries_in_use[word] |= UINT64_C(1) << bit;
+    return word * 64 + bit;
+  }
+  return -1;
+}
+
+void gc_insight_give_back_entry(int index) { entries_in_use[index / 64] &= ~(UINT64_C(1) << (index % 64)); }
+
+void gc_insight_forget_entries(void) { memset(entries_in_use, 0, sizeof entries_in_use); }
+
+void gc_insight_leave(void *base, size_t size, int descriptor, uint32_t switches) {
+  size_t page = (size_t)sysconf(_SC_PAGESIZE);
+  gc_insight_dump_from(NULL, NULL);
+  // Closed only if it is still ours: the program may have closed it, and use the number for something else. A deleted file of
+  // just this size and number is no coincidence.
+  struct stat file;
+  if (base != NULL && fstat(descriptor, &file) == 0 && S_ISREG(file.st_mode) && file.st_nlink == 0
+      && file.st_size == (off_t)size && file.st_ino == own_file) {
+    close(descriptor);
+  }
+  if (base != NULL) munmap(base, size);
+  if (mmap(gc_insight_page, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED) {
+    *(volatile uint32_t *)gc_insight_page = switches;
+  }
+}
+
+// A copy that was torn is thrown away: the sanitizer need not know of it.
+#if defined(__has_attribute) && __has_attribute(no_sanitize)
+__attribute__((no_sanitize("thread")))
+#endif
+void gc_insight_copy(void *to, const void *from, size_t size) {
+  uint64_t *target = to;
+  const volatile uint64_t *source = from;
+  for (size_t word = 0; word < size / sizeof *target; word++) target[word] = source[word];
+}
+
+void gc_thread_get_name(char *name) {
+  memset(name, 0, 16);
+  prctl(PR_GET_NAME, (unsigned long)name, 0, 0, 0);
+}

@@ -1,0 +1,139 @@
+//===- CPlatformInsightRegion.h - the process's own region ------*- C -*-===//
+//
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+//
+// How the library makes the region, where its fields are, and the region as text. What lies where: CPlatformInsight.h.
+//
+//===----------------------------------------------------------------------===//
+#ifndef GC_CPLATFORM_INSIGHT_REGION_H
+#define GC_CPLATFORM_INSIGHT_REGION_H
+
+#include "CPlatformInsight.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// Pages may be this large.
+#define GC_INSIGHT_PAGE 65536
+
+/// The head: memory of the library's own, until the region is made and its first page is mapped here.
+extern __attribute__((visibility("hidden"))) unsigned char gc_insight_page[GC_INSIGHT_PAGE];
+
+/// The switches that are on. No code waits for them to change, and calls lie between any two looks: a plain load, which the
+/// compiler makes one instruction with the test.
+static inline __attribute__((always_inline)) uint32_t gc_insight_switches(void) {
+  return *(const uint32_t *)gc_insight_page;
+}
+
+static inline gc_insight_head *GC_NONNULL gc_insight_own_head(void) { return (gc_insight_head *)gc_insight_page; }
+
+// Where a field is that others look at while its writer changes it. Swift counts the address of a field as a use of the whole
+// structure, and so does its ThreadSanitizer.
+#define GC_INSIGHT_ADDRESS(structure, type, field)                                                                        \
+  static inline __attribute__((always_inline)) type *GC_NONNULL gc_insight_##structure##_##field(                         \
+      gc_insight_##structure *GC_NONNULL entry) {                                                                         \
+    return (type *)&entry->field;                                                                                         \
+  }
+GC_INSIGHT_ADDRESS(head, uint32_t, switches)
+GC_INSIGHT_ADDRESS(head, uint32_t, parallelism)
+GC_INSIGHT_ADDRESS(head, uint64_t, lost)
+GC_INSIGHT_ADDRESS(thread, uint32_t, tid)
+GC_INSIGHT_ADDRESS(thread, uint32_t, sequence)
+GC_INSIGHT_ADDRESS(thread, void, waits_for)
+GC_INSIGHT_ADDRESS(thread, void, inside)
+GC_INSIGHT_ADDRESS(object, uint32_t, sequence)
+GC_INSIGHT_ADDRESS(object, void, label)
+GC_INSIGHT_ADDRESS(name, uint32_t, length)
+GC_INSIGHT_ADDRESS(name, void, text)
+GC_INSIGHT_ADDRESS(chunk, uint32_t, state)
+GC_INSIGHT_ADDRESS(chunk, uint32_t, count)
+GC_INSIGHT_ADDRESS(chunk, uint64_t, number)
+GC_INSIGHT_ADDRESS(chunk, void, name)
+#undef GC_INSIGHT_ADDRESS
+
+static inline gc_insight_state *GC_NONNULL gc_insight_object_state(gc_insight_object *GC_NONNULL entry) {
+  return (gc_insight_state *)(void *)entry->label;
+}
+/// The same of a copy.
+static inline gc_insight_state gc_insight_state_of(const gc_insight_object *GC_NONNULL entry) {
+  gc_insight_state state;
+  __builtin_memcpy(&state, entry->label, sizeof state);
+  return state;
+}
+static inline uint64_t *GC_NONNULL gc_insight_state_count(gc_insight_state *GC_NONNULL state) { return &state->count; }
+static inline uint64_t *GC_NONNULL gc_insight_state_bytes(gc_insight_state *GC_NONNULL state) { return &state->bytes; }
+static inline void *GC_NONNULL gc_insight_state_what(gc_insight_state *GC_NONNULL state) { return state->what; }
+
+/// Makes everything of the entry zero that is behind its sequence, but for what those before have lost: no reader may have
+/// seen it yet.
+static inline void gc_insight_thread_clear(gc_insight_thread *GC_NONNULL entry) {
+  uint64_t lost = entry->lost;
+  __builtin_memset(&entry->role, 0, sizeof *entry - offsetof(gc_insight_thread, role));
+  entry->lost = lost;
+}
+
+/// The thread has no chunk any more, and may look for one.
+static inline void gc_insight_forget_chunk(gc_thread *GC_NONNULL thread) {
+  thread->record_chunk = NULL;
+  thread->record_count = 0;
+  thread->record_limit = 0;
+}
+
+/// Whether the thread, which has found no chunk, does not look for one again yet.
+static inline bool gc_insight_pauses(gc_thread *GC_NONNULL thread) {
+  if (thread->record_chunk != NULL || thread->record_count == 0) return false;
+  thread->record_count -= 1;
+  return true;
+}
+
+/// Makes a region of `size` bytes, or takes the one that was handed down. Fills its first page in from `head`, maps that page
+/// over `gc_insight_page`, and the whole of it to `*base`. Returns its descriptor, or -errno; then nothing has changed.
+int gc_insight_make(size_t size, const gc_insight_head *head, void **base);
+
+/// Tools: a page to hand down, whose descriptor is closed on exec until the tool changes that; or -errno.
+int gc_insight_offer(void);
+
+/// Child of a fork: the parent's region is not the child's. The page becomes private and zero, but for `switches`. `base` is
+/// NULL where the region was not yet known.
+void gc_insight_leave(void *base, size_t size, int descriptor, uint32_t switches);
+
+/// The most threads that have an entry.
+#define GC_INSIGHT_THREADS 1024
+
+/// The first entry of a thread, below `count`, that is free now; or -1. The caller holds the region's lock, for the next two
+/// as well.
+int gc_insight_take_entry(int count);
+void gc_insight_give_back_entry(int index);
+void gc_insight_forget_entries(void);
+
+/// The switches that the environment asks for: GRANDCENTRAL_INSPECT is `1` (objects are numbered when they are made),
+/// GRANDCENTRAL_RECORD is `ring` (the newest records are kept) or `collect` (a tool takes them away). They are on when the program's
+/// first instruction runs.
+uint32_t gc_insight_wishes(void);
+
+/// Whether the process's address space is limited.
+bool gc_insight_is_cramped(void);
+
+// MARK: - As text
+
+/// Writes what the threads and the objects of the process do, a line each, `most` of either. For signal handlers as well: it takes
+/// no lock and allocates nothing. False if there is no region, or if it cannot be written.
+bool gc_insight_dump(int descriptor, uint32_t most);
+
+/// The process ends because of a fault: the same, to standard error or where GRANDCENTRAL_DUMP says; nothing if that is `off`.
+void gc_insight_dump_at_fault(void);
+
+/// The region has been made, and is what is written; NULL: it is not the process's any more.
+void gc_insight_dump_from(void *base, const gc_insight_head *head);
+
+/// Copies what another thread may change meanwhile: the caller looks at `sequence` before and afterwards.
+void gc_insight_copy(void *to, const void *from, size_t size);
+
+/// The calling thread's name, as the kernel knows it; 16 bytes, with a zero at the end.
+void gc_thread_get_name(char *name);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,128 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+
+// How the main thread learns of work on the main queue's lane, and drains it: from `dispatchMain()`, from a loop of the
+// program's that watches a descriptor, or from the toolchain's main queue.
+/// The main queue: its lane calls the main thread in place of a worker.
+final class MainQueue: DispatchQueue, @unchecked Sendable {  // adds no state
+  init() { super.init(kind: .main, name: QueueName("com.apple.main-thread"), qos: .unspecified, target: nil) }
+
+  override func callMainThread() { MainLoop.signal() }
+
+  override var isOnMainThread: Bool { MainLoop.isHere }
+}
+
+enum MainLoop {
+  /// What wakes the main thread.
+  static let parker = Parker()
+  /// An event descriptor for foreign loops, once it has been asked for: its number plus one.
+  private static let eventWord = Atomic<Int32>(0)
+  private static let making = Lock()
+
+  /// Whether the main thread is in `loop`.
+  private static let isRunning = Atomic<Bool>(false)
+
+  /// The idle main thread looks for a while before it sleeps.
+  private static let spin = SpinBudget(nanoseconds: SpinBudget.answer)
+
+  /// The main queue has become runnable.
+  static func signal() {
+    parker.unpark()
+    // seq-cst: after the token, see `descriptor`.
+    let word = eventWord.load(ordering: .sequentiallyConsistent)
+    if word != 0 { return EventFD.signal(word - 1) }
+    #if !hasFeature(Embedded) && !GRANDCENTRAL_DROPIN
+      // relaxed: a wake-up too many finds nothing to do.
+      if !isRunning.load(ordering: .relaxed) { ForeignMainQueue.wake() }
+    #endif
+  }
+
+  /// Whether the calling thread is the one that runs the main queue's items.
+  static var isHere: Bool { Thread.runsMainQueue }
+
+  /// No thread may be making the descriptor while the process forks.
+  static func holdDescriptor(_ hold: Bool) { hold ? making.lock() : making.unlock() }
+
+  static var descriptor: Int32 {
+    making.lock()
+    defer { making.unlock() }
+    // relaxed: written under the lock only.
+    let known = eventWord.load(ordering: .relaxed)
+    if known != 0 { return known - 1 }
+    guard let event = EventFD() else { return -1 }
+    let number = event.release()
+    // seq-cst: either the look for a token sees that an item was signalled, or its signaller, which leaves a token and then
+    // looks for a descriptor, sees this one; without a total order both could look too early, and neither would signal.
+    eventWord.store(number + 1, ordering: .sequentiallyConsistent)
+    // Items that were signalled before there was a descriptor are signalled again. Looking at the list alone is not enough: a
+    // push is no step of the total order. The list is looked at for a child of fork, because the parent's main thread may have
+    // taken the token.
+    if parker.hasToken || !GlobalQueues.main.items.tailIsNil { EventFD.signal(number) }
+    return number
+  }
+
+  /// Runs the items that are there now, and signals if more have come meanwhile.
+  static func drain() {
+    resetDescriptor()
+    // The node stays in the list until its item's turn, so no other item can have its address before.
+    let last = GlobalQueues.main.items.newestNode
+    while true {
+      switch GlobalQueues.main.drainOnMain(upTo: last) {
+      case .empty: return
+      case .turnIsOver: continue
+      // The lane counts as enqueued: a thread that submits from now on leaves the signal to us.
+      case .reached: return signal()
+      }
+    }
+  }
+
+  /// An item that is submitted from now on signals again.
+  private static func resetDescriptor() {
+    // relaxed: only the number is used; what it names belongs to the kernel.
+    let word = eventWord.load(ordering: .relaxed)
+    if word != 0 { EventFD.drain(word - 1) }
+  }
+
+  #if !hasFeature(Embedded) && !GRANDCENTRAL_DROPIN
+    /// For a program that has no loop for the main queue, but one for the main actor: runs some items, in a job of the
+    /// toolchain's main queue.
+    ///
+    /// - Returns: whether items are left.
+    static func visit() -> Bool {
+      // relaxed: `run` drains after `begin` has said so.
+      if isRunning.load(ordering: .relaxed) { return false }
+      // relaxed: as in `resetDescriptor`.
+      let word = eventWord.load(ordering: .relaxed)
+      if word == 0 { return GlobalQueues.main.drainOnMain() != .empty }
+      // The descriptor was asked for in the meantime: the loop that watches it may have looked too early.
+      EventFD.signal(word - 1)
+      return false
+    }
+  #endif
+
+  /// The main thread drains the queue from now on.
+  static func begin() {
+    // The parent may be asleep in `loop`. A token would only have said that there are items, and the first look finds them.
+    parker.reset()
+    // relaxed: see `signal`.
+    isRunning.store(true, ordering: .relaxed)
+  }
+
+  /// Behind `begin`.
+  static func loop() -> Never {
+    while true {
+      resetDescriptor()
+      while GlobalQueues.main.drainOnMain() != .empty {}
+      if !parker.waitBriefly(spin) { sleep() }
+    }
+  }
+
+  /// The main thread has nothing to do: it sleeps, and waits for no particular thread.
+  @inline(never)
+  private static func sleep() {
+    InsightThread.ready?.fallAsleep(at: Cycles.now)
+    _ = parker.park()
+    InsightThread.current?.become(InsightLayout.State.active, at: Cycles.now)
+  }
+}

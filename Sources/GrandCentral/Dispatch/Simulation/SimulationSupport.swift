@@ -1,0 +1,202 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+// What `GrandCentralTesting` needs of the engine: the switch to the simulated world, an engine of its own for each run, and what the
+// library knows of threads that wait. The Embedded build and the drop-in have no such product.
+#if !hasFeature(Embedded) && !GRANDCENTRAL_DROPIN
+  import CPlatform
+  import Synchronization
+
+  /// The functions that stand in for the kernel; see World.swift.
+  package struct SimulatedKernel: @unchecked Sendable {  // used by one thread at a time (World.U1)
+    fileprivate let functions: World.Functions
+
+    package init(
+      processors: Int,
+      wait: @escaping (_ address: UnsafeRawPointer, _ expected: UInt32, _ deadline: UInt64) -> Bool,
+      wake: @escaping (_ address: UnsafeRawPointer, _ count: Int) -> Int,
+      sleep: @escaping (_ nanoseconds: UInt64) -> Void,
+      now: @escaping () -> UInt64,
+      start: @escaping (_ name: String, _ body: @escaping () -> Void) -> Void,
+      poll: @escaping (_ timeout: UInt64, _ look: () -> Int) -> Int,
+      mayEndPolls: @escaping () -> Void,
+      note: @escaping (_ kind: UInt8, _ queue: UInt32) -> Void,
+      misuse: @escaping (_ message: String) -> Never,
+      callMain: @escaping () -> Void
+    ) {
+      functions = World.Functions(
+        wait: wait, wake: wake, sleep: sleep, now: now, start: start, poll: poll, mayEndPolls: mayEndPolls,
+        note: note, misuse: misuse, callMain: callMain, processors: processors)
+    }
+
+    /// The calling thread is the simulation's thread of this number from now on.
+    package func enter(number: Int) { World.enter(functions, number: number) }
+
+    /// The calling thread is about to leave the simulation, and what it keeps goes with it.
+    package static func leave() {
+      Magazine.flushThread()
+      World.leave()
+    }
+
+    package static let mostThreads = World.mostThreads
+  }
+
+  /// Where a thread of a simulation waits for its turn, in the real world.
+  package struct SimulatedTurn: Sendable {
+    private let baton = Baton()
+    package init() {}
+    package func pass() { baton.pass() }
+    package func wait() { baton.wait() }
+    /// As `wait`, for so long at most; false if the time has passed.
+    package func wait(nanoseconds: UInt64) -> Bool { baton.wait(nanoseconds: nanoseconds) }
+    package static func startThread(_ body: @escaping @Sendable () -> Void) -> Bool { Baton.startThread(body) }
+  }
+
+  package enum SimulationSupport {
+    // MARK: The process's engine makes room
+
+    /// What is put back when the simulations are over.
+    package struct Outside {
+      fileprivate let engine: Engine.Pointer?
+      fileprivate let cycles: Settings.Cycles
+    }
+
+    /// Puts the process's engine aside. Nil if its threads do not come to rest: something still runs or waits in it.
+    package static func leaveRealWorld() -> Outside? {
+      let engine = Engine.existing
+      if let engine {
+        var patience = 2_000
+        engine.pointee.close()
+        while !engine.pointee.isStill {
+          patience -= 1
+          if patience == 0 {
+            engine.pointee.reopen()
+            return nil
+          }
+          Thread.sleep(nanoseconds: 500_000)
+          engine.pointee.close()
+        }
+      }
+      InsightRegion.makeOnce()
+      let outside = Outside(engine: Engine.exchange(nil), cycles: Settings.cycles)
+      // The simulation finds deadlocks by itself, and goes on.
+      Settings.setCycles(.off)
+      Backoff.neverSpin(true)
+      Cycles.countAsLong(true)
+      _ = World.takeStranger()
+      return outside
+    }
+
+    package static func returnToRealWorld(_ outside: Outside) {
+      Cycles.countAsLong(false)
+      Backoff.neverSpin(false)
+      Settings.setCycles(outside.cycles)
+      _ = Engine.exchange(outside.engine)
+      outside.engine?.pointee.reopen()
+    }
+
+    // MARK: A run
+
+    /// The first thread of a run: a fresh engine is there from now on, and what would be recorded is told to the simulation.
+    package static func beginRun() {
+      _ = Engine.exchange(Engine.makeApart())
+      World.current?.main = SimulatedMainQueue()
+      InsightRegion.turnOn(InsightLayout.Switch.simulate)
+    }
+
+    /// Nothing is told any more. For a run that ends without `endRun`, too, whose engine stays with its threads.
+    package static func stopNotes() { InsightRegion.turnOff(InsightLayout.Switch.simulate) }
+
+    /// Has the engine's threads end that have nothing to do; the run's first thread then lets them.
+    package static func closeEngine() { Engine.shared.pointee.close() }
+
+    package static var engineIsStill: Bool { Engine.shared.pointee.isStill }
+
+    /// How many timers have not fired.
+    package static var timersLeft: Int { Engine.shared.pointee.timers.count }
+
+    /// Whether there is something to do that no thread has taken on yet.
+    package static var isOwed: Bool { Engine.shared.pointee.isOwed }
+
+    /// Runs the items of the run's main queue, on its first thread.
+    package static func drainMain() {
+      let queue = SimulatedMainQueue.ofRun()
+      while queue.drainOnMain() != .empty {}
+    }
+
+    /// The run's engine goes; no thread is in it.
+    package static func endRun() {
+      World.current?.main = nil
+      stopNotes()
+      let engine = Engine.exchange(nil)
+      engine?.pointee.timers.abandon()
+      engine?.pointee.discard()
+      engine?.deinitialize(count: 1)
+      engine?.deallocate()
+    }
+
+    // MARK: Threads
+
+    /// Kinds of points: what was noted before has been done; an item is about to begin; and what the recorder does not write down.
+    package static let done = World.done
+    package static let itemBegins = World.itemBegins
+    package static let signals = World.signals
+    package static let awaitsSignal = World.awaitsSignal
+    package static let enters = World.enters
+    package static let leaves = World.leaves
+    package static let awaitsGroup = World.awaitsGroup
+    /// Kinds of records: a queue goes, a worker begins.
+    package static let queueGoes = Recorder.Kind.freed.rawValue
+    package static let workerBegins = Recorder.Kind.workerBegin.rawValue
+
+    /// Whether the calling thread is a worker that has nothing to do.
+    package static var isIdle: Bool {
+      // relaxed: the calling thread's own.
+      Worker.current?.pointee.isIdle.load(ordering: .relaxed) ?? false
+    }
+
+    /// A point at which another thread may go on. Nothing in the real world.
+    package static func note(_ kind: UInt8) { World.current?.note(kind, 0) }
+
+    package static var isSimulated: Bool { World.isSimulated }
+
+    /// A thread that has used the library beside the simulation since this was asked before: its kernel's id, and its name.
+    package static func takeStranger() -> (id: UInt32, name: String)? {
+      let id = World.takeStranger()
+      return id == 0 ? nil : (id, Thread.name(of: id) ?? "?")
+    }
+
+    /// The number of a simulated thread that has this id.
+    package static func number(ofThread id: UInt32) -> Int? { id >= World.firstID ? Int(id - World.firstID) : nil }
+
+    // MARK: Words
+
+    /// What a thread waits for, as it has said before it began.
+    package struct Wait {
+      package let wait: GrandCentralRuntime.SnapshotWait
+      /// Of a group, its members under way.
+      package let members: Int
+      /// The label of the queue whose item the thread is inside of.
+      package let inside: String
+    }
+
+    /// The calling thread's note, for `wait(of:)`.
+    package static var currentEntry: UnsafeRawPointer? { InsightThread.current.map { UnsafeRawPointer($0.entry) } }
+
+    /// Nil where the thread has not said anything.
+    package static func wait(of entry: UnsafeRawPointer) -> Wait? {
+      let entry = entry.load(as: InsightLayout.ThreadEntry.self)
+      guard entry.state == InsightLayout.State.waits else { return nil }
+      return Wait(
+        wait: GrandCentralRuntime.SnapshotWait(entry), members: Int(entry.count), inside: InsightText.read(entry.inside)
+      )
+    }
+
+    /// The label of the queue that has the number.
+    package static func label(ofObject number: UInt32) -> String {
+      guard number != 0, let memory = InsightRegion.memory else { return "" }
+      let entry = InsightRegion.objects(memory) + Int(number)
+      let isQueue = InsightObjects.Kind(rawValue: entry.pointee.kind)?.isQueue ?? false
+      return isQueue ? InsightText.read(entry.pointee.label) : ""
+    }
+  }
+#endif

@@ -1,0 +1,91 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import CPlatform
+import Synchronization
+
+// An engine is closed before a simulation takes its place, and when a run of the simulation is over: its threads end, as far as they
+// have nothing to do. It can be used again afterwards.
+extension Engine {
+  /// Whether threads that have nothing to do end at once.
+  var isClosing: Bool {
+    // seq-cst: a sleeper looks at it after it has joined the idle list. The thread that closes sets it first, and looks at the
+    // list afterwards.
+    closing.load(ordering: .sequentiallyConsistent)
+  }
+
+  /// Has those threads end that have nothing to do. Called again until `isStill`.
+  func close() {
+    // seq-cst: see `isClosing`.
+    closing.store(true, ordering: .sequentiallyConsistent)
+    var isLast = false
+    while !isLast {
+      idle.lock.lock()
+      let wake = pool.updateInOrder { $0.claimSleeper() }
+      isLast = wake == .nothing
+      carryOut(wake)
+    }
+    monitor.close()
+  }
+
+  /// Whether no thread is in the engine.
+  var isStill: Bool {
+    // relaxed: a thread that has ended is past its last access, which the loads need not see.
+    pool.load(ordering: .relaxed).live == 0 && monitor.state.load(ordering: .relaxed) == Monitor.State.none
+  }
+
+  func reopen() {
+    // relaxed: no thread is in the engine.
+    closing.store(false, ordering: .relaxed)
+    if poller.isMissed(timers) { wakeIfNeeded() }
+  }
+
+  /// Frees what an engine has that no thread is in, and that nobody sees any more.
+  ///
+  /// What belongs to descriptors and signals stays while one is watched: its source may still point there.
+  func discard() {
+    runQueues.deinitialize(count: Band.count)
+    runQueues.deallocate()
+    places.discard()
+    workers.discard()
+    timers.discard()
+    poller.discard()
+    if retries.discard() { signals.discard() }
+    starvation.discard()
+    applyHelp.discard()
+  }
+
+  /// Whether something waits to be done that no thread has taken on.
+  var isOwed: Bool { needsMonitor }
+}
+
+extension Timers {
+  /// How many timers have not fired.
+  var count: Int {
+    lock.withLock {
+      var count = 0
+      for index in 0..<Self.clocks { count += wheels[index]?.pointee.count ?? 0 }
+      return count
+    }
+  }
+
+  fileprivate func discard() {
+    for index in 0..<Self.clocks {
+      wheels[index]?.deinitialize(count: 1)
+      wheels[index]?.deallocate()
+    }
+    wheels.deallocate()
+    earliest.deinitialize(count: Self.clocks)
+    earliest.deallocate()
+  }
+
+  /// Takes all timers out, as if they were firing for ever: nobody may stop them in another engine's wheels.
+  func abandon() {
+    lock.lock()
+    for index in 0..<Self.clocks {
+      guard let wheel = wheels[index] else { continue }
+      var due = wheel.pointee.advance(to: .max)
+      while due.popFirst() != nil {}
+    }
+    lock.unlock()
+  }
+}

@@ -1,0 +1,85 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import CPlatform
+import Synchronization
+
+/// How long a drainer stays with one lane: until a more urgent band has work, or its time slice is used and other work
+/// is pending.
+struct DrainBudget {
+  /// A turn with other work pending lasts about so many milliseconds.
+  private static let slice: UInt64 = 1
+  /// Reading the counter costs about as much as a small item, so it is read now and then.
+  private static let itemsPerLook: UInt32 = 16
+  /// A drainer that runs dry looks a little longer before it gives its lane up: about a microsecond, in which the next item of
+  /// a steady stream arrives without a wake-up.
+  private static let lingering = 24
+  /// Items in a row of the main queue, which shares its thread with the program's loop and with the main actor.
+  private static let itemsOnMain: UInt32 = 64
+
+  private let worker: Worker.Pointer?
+  private let engine: Engine.Pointer
+  private let moreUrgent: UInt32
+  private var items: UInt32 = 0
+  private var started: UInt64 = 0
+  private var mayLinger: Bool
+
+  @inline(__always)
+  init(_ worker: Worker.Pointer?, urgency: UInt8) {
+    self.worker = worker
+    engine = Engine.shared
+    moreUrgent = Urgency.band(urgency).moreUrgent
+    mayLinger = worker != nil
+  }
+
+  /// Called after each item.
+  @inline(__always)
+  mutating func isOver() -> Bool {
+    guard worker != nil else { return isOverOnMain() }
+    // relaxed: a hint about other work; the turn ends an item later.
+    let pending = engine.pointee.pending.load(ordering: .relaxed)
+    if pending & moreUrgent != 0, engine.pointee.settle(pending & moreUrgent) != 0 { return true }
+    items &+= 1
+    if items % Self.itemsPerLook != 0 { return false }
+    return sliceIsUsed(pending)
+  }
+
+  @inline(never)
+  private mutating func isOverOnMain() -> Bool {
+    items &+= 1
+    return items >= Self.itemsOnMain
+  }
+
+  @inline(never)
+  private mutating func sliceIsUsed(_ pending: UInt32) -> Bool {
+    let now = Cycles.now
+    if started == 0 {
+      started = now
+      return false
+    }
+    if now &- started < Self.slice &* Cycles.perMillisecond { return false }
+    started = now
+    return pending != 0 || !(worker?.pointee.slotIsEmpty ?? true)
+  }
+
+  /// Waits a moment for the next item of a lane that has run dry.
+  ///
+  /// - Returns: whether there is one.
+  @inline(__always)
+  mutating func linger(for lane: Lane) -> Bool {
+    guard mayLinger, items > 1, let worker, worker.pointee.slotIsEmpty else { return false }
+    return lingerSlow(lane)
+  }
+
+  @inline(never)
+  private mutating func lingerSlow(_ lane: Lane) -> Bool {
+    guard Settings.maySpin else { return false }
+    for _ in 0..<Self.lingering {
+      if lane.first() != nil { return true }
+      // relaxed: a hint about other work.
+      if engine.pointee.pending.load(ordering: .relaxed) != 0 { break }
+      gc_pause()
+    }
+    mayLinger = false
+    return lane.first() != nil
+  }
+}

@@ -1,0 +1,117 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import CPlatform
+import Synchronization
+
+// Misuse of a queue, found before a thread waits for ever.
+extension Lane {
+  /// Traps if the calling thread would wait for itself. It would if it holds this lane, for which it is about to wait. It also
+  /// would if it holds a lane above, because every holder of this lane runs as an item of the lane above. It holds a
+  /// concurrent lane if it holds all of its places.
+  ///
+  /// The chain is looked at as it is now. A change of target that runs at this moment could still take the lane away from what
+  /// the thread holds; but if the change came a little later, the thread would wait for ever.
+  ///
+  /// - Parameter caller: the lane that the program has called: this one, or one below it.
+  @inline(never)
+  final func checkDeadlock(_ me: UInt32, reads: Bool, for caller: Lane) {
+    // relaxed: a thread sees its own ownership.
+    let seen = state.load(ordering: .relaxed)
+    // It is not known what an inactive lane's target will be when the lane runs its first item.
+    if seen.has(LaneState.inactive), seen.owner != me { return }
+    if !reads, seen.readers > 0, QueueContext.contains(self) { faultBarrierFromReader() }
+    let held: Borrowed<Lane>? = find { lane in
+      // relaxed: a thread sees its own ownership, and counts among the readers for as long as it is one.
+      let seen = lane.state.load(ordering: .relaxed)
+      if seen.owner == me || lane.kind.isMain && lane.isOnMainThread
+        || (reads || lane !== self) && lane.isFilledByThisThread(seen)
+      {
+        return lane.reference
+      }
+      return nil
+    }
+    // unsafe: what the thread holds stays, and the main queue lives for ever.
+    if let held { caller.faultSyncOnto(held.object) }
+  }
+
+  private final func isFilledByThisThread(_ seen: LaneState) -> Bool {
+    kind.hasReaders && isFull(seen) && isFilledByThisThread
+  }
+
+  @inline(never)
+  private final func faultSyncOntoFilled(_ filled: Lane) -> Never {
+    Fault.misuse(
+      .syncWouldDeadlock,
+      "DispatchQueue.sync on \"" + name + "\" would deadlock: "
+        + (filled === self ? "it" : "its items run as items of \"" + filled.name + "\", which") + " runs "
+        + String(filled.readerLimit) + " at once, and the calling thread itself is inside all of them" + chainText()
+        + ". Use async, or call the work directly.")
+  }
+
+  @inline(never)
+  private final func faultSyncOnto(_ held: Lane) -> Never {
+    // relaxed: a thread sees its own ownership.
+    if held.kind.hasReaders, held.state.load(ordering: .relaxed).owner != Thread.id { faultSyncOntoFilled(held) }
+    var text = "DispatchQueue.sync on \"" + name + "\" would deadlock: "
+    if held !== self { text += "its items run as items of \"" + held.name + "\", and " }
+    // relaxed: a thread sees its own ownership.
+    if held.state.load(ordering: .relaxed).owner == Thread.id {
+      text += "the calling thread already runs on " + (held === self ? "it" : "that queue") + chainText()
+    } else {
+      text += "the calling thread is the main thread, which cannot run the item while it waits"
+    }
+    Fault.misuse(
+      .syncWouldDeadlock,
+      text + ". Use async, or check with dispatchPrecondition(condition: .notOnQueue(queue)).")
+  }
+
+  @inline(never)
+  private final func faultBarrierFromReader() -> Never {
+    Fault.misuse(
+      .barrierSyncFromReader,
+      "a barrier DispatchQueue.sync on \"" + name + "\" would deadlock: the caller is itself an item of it, and the "
+        + "barrier waits for all items" + chainText() + ". Use async(flags: .barrier).")
+  }
+
+  /// Queues of a chain that a message names.
+  private static let namedAtMost = 12
+
+  /// How the calling thread came to hold what it holds, innermost first.
+  private final func chainText() -> String {
+    var text = ""
+    var named = 0
+    _ = QueueContext.contains { context in
+      if named >= Lane.namedAtMost { return true }
+      text += text.isEmpty ? " (inside " : ", inside "
+      var isFirst = true
+      let isLong = context.lane?.use { lane in
+        lane.chainContains { lane in
+          if named >= Lane.namedAtMost { return true }
+          text += (isFirst ? "\"" : " → \"") + lane.name + "\""
+          isFirst = false
+          named += 1
+          return false
+        }
+      }
+      if isLong == true { text += " → …" }
+      return false
+    }
+    return text.isEmpty ? "" : text + ")"
+  }
+
+  @inline(never)
+  final func faultReleasedWhileSuspended() -> Never {
+    Fault.misuse(
+      .releasedWhileSuspended,
+      "the last reference to queue \"" + name + "\" was released while the queue is suspended: its items could never "
+        + "run. Resume it as often as it was suspended before letting it go.")
+  }
+
+  @inline(never)
+  final func faultReleasedWhileInactive() -> Never {
+    Fault.misuse(
+      .releasedWhileInactive,
+      "the last reference to queue \"" + name + "\" was released before the queue was activated, with items waiting: "
+        + "they could never run. Call activate() first.")
+  }
+}

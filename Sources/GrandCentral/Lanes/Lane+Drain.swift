@@ -1,0 +1,279 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import CPlatform
+import Synchronization
+
+// The owner's side of a lane: taking items off and running them.
+extension Lane {
+  /// Runs an activation: the lane's turn on its target has come.
+  static let activation: Job.Invoke = { raw in
+    let job = Job(raw: raw)
+    let lane = Borrowed<Lane>(word: job.owner!)
+    let target = Borrowed<Lane>(word: job.extra!)
+    let band = job.band
+    job.recycle()
+    lane.use { $0.takeTurn(on: target, in: band) }
+  }
+
+  private enum Outcome {
+    /// The lane is given up, or another thread has it.
+    case done
+    /// The lane is given up with items left: the caller must answer the call.
+    case relay(LaneState.Call)
+  }
+
+  /// Drains the lane, if it is free; consumes the reference that the activation holds.
+  ///
+  /// Another activation may have overtaken this one, and so may a change of target. Items of the lane must not run as items of
+  /// a target that it has left, so such an activation only goes on to the new target.
+  @inline(__always)
+  private final func takeTurn(on target: Borrowed<Lane>, in band: Band) {
+    let me = Thread.id
+    var outcome = Outcome.done
+    let arrived = state.update { $0.arrive(me, in: band) } == .owns
+    if arrived, targetWord.lane != target {
+      outcome = giveUp()
+    } else if arrived {
+      // What came before `resume` or `activate` comes before the items that it lets begin.
+      Sanitizer.comesAfter(reference.word)
+      var context = QueueContext()
+      _withUnprotectedUnsafeMutablePointer(to: &context) { context in
+        QueueContext.push(context, self, .nothing)
+        let worker = Worker.current
+        publishRunning(worker)
+        outcome = drain(worker)
+        withdrawRunning(worker, outer: context.pointee.outer)
+        QueueContext.pop(context)
+      }
+    }
+    // The reference that the activation held, and the next one takes over.
+    let reference = Owned<Lane>(word: reference.word)
+    switch outcome {
+    case .relay(.push(let band)): submitActivation(reference, in: band, fair: true)
+    case .relay(.adopt):
+      adoptActivation()
+      reference.release()
+    case .relay(.nothing), .done: reference.release()
+    }
+  }
+
+  enum MainOutcome {
+    /// Nothing is left, or a call further out on this thread's stack drains the queue.
+    case empty
+    /// The share of items is used up.
+    case turnIsOver
+    /// The last item asked for has run, and later ones are there.
+    case reached
+  }
+
+  /// Main thread: drains the main queue. No reference is held, because the queue lives for ever.
+  final func drainOnMain() -> MainOutcome { drainOnMain(upTo: nil, reached: false) }
+
+  /// As `drainOnMain()`, and ends behind the item that is the newest now.
+  ///
+  /// - Parameter last: that item's node, which is in the list. Nil if the list is empty: then no item runs.
+  final func drainOnMain(upTo last: UnsafeMutableRawPointer?) -> MainOutcome {
+    drainOnMain(upTo: last, reached: last == nil)
+  }
+
+  private final func drainOnMain(upTo last: UnsafeMutableRawPointer?, reached: Bool) -> MainOutcome {
+    guard state.update({ $0.arriveOnMain(Thread.id) }) == .owns else { return .empty }
+    var context = QueueContext()
+    return _withUnprotectedUnsafeMutablePointer(to: &context) { context in
+      QueueContext.push(context, self, .nothing)
+      let outer = QoSWord.ofThread
+      var reached = reached
+      let outcome = drain(nil, upTo: last, &reached)
+      QoSWord.ofThread = outer
+      QueueContext.pop(context)
+      if case .done = outcome { return .empty }
+      return reached ? .reached : .turnIsOver
+    }
+  }
+
+  @inline(__always)
+  private final func drain(_ worker: Worker.Pointer?) -> Outcome {
+    var reached = false
+    return drain(worker, upTo: nil, &reached)
+  }
+
+  /// Runs items until the list is empty, the lane is halted or handed over, the turn is over, or the item `last` has run.
+  @inline(__always)
+  private final func drain(
+    _ worker: Worker.Pointer?, upTo last: UnsafeMutableRawPointer?, _ reached: inout Bool
+  ) -> Outcome {
+    // relaxed: says when to look for more urgent work; it may rise later, and then another activation comes.
+    var budget = DrainBudget(worker, urgency: state.load(ordering: .relaxed).urgency)
+    while true {
+      // relaxed: suspension takes effect between items; `rest` decides.
+      if state.load(ordering: .relaxed).isHalted {
+        if state.update({ $0.rest() }) == .done { return .done }
+        continue
+      }
+      guard let job = first() else {
+        if budget.linger(for: self) { continue }
+        if state.update({ $0.finish() }) == .done { return .done }
+        continue
+      }
+      if reached { return giveUp() }
+      switch step(job) {
+      case .ran:
+        // Compared as addresses: the node may serve another item by now.
+        if job.raw == last { reached = true } else if budget.isOver() { return giveUp() }
+      case .moved: continue
+      case .gone: return .done
+      case .retargeted: return giveUp()
+      }
+    }
+  }
+
+  private final func giveUp() -> Outcome { .relay(state.update { $0.relay() }) }
+
+  private enum Step {
+    case ran
+    /// The item was passed on; it runs elsewhere.
+    case moved
+    /// The lane is no longer ours.
+    case gone
+    case retargeted
+  }
+
+  @inline(__always)
+  private final func step(_ job: Job) -> Step {
+    let flags = job.flags
+    if kind.hasReaders { return stepConcurrent(job, flags) }
+    take(job)
+    if flags.contains(.waiter) {
+      handOver(to: job)
+      return .gone
+    }
+    run(job)
+    return flags.contains(.retarget) ? .retargeted : .ran
+  }
+
+  @inline(__always)
+  private final func run(_ job: Job) {
+    if Recorder.isOn { runRecorded(job) } else { job.run() }
+  }
+
+  private final func stepConcurrent(_ job: Job, _ flags: Job.Flags) -> Step {
+    if flags.contains(.barrier) {
+      if state.update({ $0.beginBarrier() }) == .givenUp { return .gone }
+      take(job)
+      if flags.contains(.waiter) {
+        handOver(to: job)
+        return .gone
+      }
+      run(job)
+      return flags.contains(.retarget) ? .retargeted : .ran
+    }
+    return admit(job, flags) ? .moved : .gone
+  }
+
+  /// Sends the first item, a reader, on its way. Owner only.
+  ///
+  /// - Returns: false if the lane is full. Then the lane is given up, and the next reader that leaves takes it over.
+  private final func admit(_ job: Job, _ flags: Job.Flags) -> Bool {
+    let limit = readerLimit
+    if state.update({ $0.admit(limit: limit) }) == .givenUp { return false }
+    take(job)
+    if flags.contains(.waiter) { WaiterNode.wake(job) } else { redirect(job) }
+    return true
+  }
+
+  /// For a forked child, if its only thread is inside an item of this lane.
+  final func leaveItems() {
+    items.leaveAll()
+    buckets?.pointee = PriorityBuckets()
+  }
+
+  /// The next item, left in its place. Owner only.
+  @inline(__always)
+  final func first() -> Job? {
+    if let buckets { return buckets.pointee.first(from: items) }
+    return items.head().map { Job(raw: $0) }
+  }
+
+  /// Takes off the item that `first` has shown. Owner only.
+  @inline(__always)
+  final func take(_ job: Job) {
+    if let buckets {
+      buckets.pointee.take()
+    } else {
+      // In a large backlog items are cold: the next one's line is fetched while this one runs.
+      gc_prefetch(items.pop(job.raw))
+    }
+  }
+
+  /// Passes the lane to a waiter that has been taken off the list.
+  @inline(__always)
+  final func handOver(to job: Job) {
+    let waiter = WaiterNode.owner(of: job)
+    state.update { $0.handOver(to: waiter) }
+    WaiterNode.wake(job)
+  }
+
+  /// Gives the lane up on a thread that runs no items of others: passes it to waiters, or sends it to a worker.
+  ///
+  /// The caller keeps the lane alive.
+  @inline(never)
+  final func releaseOwnership() {
+    var moved = 0
+    while true {
+      // relaxed: `rest` decides.
+      if state.load(ordering: .relaxed).isHalted {
+        if state.update({ $0.rest() }) == .done { return }
+        continue
+      }
+      guard let job = first() else {
+        if state.update({ $0.finish() }) == .done { return }
+        continue
+      }
+      let flags = job.flags
+      let isWaiter = flags.contains(.waiter)
+      if kind.hasReaders, !flags.contains(.barrier), isWaiter || isLimited && moved < Self.movedAtMost {
+        if !admit(job, flags) { return }
+        moved += 1
+        continue
+      }
+      guard isWaiter else { return relayToWorker() }
+      if kind.hasReaders, state.update({ $0.beginBarrier() }) == .givenUp { return }
+      take(job)
+      return handOver(to: job)
+    }
+  }
+
+  /// How many items a thread that only passes by sends on their way. In a lane with a limit, each reader that leaves fills its
+  /// place.
+  private static let movedAtMost = 16
+
+  private final func relayToWorker() {
+    // Retained first: once the lane is given up, it may be drained and freed.
+    let reference = Owned(self as Lane)
+    let call = state.update { $0.relay() }
+    if case .push(let band) = call, !kind.isMain {
+      submitActivation(reference, in: band, fair: false)
+    } else {
+      answer(call)
+      reference.release()
+    }
+  }
+
+  // MARK: For reports
+
+  @inline(__always)
+  final func publishRunning(_ worker: Worker.Pointer?) {
+    // pairs with: Engine.nameOfWork – publishes the lane to an inspector whose barrier came before
+    worker?.pointee.runningLane.store(reference.word, ordering: .releasing)
+  }
+
+  @inline(__always)
+  final func withdrawRunning(_ worker: Worker.Pointer?, outer: QueueContext.Pointer?) {
+    guard let worker else { return }
+    // pairs with: Engine.nameOfWork – publishes the enclosing context's lane, if any, which is held while its item runs.
+    // The inspector's barrier comes between this step and the look that follows, see Inspection.swift.
+    worker.pointee.runningLane.store(
+      outer?.pointee.lane?.word, ordering: .releasing)
+    Engine.current.inspection.passWhileInspected()
+  }
+}

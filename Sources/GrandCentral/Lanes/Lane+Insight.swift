@@ -1,0 +1,180 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import CPlatform
+import Synchronization
+
+// What a queue's records say. All of it runs only while recording is on.
+extension Lane {
+  /// The queue's number in the insight region, given when it is first asked for; 0 if there is none to give.
+  final var insightNumber: UInt32 {
+    let seen = insight.known
+    return seen != 0 ? seen : numberInsight(suspensions: nil)
+  }
+
+  @inline(never)
+  private final func numberInsight(suspensions: Int?) -> UInt32 {
+    let target = targetForInsight
+    let count = suspensions ?? countSuspensions()
+    let facts = InsightObjects.Facts(
+      kind: insightKind, address: reference.word, label: name, target: target,
+      // relaxed: what it is now.
+      qos: ownQoS.rawValue >> 8, width: width.load(ordering: .relaxed),
+      begin: InsightObjects.State(
+        suspensions: UInt32(clamping: count), isInactive: state.load(ordering: .relaxed).has(LaneState.inactive)))
+    return insight.give(facts)
+  }
+
+  private final func countSuspensions() -> Int {
+    extrasReference?.use { extras in extras.lock.withLock { extras.suspensions } } ?? 0
+  }
+
+  /// The number of the target. A target without one gets one, because a tool shows the whole chain.
+  private final var targetForInsight: UInt32 {
+    if kind.isBuiltIn { return 0 }
+    var number: UInt32 = 0
+    withTarget { number = $0.insightNumber }
+    return number
+  }
+
+  private final var insightKind: InsightObjects.Kind {
+    switch kind {
+    case .serial, .counted: .serial
+    case .concurrent: .concurrent
+    case .sorted: .workloop
+    case .main: .main
+    case .runQueue: .global
+    }
+  }
+
+  /// The queue has been suspended once more, or once less; the caller holds the lock of its extras. Where a region exists the
+  /// queue gets a number, so that a tool that looks at a program that hangs sees the suspension.
+  final func noteSuspensions(_ count: Int, _ kind: Recorder.Kind) {
+    guard InsightRegion.memory != nil else { return }
+    let known = insight.known
+    let number = known != 0 ? known : numberInsight(suspensions: count)
+    InsightObjects.suspend(number, UInt32(clamping: count))
+    if Recorder.isOn { Recorder.note(kind, queue: number) }
+  }
+
+  /// The queue has another target; the caller holds no lock.
+  @inline(never)
+  final func noteTarget(_ target: Lane) {
+    let number = Recorder.isOn ? insightNumber : insight.known
+    if number == 0 { return }
+    let above = target.insightNumber
+    InsightObjects.retarget(number, above)
+    if Recorder.isOn { Recorder.note(.retarget, queue: number, argument: above) }
+  }
+
+  final func noteActivation() {
+    let number = insight.known
+    if number != 0 { InsightObjects.activate(number) }
+  }
+
+  // MARK: Records
+
+  /// An item has been put into this queue.
+  @inline(never)
+  final func recordSubmission(of job: Job) {
+    // A lane that goes through its target is no item, and neither is a thread that waits for its turn.
+    if job.flags.contains(.waiter) || Self.isPassage(job) { return }
+    Recorder.note(
+      .submit, queue: insightNumber, argument: Self.insightNumber(of: job), word: UInt64(Self.function(of: job)))
+    if kind.isRunQueue { recordOnGlobal(job) }
+  }
+
+  @inline(never)
+  final func runRecorded(_ job: Job) { record(job) { job.run() } }
+
+  @inline(never)
+  final func endSyncRecorded(_ context: UnsafeMutablePointer<QueueContext>) {
+    recordSync(.syncEnd)
+    endSyncUnseen(context)
+  }
+
+  /// Runs `body`, which is the work of `job`, and records it as an item of this queue.
+  @inline(never)
+  final func record(_ job: Job, _ body: () -> Void) {
+    if Self.isPassage(job) { return body() }
+    let number = insightNumber
+    let argument = Self.insightNumber(of: job)
+    let function = UInt64(Self.function(of: job))
+    recordItem(number, argument, function, body)
+  }
+
+  private final func recordItem(_ number: UInt32, _ argument: UInt32, _ function: UInt64, _ body: () -> Void) {
+    // The recorder writes an item down at its end; a simulation may let another thread go on before it begins.
+    World.current?.note(World.itemBegins, number)
+    let begun = Cycles.now
+    let outer = InsightThread.ready?.beginItem(of: number, function, at: begun)
+    body()
+    let ended = Cycles.now
+    Recorder.note(.item, from: begun, to: ended, queue: number, argument: argument, word: function)
+    // The thread may have left the region meanwhile, in the child of a fork.
+    InsightThread.current?.endItem(outer)
+  }
+
+  /// Items of a global queue are jobs of the engine, which knows no queues: the job names its queue, and the function to
+  /// record.
+  private final func recordOnGlobal(_ job: Job) {
+    // As in `nameQueue`: the job's own link is free, and global queues live for ever.
+    job.link = reference.word
+    job.inner = job.invoke
+    job.invoke = Lane.recordedOnGlobal
+  }
+
+  static let recordedOnGlobal: Job.Invoke = { raw in
+    let job = Job(raw: raw)
+    // unsafe: see `recordOnGlobal`.
+    Borrowed<Lane>(word: job.link!).use { queue in
+      let function = UInt64(Lane.function(of: job))
+      let argument = Lane.insightNumber(of: job)
+      if job.band == queue.ownQoS.band {
+        queue.recordItem(queue.insightNumber, argument, function) { job.inner(raw) }
+      } else {
+        // In another band: as `nameQueue` does it.
+        var context = QueueContext()
+        _withUnprotectedUnsafeMutablePointer(to: &context) { context in
+          QueueContext.push(context, queue, .nothing)
+          queue.recordItem(queue.insightNumber, argument, function) { job.inner(raw) }
+          QueueContext.pop(context)
+        }
+      }
+    }
+  }
+
+  /// Whether the job only leads to other jobs.
+  private static func isPassage(_ job: Job) -> Bool {
+    // A reader that goes through a global queue is what it was before.
+    let isRedirected = address(job.invoke) == address(redirected)
+    let invoke = address(isRedirected ? job.inner : job.invoke)
+    return invoke == address(activation) || invoke == address(redirectedInWrapper)
+  }
+
+  private static func address(_ invoke: Job.Invoke) -> UInt { unsafeBitCast(invoke, to: UInt.self) }
+
+  /// Nodes are 64 bytes: these are the bits in which they differ.
+  private static func insightNumber(of job: Job) -> UInt32 {
+    UInt32(truncatingIfNeeded: UInt(bitPattern: job.raw) >> 6)
+  }
+
+  /// The address of the item's code: the closure's function, otherwise the function that runs the item.
+  static func function(of job: Job) -> UInt {
+    if job.flags.contains(.hasBody) { return job.bodyFunction }
+    let invoke = address(job.invoke)
+    let wrapped = invoke == address(redirected) || invoke == address(recordedOnGlobal)
+    return wrapped ? address(job.inner) : invoke
+  }
+
+  // MARK: Synchronous items
+
+  @inline(never)
+  final func beginSyncRecorded(_ context: UnsafeMutablePointer<QueueContext>, barrier: Bool) -> Bool {
+    let begins = beginSyncUnseen(context, barrier: barrier)
+    if begins { recordSync(.syncBegin) }
+    return begins
+  }
+
+  @inline(never)
+  final func recordSync(_ kind: Recorder.Kind) { Recorder.note(kind, queue: insightNumber) }
+}

@@ -1,0 +1,63 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+
+// Suspension. The count is kept beside the state, under a lock; the state word carries one bit: "count > 0".
+extension Lane {
+  /// Holds back new items until `resume()`; the one that runs now finishes. Calls nest.
+  ///
+  /// A global queue and the main queue take no notice of it.
+  final func suspendLane() {
+    if kind.isBuiltIn { return }
+    let extras = readyExtras
+    extras.lock.lock()
+    extras.suspensions += 1
+    if extras.suspensions == 1 { state.update { $0.suspend() } }
+    noteSuspensions(extras.suspensions, .suspend)
+    extras.lock.unlock()
+  }
+
+  /// Takes back one `suspend()`. Traps (GC0001) if there was none.
+  ///
+  /// A queue created inactive is activated by its first surplus `resume()`, as by `activate()`.
+  final func resumeLane() {
+    if kind.isBuiltIn { return }
+    Sanitizer.comesBefore(reference.word)
+    let extras = readyExtras
+    extras.lock.lock()
+    var call = LaneState.Call.nothing
+    if extras.suspensions > 0 {
+      extras.suspensions -= 1
+      if extras.suspensions == 0 { call = state.update { $0.resume() } }
+      noteSuspensions(extras.suspensions, .resume)
+      extras.lock.unlock()
+    } else {
+      extras.lock.unlock()
+      // relaxed: `activate` decides.
+      if !state.load(ordering: .relaxed).has(LaneState.inactive) { faultResumeWithoutSuspend() }
+      activateLane()
+    }
+    answer(call)
+  }
+
+  /// Lets a queue that was created inactive begin its work. Does nothing the second time.
+  final func activateLane() {
+    // relaxed: set at creation, and cleared once.
+    guard state.load(ordering: .relaxed).has(LaneState.inactive) else { return }
+    Sanitizer.comesBefore(reference.word)
+    // A thread that changes the target of an inactive lane relies on the lane's being inactive meanwhile.
+    Lane.holdHierarchy(true)
+    let call = state.update { $0.activate() }
+    Lane.holdHierarchy(false)
+    noteActivation()
+    answer(call)
+  }
+
+  @inline(never)
+  private final func faultResumeWithoutSuspend() -> Never {
+    Fault.misuse(
+      .resumeWithoutSuspend,
+      "DispatchQueue.resume on \"" + name
+        + "\" has no suspend to take back. Call resume exactly once for each suspend.")
+  }
+}

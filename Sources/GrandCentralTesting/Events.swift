@@ -1,0 +1,111 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import GrandCentral
+
+/// What has happened in a run: a hash of all of it, and the last part as text.
+struct Events {
+  struct Event {
+    let step: Int
+    let time: UInt64
+    let thread: Int
+    let kind: UInt8
+    /// The library's number of a queue, or 0.
+    let queue: UInt32
+  }
+
+  /// Kinds behind those of the library's recorder.
+  enum Kind {
+    static let itemBegins = SimulationSupport.itemBegins
+    static let yield: UInt8 = 100
+    static let begins: UInt8 = 101
+    static let ends: UInt8 = 102
+  }
+
+  private static let kept = 48
+
+  private(set) var hash: UInt64 = 0xCBF2_9CE4_8422_2325
+  private var last: [Event] = []
+  private var oldest = 0
+  /// The library's numbers of queues go on from run to run: here they are counted anew, in order of appearance.
+  private var order: [UInt32: UInt32] = [:]
+  private var appeared: UInt32 = 0
+
+  mutating func add(_ event: Event) {
+    var queue: UInt32 = 0
+    if event.queue != 0 {
+      if let known = order[event.queue] {
+        queue = known
+      } else {
+        appeared += 1
+        order[event.queue] = appeared
+        queue = appeared
+      }
+      // Its number may be another one's next.
+      if event.kind == SimulationSupport.queueGoes { order[event.queue] = nil }
+    }
+    mix(UInt64(event.thread) << 40 | UInt64(event.kind) << 32 | UInt64(queue))
+    mix(event.time)
+    if last.count < Self.kept {
+      last.append(event)
+    } else {
+      last[oldest] = event
+      oldest = (oldest + 1) % Self.kept
+    }
+  }
+
+  private mutating func mix(_ word: UInt64) {
+    hash = (hash ^ word) &* 0x9FB2_1C65_1E98_DF25
+    hash ^= hash >> 32
+  }
+
+  /// The last events, one a line.
+  func timeline(names: [String], start: UInt64) -> String {
+    var text = ""
+    for index in last.indices {
+      let event = last[(oldest + index) % last.count]
+      let label = SimulationSupport.label(ofObject: event.queue)
+      let name = names.indices.contains(event.thread) ? names[event.thread] : "?"
+      text +=
+        padded(String(event.step), 7) + padded(seconds(event.time - start), 14) + "  "
+        + name.padding(to: 14) + Self.word(event.kind) + (label.isEmpty ? "" : " \"" + label + "\"") + "\n"
+    }
+    return text
+  }
+
+  private func padded(_ text: String, _ width: Int) -> String {
+    String(repeating: " ", count: max(0, width - text.utf8.count)) + text
+  }
+
+  private func seconds(_ time: UInt64) -> String {
+    let digits = String(time % 1_000_000_000)
+    return String(time / 1_000_000_000) + "." + String(repeating: "0", count: 9 - digits.utf8.count) + digits + " s"
+  }
+
+  private static func word(_ kind: UInt8) -> String {
+    let words = [
+      "", "item ends", "submits to", "sync begins on", "sync ends on", "has waited", "has slept", "wakes a thread",
+      "worker begins", "worker ends", "suspends", "resumes", "retargets", "frees", "timer fires", "source fires",
+      "signals a semaphore", "empties a group", "adds a worker", "mark", "interval begins", "interval ends", "counter",
+      "transfers", "applies", "steals", "span ends",
+    ]
+    if Int(kind) < words.count { return words[Int(kind)] }
+    switch kind {
+    case Kind.itemBegins: return "item begins"
+    case Kind.yield: return "yields"
+    case Kind.ends: return "ends"
+    case Kind.begins: return "begins"
+    case SimulationSupport.signals: return "is about to signal a semaphore"
+    case SimulationSupport.awaitsSignal: return "is about to wait for a semaphore"
+    case SimulationSupport.enters: return "is about to enter a group"
+    case SimulationSupport.leaves: return "is about to leave a group"
+    case SimulationSupport.awaitsGroup: return "is about to wait for a group"
+    default: return "event " + String(kind)
+    }
+  }
+}
+
+extension String {
+  fileprivate func padding(to width: Int) -> String {
+    self + String(repeating: " ", count: max(1, width - utf8.count))
+  }
+}

@@ -1,0 +1,96 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+
+/// Which schedules come, one after the other.
+struct Exploration {
+  /// There is one simulation at a time in a process.
+  static let one = Mutex(())
+
+  let seed: UInt64
+  private let strategy: Simulation.Strategy
+  private let processors: Int
+  private var left: Int
+  private var randomness: Randomness
+  private let replayed: Token?
+  /// How many points a run has; the longest one that was seen.
+  private var length = 64
+  /// Of an exhaustive exploration: what is to come, what comes now, and whether the next one is the first.
+  private var frontier = Frontier(most: 0)
+  private var path: Frontier.Path?
+  private var hasBegun = false
+  /// Whether all schedules within the bound have been run.
+  private(set) var isComplete = false
+
+  /// The next schedule.
+  struct Plan {
+    let token: Token
+    let schedule: any Schedule
+  }
+
+  init(_ runs: Int, _ strategy: Simulation.Strategy, _ processors: Int, _ seed: UInt64) {
+    self.strategy = strategy
+    self.processors = processors
+    self.seed = seed
+    randomness = Randomness(seed: seed)
+    var (left, replayed) = (runs, Token?.none)
+    switch strategy {
+    case .replay(let text):
+      replayed = Token(text)
+      left = min(1, runs)
+    case .exhaustive(let preemptions, let most):
+      frontier = Frontier(most: max(0, preemptions))
+      left = most
+    case .random, .pct: break
+    }
+    self.left = left
+    self.replayed = replayed
+  }
+
+  /// Whether the token to replay is none.
+  var isBad: Bool {
+    if case .replay = strategy { return replayed == nil }
+    return false
+  }
+
+  /// Whether a schedule that fails is shrunk: one that is replayed stays what it is.
+  var shrinks: Bool { replayed == nil }
+
+  /// The next schedule; nil when there were enough.
+  mutating func next() -> Plan? {
+    if case .exhaustive = strategy { return nextOfAll() }
+    if left <= 0 { return nil }
+    left -= 1
+    switch strategy {
+    case .random: return plan(.random(seed: randomness.next()))
+    case .pct(let depth):
+      return plan(.priorityChange(seed: randomness.next(), depth: min(max(1, depth), 100), length: length))
+    case .replay: return replayed.map { Plan(token: $0, schedule: $0.schedule) }
+    case .exhaustive: return nil
+    }
+  }
+
+  private mutating func nextOfAll() -> Plan? {
+    if hasBegun {
+      path = frontier.next()
+      isComplete = path == nil
+    }
+    if isComplete || left <= 0 { return nil }
+    hasBegun = true
+    left -= 1
+    let switches = path?.switches ?? []
+    return Plan(token: Token(.switches(switches), processors: processors), schedule: BranchSchedule(switches))
+  }
+
+  private func plan(_ kind: Token.Kind) -> Plan {
+    let token = Token(kind, processors: processors)
+    return Plan(token: token, schedule: token.schedule)
+  }
+
+  /// What the run has shown.
+  mutating func note(_ plan: Plan, steps: Int) {
+    length = max(length, steps)
+    guard let schedule = plan.schedule as? BranchSchedule else { return }
+    frontier.add(schedule.branches, behind: path) { $0.isPreemption ? 1 : 0 }
+  }
+}

@@ -1,0 +1,87 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import GrandCentral
+
+/// Runs a body, once in each schedule that it is given.
+final class Explorer {
+  /// What became of one run.
+  struct Attempt {
+    let reason: SimulationFailure.Reason?
+    let timeline: String
+    let steps: Int
+    let hash: UInt64
+    let timersLeft: Int
+    /// What it has departed by from the usual schedule; nil if that is too much to keep.
+    let switches: [Switch]?
+    /// How many threads it leaves where they are.
+    let threadsLeft: Int
+  }
+
+  /// A run that passes more points does not end.
+  static let longestRun = 5_000_000
+  /// How long a run may stand still in real time.
+  private static let patience: UInt64 = 10_000_000_000
+
+  /// The run that is under way, or was last.
+  // unsafe: written before a run begins, and read by its threads. There is one simulation at a time.
+  private(set) nonisolated(unsafe) static var current: Simulation?
+
+  private let carriers = Carriers()
+  private let lastWords = LastWords()
+  private let body: (Simulation) throws -> Void
+
+  init(_ body: @escaping (Simulation) throws -> Void) { self.body = body }
+
+  func end() {
+    Self.current = nil
+    carriers.endAll()
+    lastWords.end()
+  }
+
+  /// - Parameter token: Of the schedule; said if the process ends in the run.
+  func attempt(
+    _ schedule: any Schedule, _ token: Token, limit: Int = Explorer.longestRun
+  ) -> Attempt {
+    let processors = token.processors
+    lastWords.prepare(token)
+    defer { lastWords.forget() }
+    let run = Run(schedule, processors: processors, limit: limit, carriers: carriers)
+    let simulation = Simulation(run)
+    Self.current = simulation
+    run.begin { [body] in try body(simulation) }
+    if let stall = watch(run) { return attempt(run, .stalled(stall), hasTimeline: false) }
+    switch run.outcome {
+    case .failed(let reason): return attempt(run, reason)
+    case .threw(let error):
+      run.dismantle()
+      return attempt(run, .threw(error))
+    case .ended:
+      run.dismantle()
+      return attempt(run, run.complaint.map { .expectation($0) })
+    }
+  }
+
+  private func attempt(_ run: Run, _ reason: SimulationFailure.Reason?, hasTimeline: Bool = true) -> Attempt {
+    var threadsLeft = 0
+    if case .failed = run.outcome { threadsLeft = run.members.count }
+    return Attempt(
+      reason: reason, timeline: reason != nil && hasTimeline ? run.timeline : "", steps: run.steps,
+      hash: run.events.hash, timersLeft: run.timersLeft,
+      switches: hasTimeline && run.record.isWhole ? run.record.switches : nil, threadsLeft: threadsLeft)
+  }
+
+  /// Waits for the end of the run. Says so if it does not get on.
+  private func watch(_ run: Run) -> String? {
+    while true {
+      // relaxed: only whether it changes.
+      let seen = run.progress.load(ordering: .relaxed)
+      if run.over.wait(nanoseconds: Self.patience) { return nil }
+      // relaxed: only whether it has changed.
+      if run.progress.load(ordering: .relaxed) == seen {
+        run.giveUp()
+        return
+          "a thread has computed, or waited outside of the simulation, for 10 s: in a mutex of the system, a sleep, a read?"
+      }
+    }
+  }
+}

@@ -1,0 +1,100 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+/// Schedules that are still to come, the cheapest ones first.
+///
+/// A schedule is a list of switches, and the usual one behind them. A run of it shows where another thread could have gone on behind its
+/// last switch: each of these is a schedule of its own. So every schedule comes once.
+struct Frontier {
+  /// A list of switches, which has all but its last one in common with others.
+  final class Path {
+    let before: Path?
+    let last: Switch
+    /// What it costs, as the frontier's user has it.
+    let cost: Int
+
+    init(_ last: Switch, behind before: Path?, cost: Int) {
+      self.before = before
+      self.last = last
+      self.cost = cost
+    }
+
+    var switches: [Switch] {
+      var switches: [Switch] = []
+      var path: Path? = self
+      while let one = path {
+        switches.append(one.last)
+        path = one.before
+      }
+      return switches.reversed()
+    }
+  }
+
+  private let most: Int
+  private var paths: [[Path]] = []
+
+  /// - Parameter most: What a schedule may cost.
+  init(most: Int) {
+    self.most = most
+  }
+
+  mutating func next() -> Path? {
+    for cost in paths.indices {
+      if let path = paths[cost].popLast() { return path }
+    }
+    return nil
+  }
+
+  /// Takes in what a run has shown. `price` is what one more switch costs.
+  mutating func add(_ branches: [BranchSchedule.Branch], behind path: Path?, price: (BranchSchedule.Branch) -> Int) {
+    for branch in branches.reversed() {
+      let cost = (path?.cost ?? 0) + price(branch)
+      if cost > most { continue }
+      while paths.count <= cost { paths.append([]) }
+      for to in branch.others.reversed() {
+        let last = Switch(thread: branch.thread, choice: branch.choice, to: to)
+        paths[cost].append(Path(last, behind: path, cost: cost))
+      }
+    }
+  }
+}
+
+/// Follows a list of switches, and writes down where another thread could have gone on behind the last one.
+final class BranchSchedule: Schedule {
+  struct Branch {
+    let thread: Int
+    let choice: Int
+    /// Whether the thread could have gone on.
+    let isPreemption: Bool
+    /// Those that could have gone on instead.
+    let others: [Int]
+  }
+
+  private(set) var branches: [Branch] = []
+  private let most: Int
+  private var switches: ArraySlice<Switch>
+  private var choices = ChoiceCounts()
+
+  /// - Parameter most: So many branches are written down.
+  init(_ switches: [Switch], most: Int = .max) {
+    self.switches = switches[...]
+    self.most = most
+  }
+
+  /// Whether all switches of the list have been made.
+  var isFollowed: Bool { switches.isEmpty }
+
+  func choose(among ready: [Int], current: Int?, from thread: Int, step: Int) -> Int {
+    let choice = choices.next(of: thread)
+    let usual = Switch.usual(among: ready, current: current)
+    if let next = switches.first {
+      guard next.thread == thread, next.choice == choice, ready.contains(next.to) else { return usual }
+      switches.removeFirst()
+      return next.to
+    }
+    if branches.count < most {
+      let others = ready.filter { $0 != usual }
+      branches.append(Branch(thread: thread, choice: choice, isPreemption: current != nil, others: others))
+    }
+    return usual
+  }
+}

@@ -1,0 +1,47 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import GrandCentral
+
+// Which thread waits for what, in sentences.
+extension Run {
+  /// One sentence for each thread that waits for something other than work.
+  func describeWaits() -> [String] {
+    members.compactMap { member in
+      switch member.wait {
+      case .nothing, .ended, .rest: return nil
+      case .sleep, .poll: return nil
+      case .word:
+        if member.isIdle || member.isMonitor { return nil }
+        return describe(member)
+      }
+    }
+  }
+
+  private func describe(_ member: Member) -> String {
+    guard let entry = member.entry, let wait = SimulationSupport.wait(of: entry) else {
+      return member.name + " waits"
+    }
+    let place = wait.inside.isEmpty ? "" : ", inside an item of \"" + wait.inside + "\","
+    return member.name + place + " waits for " + object(of: wait) + owner(of: wait.wait)
+  }
+
+  private func object(of wait: SimulationSupport.Wait) -> String {
+    switch wait.wait.kind {
+    case .queue: "its turn on the queue \"" + wait.wait.label + "\""
+    case .itemElsewhere: "its item on the queue \"" + wait.wait.label + "\""
+    case .group:
+      "a group, which " + (wait.members == 1 ? "one member has" : String(wait.members) + " members have") + " not left"
+    case .semaphore: "a semaphore"
+    case .workItem: "a work item"
+    case .apply: "the helpers of concurrentPerform"
+    case .once: "the body of a once"
+    case .other: "another thread"
+    }
+  }
+
+  private func owner(of wait: GrandCentralRuntime.SnapshotWait) -> String {
+    guard wait.owner != 0, let number = SimulationSupport.number(ofThread: wait.owner), members.indices.contains(number)
+    else { return "" }
+    return ", which " + members[number].name + " holds"
+  }
+}

@@ -1,0 +1,380 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import GrandCentral
+import Synchronization
+
+// One run: its threads, of which one goes on at a time, and its clock.
+//
+// Run.R1  The thread that has the turn is `current`; it alone touches the run's fields. It passes the turn to one that is `ready`.
+// Run.R2  `ready` holds the numbers of all threads that can go on, in order, the current one among them. The schedule chooses among
+//     them at each point, and at each wait.
+// Run.R3  Time stands still while a thread is ready. When none is, it jumps to the next deadline. If there is none, the run is over:
+//     all threads wait for ever.
+// Run.R4  A run that fails stops where it is: its threads stay where they wait, for nothing unwinds them, and its engine stays with
+//     them. A run that ends leaves nothing behind.
+// Run.R5  A run that does not get on is given up: the thread that computes, or waits outside, stays where it next comes by. Until
+//     then it is in a process that has gone on without it.
+final class Run: @unchecked Sendable {  // Run.R1
+  static let start: UInt64 = 1_000_000_000_000
+  /// Some seconds: the engine's patience is at most half of one.
+  private static let mostTicks = 3_000
+
+  private(set) var members: [Member] = []
+  private var current = 0
+  private var ready: [Int] = []
+  /// Those that wait for a word, in the order in which they came.
+  private var sleepers: [Int] = []
+  private var polls = 0
+  /// The step at which those that poll were asked last, because nobody else could go on.
+  private var lookedAt = -1
+  private(set) var now = Run.start
+  private(set) var events = Events()
+  /// Also read by the thread that waits for the run: does it get on?
+  let progress = Atomic<Int>(0)
+  private var step = 0
+  private let limit: Int
+  private let schedule: any Schedule
+  private(set) var record = SwitchRecord()
+  private let carriers: Carriers
+  /// Passed when the run is over.
+  let over = SimulatedTurn()
+  private(set) var outcome = Outcome.ended
+  /// What `Simulation.expect` has found.
+  var complaint: String?
+  private(set) var timersLeft = 0
+  private var mainIsCalled = false
+  /// The program has come to its end: how the engine's threads end makes no difference to it.
+  private var isClosing = false
+  private var kernel: SimulatedKernel?
+  /// Run.R5
+  private let isGivenUp = Atomic<Bool>(false)
+  /// How often time has passed at this step already, with nothing to come but ticks of the monitor.
+  private var ticks = (count: 0, step: 0)
+
+  var steps: Int { step }
+  var timeline: String { events.timeline(names: members.map(\.name), start: Run.start) }
+
+  init(_ schedule: any Schedule, processors: Int, limit: Int, carriers: Carriers) {
+    self.schedule = schedule
+    self.limit = limit
+    self.carriers = carriers
+    kernel = SimulatedKernel(
+      processors: processors,
+      wait: { [unowned self] in present.wait(for: $0, while: $1, until: $2) },
+      wake: { [unowned self] in present.wake($0, $1) },
+      sleep: { [unowned self] in present.block(.sleep, until: now.addingSaturated($0)) },
+      now: { [unowned self] in now },
+      start: { [unowned self] in present.add($0, $1) },
+      poll: { [unowned self] in present.poll($0, $1) },
+      mayEndPolls: { [unowned self] in present.wakePolls() },
+      note: { [unowned self] in present.note($0, $1) },
+      misuse: { [unowned self] in present.fail(.misuse($0)) },
+      callMain: { [unowned self] in present.callMain() })
+  }
+
+  /// No thread is in the run any more.
+  func dismantle() {
+    kernel = nil
+  }
+
+  // MARK: Threads
+
+  /// Starts the run. The calling thread takes no part: it waits for `over`.
+  func begin(_ body: @escaping () throws -> Void) {
+    add("test") { [unowned self] in
+      SimulationSupport.beginRun()
+      do {
+        try body()
+      } catch {
+        outcome = .threw(error)
+      }
+      finish()
+    }
+    current = 0
+    members[0].carrier.pass()
+  }
+
+  private func add(_ name: String, _ body: @escaping () -> Void) {
+    guard members.count < SimulatedKernel.mostThreads, let carrier = carriers.take() else {
+      fail(.noThread)
+    }
+    let number = members.count
+    members.append(Member(name: name, carrier: carrier))
+    ready.append(number)
+    carrier.prepare { [unowned self] in
+      kernel.unsafelyUnwrapped.enter(number: number)
+      record(Events.Kind.begins, 0)
+      body()
+      end(number)
+    }
+  }
+
+  /// The last step of a thread, which goes back into the real world.
+  private func end(_ number: Int) {
+    record(Events.Kind.ends, 0)
+    if number == 0 { SimulationSupport.endRun() }
+    SimulatedKernel.leave()
+    members[number].wait = .ended
+    ready.removeAll { $0 == number }
+    carriers.give(members[number].carrier)
+    if number == 0 { return over.pass() }
+    current = next(after: nil)
+    members[current].carrier.pass()
+  }
+
+  /// The body has returned: what it has started comes to its end, or does not.
+  private func finish() {
+    rest(.untilEnd)
+    if members.contains(where: { isStuck($0) }) { fail(.deadlock(describeWaits())) }
+    timersLeft = SimulationSupport.timersLeft
+    isClosing = true
+    while !SimulationSupport.engineIsStill {
+      SimulationSupport.closeEngine()
+      rest(.untilClosed)
+    }
+    if let stranger = SimulationSupport.takeStranger() { fail(.escape(Self.describe(stranger))) }
+  }
+
+  /// Whether the thread waits for something other than work.
+  private func isStuck(_ member: Member) -> Bool {
+    switch member.wait {
+    case .nothing, .rest, .ended: false
+    case .word, .sleep, .poll: !member.isIdle && !member.isMonitor
+    }
+  }
+
+  // MARK: Points and waits
+
+  private func record(_ kind: UInt8, _ queue: UInt32) {
+    countStep()
+    events.add(Events.Event(step: step, time: now, thread: current, kind: kind, queue: queue))
+    if step > limit { fail(.endless(describeWaits())) }
+  }
+
+  /// One step more: a schedule tells points apart by that.
+  private func countStep() {
+    step += 1
+    // relaxed: only whether it changes.
+    progress.store(step, ordering: .relaxed)
+  }
+
+  /// Another thread may go on here, unless what the thread has just done is independent of all that others do: then they could as
+  /// well have gone on before.
+  private func note(_ kind: UInt8, _ queue: UInt32) {
+    if kind == SimulationSupport.done {
+      countStep()
+      return point()
+    }
+    record(kind, queue)
+    // From its start until then a worker has touched nothing but its own record.
+    if kind != SimulationSupport.workerBegins { point() }
+  }
+
+  private func point() {
+    if ready.count < 2 { return }
+    go(to: choose(current: current))
+  }
+
+  private func wait(for address: UnsafeRawPointer, while expected: UInt32, until deadline: UInt64) -> Bool {
+    // unsafe: the address of an atomic word; the threads that change it do not run.
+    if address.assumingMemoryBound(to: UInt32.self).pointee != expected { return true }
+    if deadline <= now { return false }
+    sleepers.append(current)
+    return block(.word(address), until: deadline)
+  }
+
+  private func wake(_ address: UnsafeRawPointer, _ count: Int) -> Int {
+    var woken = 0
+    var index = 0
+    while index < sleepers.count, woken < count {
+      let sleeper = sleepers[index]
+      if members[sleeper].wait == .word(address) {
+        release(sleeper, wasWoken: true)
+        woken += 1
+      } else {
+        index += 1
+      }
+    }
+    if woken > 0 {
+      countStep()
+      point()
+    }
+    return woken
+  }
+
+  private func poll(_ timeout: UInt64, _ look: () -> Int) -> Int {
+    let deadline = timeout == .max ? timeout : now.addingSaturated(timeout)
+    while true {
+      let count = look()
+      if count != 0 || now >= deadline { return count }
+      polls += 1
+      block(.poll, until: deadline)
+    }
+  }
+
+  private func wakePolls() {
+    if polls == 0 { return }
+    for number in members.indices where members[number].wait == .poll { release(number, wasWoken: true) }
+  }
+
+  /// The first thread: the others go on, and it runs the main queue's items.
+  func rest(_ rest: Rest) {
+    stayIfGivenUp()
+    if current != 0 { fail(.misuse("Simulation.run and advance are for the body: an item has called one of them")) }
+    repeat {
+      if mainIsCalled {
+        mainIsCalled = false
+        SimulationSupport.drainMain()
+      }
+      block(.rest(rest), until: .max)
+    } while mainIsCalled
+  }
+
+  /// The main queue has items. While the first thread does something else they wait.
+  private func callMain() {
+    mainIsCalled = true
+    if case .rest = members[0].wait { release(0, wasWoken: true) }
+  }
+
+  @discardableResult
+  private func block(_ wait: Wait, until deadline: UInt64) -> Bool {
+    let me = current
+    members[me].wait = wait
+    members[me].deadline = deadline
+    members[me].isIdle = SimulationSupport.isIdle
+    members[me].entry = SimulationSupport.currentEntry
+    ready.removeAll { $0 == me }
+    go(to: next(after: nil))
+    return members[me].wasWoken
+  }
+
+  /// The thread can go on.
+  private func release(_ number: Int, wasWoken: Bool) {
+    switch members[number].wait {
+    case .word: sleepers.removeAll { $0 == number }
+    case .poll: polls -= 1
+    case .nothing, .sleep, .rest, .ended: break
+    }
+    members[number].wait = .nothing
+    members[number].deadline = .max
+    members[number].wasWoken = wasWoken
+    ready.insert(number, at: ready.firstIndex { $0 > number } ?? ready.count)
+  }
+
+  private func next(after thread: Int?) -> Int {
+    while ready.isEmpty { letTimePass() }
+    return ready.count == 1 ? ready[0] : choose(current: thread)
+  }
+
+  private func choose(current thread: Int?) -> Int {
+    if isClosing { return Switch.usual(among: ready, current: thread) }
+    let chosen = schedule.choose(among: ready, current: thread, from: current, step: step)
+    record.add(chosen, among: ready, current: thread, from: current)
+    return chosen
+  }
+
+  private func go(to number: Int) {
+    if number == current { return }
+    let me = members[current].carrier
+    current = number
+    members[number].carrier.pass()
+    me.wait()
+  }
+
+  // MARK: Time
+
+  /// Run.R3
+  private func letTimePass() {
+    if let stranger = SimulationSupport.takeStranger() { fail(.escape(Self.describe(stranger))) }
+    // A thread may have written to a pipe that another one polls. A poller that finds nothing waits again without a step.
+    if polls > 0, lookedAt != step {
+      lookedAt = step
+      return wakePolls()
+    }
+    var soonest = UInt64.max
+    var soonestOfWork = UInt64.max
+    var resting: Rest?
+    var isStuck = false
+    for member in members {
+      if case .rest(let rest) = member.wait { resting = rest }
+      soonest = min(soonest, member.deadline)
+      if !member.isMonitor { soonestOfWork = min(soonestOfWork, member.deadline) }
+      isStuck = isStuck || self.isStuck(member)
+    }
+    switch resting {
+    case nil:
+      break
+    case .until(let end):
+      if soonest > end {
+        now = max(now, end)
+        return release(0, wasWoken: true)
+      }
+    case .untilNothingIsLeft:
+      if soonest == .max || soonestOfWork == .max && !SimulationSupport.isOwed { return release(0, wasWoken: true) }
+    case .untilEnd:
+      if soonest == .max || !isStuck && !SimulationSupport.isOwed { return release(0, wasWoken: true) }
+    case .untilClosed:
+      if soonest == .max || SimulationSupport.engineIsStill { return release(0, wasWoken: true) }
+    }
+    // The body may yet end the waits, once the time has come that it waits for.
+    if case .until = resting {} else if isStuck, onlyTicks(soonestOfWork) { fail(.deadlock(describeWaits())) }
+    if soonest == .max { fail(.deadlock(describeWaits())) }
+    now = max(now, soonest)
+    for number in members.indices where members[number].deadline <= now { release(number, wasWoken: false) }
+  }
+
+  // MARK: Failures
+
+  /// Run.R4: the calling thread does not go on.
+  private func fail(_ reason: SimulationFailure.Reason) -> Never {
+    outcome = .failed(reason)
+    SimulationSupport.stopNotes()
+    // The threads that stay need what they use.
+    _ = Unmanaged.passRetained(self)
+    over.pass()
+    stay()
+  }
+
+  private func stay() -> Never {
+    let forever = SimulatedTurn()
+    while true { forever.wait() }
+  }
+
+  // MARK: Run.R5
+
+  /// By the thread that waits for the run.
+  func giveUp() {
+    // relaxed: from some step on the run's thread sees it.
+    isGivenUp.store(true, ordering: .relaxed)
+    SimulationSupport.stopNotes()
+    _ = Unmanaged.passRetained(self)
+  }
+
+  private func stayIfGivenUp() {
+    // relaxed: see `giveUp`.
+    if isGivenUp.load(ordering: .relaxed) { stay() }
+  }
+
+  /// This run, for a thread that comes by.
+  private var present: Run {
+    stayIfGivenUp()
+    return self
+  }
+
+  /// Whether nothing but ticks of the monitor has come for so long that it would have helped: the thread budget is used up.
+  private func onlyTicks(_ soonestOfWork: UInt64) -> Bool {
+    ticks = soonestOfWork == .max && ticks.step == step ? (ticks.count + 1, step) : (0, step)
+    return ticks.count > Self.mostTicks
+  }
+
+  private static func describe(_ stranger: (id: UInt32, name: String)) -> String {
+    "the thread \(stranger.id), \"\(stranger.name)\", which the simulation has not started, has used the library beside it"
+  }
+}
+
+extension UInt64 {
+  func addingSaturated(_ other: UInt64) -> UInt64 {
+    let (sum, overflow) = addingReportingOverflow(other)
+    return overflow ? .max : sum
+  }
+}

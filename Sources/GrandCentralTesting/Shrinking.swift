@@ -1,0 +1,138 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+/// Looks for a schedule that fails in the same way, with fewer switches than the one that was found.
+///
+/// Switches are left out, all of them first, then by halves, quarters and so on, down to single ones. A schedule that still fails is the
+/// new one; what counts are the switches that it has made in fact. When no single switch can be left out, schedules of one switch are
+/// tried, and then of more, while they are fewer than that. All of it has bounds: of runs, of points, of threads that failed runs leave
+/// where they are, and of real time, for bodies that compute.
+struct Shrinking {
+  struct Result {
+    let token: Token
+    let attempt: Explorer.Attempt
+    /// How many forced switches the token has.
+    let switches: Int
+    let runs: Int
+  }
+
+  static let mostRuns = 1_000
+  private static let mostSteps = 10_000_000
+  /// How many places for a switch are looked at in a run.
+  private static let mostBranches = 2_000
+  private static let mostThreadsLeft = 100
+  private static let mostTime = Duration.seconds(10)
+
+  private let explorer: Explorer
+  private let processors: Int
+  private let reason: SimulationFailure.Reason
+  private let limit: Int
+  private let end: ContinuousClock.Instant
+
+  private var best: [Switch]
+  private var attempt: Explorer.Attempt?
+  private var runs = 0
+  private var steps = 0
+  private var threadsLeft = 0
+
+  /// Nil where a shorter schedule says nothing more, or where this one is too long.
+  init?(_ found: Explorer.Attempt, _ explorer: Explorer, processors: Int) {
+    guard let reason = found.reason, reason.dependsOnSchedule, let switches = found.switches else { return nil }
+    self.explorer = explorer
+    self.processors = processors
+    self.reason = reason
+    // A schedule with fewer switches may be longer, and one that never ends is none.
+    limit = found.steps * 4 + 1_000
+    end = .now + Self.mostTime
+    best = switches
+  }
+
+  /// Nil if the schedule does not fail again: then the body depends on something else.
+  mutating func result() -> Result? {
+    // By its switches alone, as it was found: what follows is compared with that.
+    guard fails(best) else { return nil }
+    if !fails([]) {
+      var length = max(1, best.count / 2)
+      while !best.isEmpty, !isSpent {
+        let removed = removeSome(length)
+        if length == 1, !removed { break }
+        length = max(1, length / 2)
+      }
+      if best.count > 1 { searchFewer() }
+    }
+    guard let attempt else { return nil }
+    return Result(
+      token: Token(.switches(best), processors: processors), attempt: attempt, switches: best.count, runs: runs)
+  }
+
+  /// Leaves out so many at a time. Whether something could be left out.
+  private mutating func removeSome(_ length: Int) -> Bool {
+    var removed = false
+    // The last ones first: they are the likeliest to come after the failure's cause.
+    var upper = best.count
+    while upper > 0, !isSpent {
+      let lower = max(0, upper - length)
+      var fewer = best
+      fewer.removeSubrange(lower..<upper)
+      if fails(fewer) { removed = true }
+      upper = min(lower, best.count)
+    }
+    return removed
+  }
+
+  /// Tries all schedules of one switch, of two, and so on, below the number that is left.
+  private mutating func searchFewer() {
+    var frontier = Frontier(most: best.count - 1)
+    var path: Frontier.Path?
+    repeat {
+      let switches = path?.switches ?? []
+      let schedule = BranchSchedule(switches, most: Self.mostBranches)
+      if fails(schedule, switches) { return }
+      frontier.add(schedule.branches, behind: path) { _ in 1 }
+      path = frontier.next()
+    } while path != nil && !isSpent
+  }
+
+  private var isSpent: Bool {
+    runs >= Self.mostRuns || steps >= Self.mostSteps || threadsLeft >= Self.mostThreadsLeft || .now >= end
+  }
+
+  /// Runs the schedule; if it fails in the same way it is the best one from now on.
+  private mutating func fails(_ switches: [Switch]) -> Bool { fails(SwitchSchedule(switches), switches) }
+
+  private mutating func fails(_ schedule: any Schedule, _ switches: [Switch]) -> Bool {
+    let token = Token(.switches(switches), processors: processors)
+    let attempt = explorer.attempt(schedule, token, limit: limit)
+    runs += 1
+    steps += attempt.steps
+    threadsLeft += attempt.threadsLeft
+    guard let reason = attempt.reason, reason.isSameKind(as: self.reason), let made = attempt.switches else {
+      return false
+    }
+    if self.attempt != nil, made.count > best.count { return false }
+    best = made
+    self.attempt = attempt
+    return true
+  }
+}
+
+extension SimulationFailure.Reason {
+  /// Whether another schedule may not have it.
+  var dependsOnSchedule: Bool {
+    switch self {
+    case .threw, .expectation, .deadlock, .misuse: true
+    case .endless, .escape, .stalled, .busy, .badToken, .noThread, .incomplete: false
+    }
+  }
+
+  /// The kind of misuse, as the message has it behind a bracket.
+  private static func id(_ message: String) -> Substring { message.prefix { $0 != "]" } }
+
+  func isSameKind(as other: Self) -> Bool {
+    switch (self, other) {
+    case (.threw(let mine), .threw(let others)): type(of: mine) == type(of: others)
+    case (.expectation, .expectation), (.deadlock, .deadlock): true
+    case (.misuse(let mine), .misuse(let others)): Self.id(mine) == Self.id(others)
+    default: false
+    }
+  }
+}

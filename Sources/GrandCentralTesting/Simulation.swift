@@ -1,0 +1,204 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import GrandCentral
+import Synchronization
+
+/// Runs a piece of a program under virtual time, in schedules that are chosen, and replays the one that fails.
+///
+///     try Simulation.check(runs: 1_000, strategy: .pct(depth: 3)) { sim in
+///       let bank = Bank()
+///       for account in 0..<4 { DispatchQueue.global().async { bank.transfer(from: account, to: (account + 1) % 4) } }
+///       sim.run()
+///       sim.expect(bank.total == 400, "money was lost")
+///     }
+///
+/// While a run goes on, its threads are real, but one of them goes on at a time. At each operation of a queue, group, semaphore, timer
+/// or source, and at `Simulation.yield()`, another one may go on instead. Time stands still while anything can run, and then jumps
+/// to the next deadline: a day of timers takes a second. What waits for ever is named as a deadlock.
+///
+/// Make all queues and other objects inside of the body, and let no other thread of the process use the library meanwhile.
+public final class Simulation: Sendable {
+  /// How schedules are chosen.
+  public enum Strategy: Sendable {
+    /// At each point any thread may go on.
+    case random
+    /// Threads have priorities by chance, which change at `depth - 1` points: finds what depends on `depth` steps in a certain
+    /// order with a probability that is known (PCT).
+    case pct(depth: Int)
+    /// All schedules in which a thread is interrupted so often at most, where it could have gone on; where it waits, each one that
+    /// can go on does. Those with fewer interruptions come first. Ends by itself, or after `atMost` schedules; `Report.isComplete`
+    /// says which, and `check` throws in the second case. The number of runs does not count.
+    case exhaustive(preemptions: Int, atMost: Int = 100_000)
+    /// The schedule of a failure.
+    case replay(String)
+  }
+
+  /// What was done, and what was found.
+  public struct Report: Sendable {
+    /// How many schedules were run.
+    public fileprivate(set) var runs = 0
+    /// How many points they have passed together.
+    public fileprivate(set) var steps = 0
+    /// Follows from all events of all runs: the same seed has the same one.
+    public fileprivate(set) var hash: UInt64 = 0
+    /// Timers that had not fired at the end of the last run.
+    public fileprivate(set) var timersLeft = 0
+    /// Whether these were all schedules that `.exhaustive` stands for, and none has failed.
+    public fileprivate(set) var isComplete = false
+    /// What all schedules follow from.
+    public fileprivate(set) var seed: UInt64
+    /// The first schedule that fails.
+    public fileprivate(set) var failure: SimulationFailure?
+  }
+
+  static let processorRange = 1...64
+
+  private let inner: Run
+
+  init(_ run: Run) { inner = run }
+
+  // MARK: Inside of a run
+
+  /// The simulation that the calling thread is in; nil outside of one. For a test with the trait `.simulated`, and for helpers.
+  ///
+  /// Complexity: O(1). Blocking: never.
+  public static var current: Simulation? { SimulationSupport.isSimulated ? Explorer.current : nil }
+
+  /// Lets everything run, and time pass, until nothing is left: no item, no timer, and no thread that waits with a deadline.
+  ///
+  /// A timer that repeats never ends: use `advance(by:)` beside one. Called by the body itself, not by what it submits.
+  ///
+  ///     queue.asyncAfter(deadline: .now() + .seconds(3_600)) { done = true }
+  ///     sim.run()
+  ///     sim.expect(done)
+  ///
+  /// Blocking: until nothing is left. No real time passes for that.
+  public func run() { inner.rest(.untilNothingIsLeft) }
+
+  /// Lets everything run while so much time passes.
+  ///
+  ///     sim.advance(by: .seconds(60))
+  ///
+  /// Blocking: until the time has passed. No real time passes for that.
+  public func advance(by duration: Duration) {
+    let (seconds, attoseconds) = duration.components
+    if seconds < 0 || attoseconds < 0 { return }
+    advance(UInt64(seconds), of: 1_000_000_000, and: UInt64(attoseconds / 1_000_000_000))
+  }
+
+  /// As `advance(by:)` with a duration. `.never` waits until nothing is left.
+  @_disfavoredOverload
+  public func advance(by interval: DispatchTimeInterval) {
+    switch interval {
+    case .seconds(let count): advance(UInt64(max(0, count)), of: 1_000_000_000)
+    case .milliseconds(let count): advance(UInt64(max(0, count)), of: 1_000_000)
+    case .microseconds(let count): advance(UInt64(max(0, count)), of: 1_000)
+    case .nanoseconds(let count): advance(UInt64(max(0, count)), of: 1)
+    case .never: run()
+    }
+  }
+
+  /// What the clock cannot count is never.
+  private func advance(_ count: UInt64, of nanoseconds: UInt64, and more: UInt64 = 0) {
+    let (product, isTooMuch) = count.multipliedReportingOverflow(by: nanoseconds)
+    let end = isTooMuch ? .max : inner.now.addingSaturated(product).addingSaturated(more)
+    if end == .max { run() } else { inner.rest(.until(end)) }
+  }
+
+  /// The time that has passed in this run.
+  public var elapsed: Duration { .nanoseconds(inner.now - Run.start) }
+
+  /// Has the run fail with the message if the condition does not hold. Anywhere in a run, in items as well.
+  ///
+  /// Blocking: never.
+  public func expect(_ condition: Bool, _ message: @autoclosure () -> String = "an expectation does not hold") {
+    if !condition, inner.complaint == nil { inner.complaint = message() }
+  }
+
+  /// A point at which another thread may go on: put it between the steps of what should not be interrupted, or between a read and
+  /// a write. Outside of a simulation it does nothing.
+  ///
+  /// Complexity: O(1). Blocking: as the schedule has it.
+  public static func yield() { SimulationSupport.note(Events.Kind.yield) }
+
+  // MARK: Runs
+
+  /// Runs `body` in so many schedules, and rethrows what the first one that fails has thrown, after it has printed a timeline and
+  /// a token to replay it by. A deadlock, an expectation that does not hold, and what escapes the simulation throw a
+  /// `SimulationFailure`. The schedule is shrunk before: `body` runs up to 1,000 times more, for ten seconds at most, in schedules with
+  /// fewer switches.
+  ///
+  ///     try Simulation.check { sim in
+  ///       …
+  ///       sim.run()
+  ///     }
+  ///
+  /// - Parameters:
+  ///   - runs: How many schedules; one for `.replay`, and as many as there are for `.exhaustive`.
+  ///   - processors: What the pool takes for the number of processors. A token has its own.
+  ///   - seed: What all schedules follow from; nil takes a new one each time.
+  ///   - body: Called on a thread of the simulation, once a run. The calling thread waits.
+  ///
+  /// Blocking: until all runs are over.
+  @discardableResult
+  public static func check(
+    runs: Int = 1_000, strategy: Strategy = .random, processors: Int = 2, seed: UInt64? = nil,
+    _ body: @escaping (Simulation) throws -> Void
+  ) throws -> Report {
+    let report = explore(runs: runs, strategy: strategy, processors: processors, seed: seed, body)
+    if report.failure == nil, case .exhaustive = strategy, !report.isComplete {
+      throw SimulationFailure(.incomplete(report.runs))
+    }
+    guard let failure = report.failure else { return report }
+    guard case .threw(let error) = failure.reason else { throw failure }
+    Console.write(failure.description + "\n")
+    throw error
+  }
+
+  /// As `check`, and returns the failure instead of throwing it.
+  ///
+  /// Blocking: until all runs are over.
+  public static func explore(
+    runs: Int = 1_000, strategy: Strategy = .random, processors: Int = 2, seed: UInt64? = nil,
+    _ body: @escaping (Simulation) throws -> Void
+  ) -> Report {
+    precondition(processorRange.contains(processors), "a simulation has 1 to 64 processors")
+    precondition(!SimulationSupport.isSimulated, "a simulation was begun inside of a simulation")
+    return Exploration.one.withLock { _ in
+      explore(Exploration(runs, strategy, processors, seed ?? .random(in: 0 ... .max)), body)
+    }
+  }
+
+  private static func explore(
+    _ exploration: Exploration, _ body: @escaping (Simulation) throws -> Void
+  ) -> Report {
+    var exploration = exploration
+    var report = Report(seed: exploration.seed)
+    if exploration.isBad {
+      report.failure = SimulationFailure(.badToken)
+      return report
+    }
+    guard let outside = SimulationSupport.leaveRealWorld() else {
+      report.failure = SimulationFailure(.busy)
+      return report
+    }
+    let explorer = Explorer(body)
+    defer {
+      SimulationSupport.returnToRealWorld(outside)
+      explorer.end()
+    }
+    while report.failure == nil, let plan = exploration.next() {
+      let attempt = explorer.attempt(plan.schedule, plan.token)
+      report.runs += 1
+      report.steps += attempt.steps
+      report.hash = report.hash &* 31 &+ attempt.hash
+      report.timersLeft = attempt.timersLeft
+      exploration.note(plan, steps: attempt.steps)
+      guard let reason = attempt.reason else { continue }
+      var shrinking = exploration.shrinks ? Shrinking(attempt, explorer, processors: plan.token.processors) : nil
+      report.failure = SimulationFailure(reason, plan.token, attempt, runs: report.runs - 1, shrinking?.result())
+    }
+    report.isComplete = exploration.isComplete
+    return report
+  }
+}

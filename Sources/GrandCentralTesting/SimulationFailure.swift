@@ -1,0 +1,95 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+/// A schedule in which the program does something wrong.
+///
+///     let failure = Simulation.explore(strategy: .pct(depth: 3)) { _ in try transfer() }.failure
+///     print(failure?.token ?? "nothing found")
+public struct SimulationFailure: Error, CustomStringConvertible {
+  /// What is wrong.
+  public enum Reason: Sendable {
+    /// The body has thrown this.
+    case threw(any Error)
+    /// `Simulation.expect` was told so.
+    case expectation(String)
+    /// All threads wait, and nothing will wake them: a sentence for each one.
+    case deadlock([String])
+    /// The library was used in a way that cannot work: the line that the process would end with otherwise.
+    case misuse(String)
+    /// The run has passed more points than it may; and which threads waited then.
+    case endless([String])
+    /// A thread has used the library beside the simulation.
+    case escape(String)
+    /// A thread waits where the simulation does not see it: in a mutex of the system, say, or in a read.
+    case stalled(String)
+    /// The process's queues did not come to rest before the simulation.
+    case busy
+    /// The token of `.replay` is none.
+    case badToken
+    /// There are more schedules than `.exhaustive` may run; so many have not failed.
+    case incomplete(Int)
+    /// The kernel makes no more threads, or the run has more than it may.
+    case noThread
+  }
+
+  public let reason: Reason
+  /// Replays the schedule: `.replay(token)`. At most 200 characters.
+  public let token: String
+  /// How many schedules there were before it.
+  public let runs: Int
+  /// The last events of the run, one a line: step, virtual time, thread, event.
+  public let timeline: String
+  /// How often the schedule of the token departs from the usual one, in which a thread goes on until it waits; nil if it was not shrunk.
+  public let switches: Int?
+  /// How many runs the shrinking has taken.
+  public let shrinkingRuns: Int
+
+  /// What has no schedule.
+  init(_ reason: Reason) {
+    self.reason = reason
+    token = ""
+    runs = 0
+    timeline = ""
+    switches = nil
+    shrinkingRuns = 0
+  }
+
+  /// - Parameter shrunk: Takes the place of what was found, if its token is short enough.
+  init(_ reason: Reason, _ found: Token, _ attempt: Explorer.Attempt, runs: Int, _ shrunk: Shrinking.Result?) {
+    let text = shrunk?.token.text ?? ""
+    let isShrunk = shrunk != nil && text.utf8.count <= Token.mostCharacters
+    self.reason = isShrunk ? shrunk?.attempt.reason ?? reason : reason
+    token = isShrunk ? text : found.text
+    self.runs = runs
+    timeline = isShrunk ? shrunk?.attempt.timeline ?? "" : attempt.timeline
+    switches = isShrunk ? shrunk?.switches : nil
+    shrinkingRuns = shrunk?.runs ?? 0
+  }
+
+  public var description: String {
+    var text = "simulation: " + sentence
+    if !token.isEmpty {
+      text += "\nafter \(runs) schedules without a failure. Replay it by .replay(\"\(token)\")"
+      if let switches {
+        let count = switches == 1 ? "one forced switch is" : "\(switches) forced switches are"
+        text += "\nThe token has \(token.utf8.count) characters: \(count) left, after \(shrinkingRuns) more runs"
+      }
+    }
+    return timeline.isEmpty ? text : text + "\n" + timeline
+  }
+
+  private var sentence: String {
+    switch reason {
+    case .threw(let error): "a schedule has thrown \(error)"
+    case .expectation(let message), .misuse(let message): message
+    case .deadlock(let waits): "deadlock: " + waits.joined(separator: "; ")
+    case .endless(let waits): "a run does not end" + (waits.isEmpty ? "" : ": " + waits.joined(separator: "; "))
+    case .escape(let message): "escape: " + message
+    case .stalled(let message): "escape: " + message
+    case .busy:
+      "the queues of the process do not come to rest: something runs, or waits, in an item outside the simulation"
+    case .incomplete(let runs): "there are more schedules than the \(runs) that were run, none of which has failed"
+    case .badToken: "the token is none of a simulation"
+    case .noThread: "there is no thread for the simulation"
+    }
+  }
+}

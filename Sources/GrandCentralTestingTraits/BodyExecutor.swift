@@ -1,0 +1,124 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import GrandCentralTesting
+import Synchronization
+
+/// Has the jobs of a test's function run on the first thread of a run, one run after the other.
+///
+/// The test's task waits until a run wants the function (`isWanted`), and starts a task that prefers this executor. The run's thread,
+/// which waits with its turn meanwhile, then runs that task's jobs.
+final class BodyExecutor: TaskExecutor, @unchecked Sendable {  // guarded by the mutex
+  private struct State {
+    var jobs: [UnownedJob] = []
+    var isWanted = false
+    var isClosed = false
+    var isFinished = false
+    var thrown: (any Error)?
+    var issue: String?
+    var waiting: CheckedContinuation<Bool, Never>?
+  }
+
+  private let state = Mutex(State())
+  /// Posted when there is a job.
+  private let news: UnsafeMutablePointer<sem_t>
+
+  init() {
+    news = .allocate(capacity: 1)
+    sem_init(news, 0, 0)
+  }
+
+  deinit {
+    sem_destroy(news)
+    news.deallocate()
+  }
+
+  // MARK: The task of the test
+
+  /// Waits until a run wants the function; false when there will be none.
+  func isWanted() async -> Bool {
+    await withCheckedContinuation { continuation in
+      let answer = state.withLock { state -> Bool? in
+        if state.isClosed { return false }
+        if state.isWanted {
+          state.isWanted = false
+          return true
+        }
+        state.waiting = continuation
+        return nil
+      }
+      if let answer { continuation.resume(returning: answer) }
+    }
+  }
+
+  /// The function has returned.
+  func finish(_ thrown: (any Error)?, _ issue: String?) {
+    state.withLock {
+      $0.isFinished = true
+      $0.thrown = thrown
+      $0.issue = issue
+    }
+  }
+
+  func enqueue(_ job: consuming ExecutorJob) {
+    let job = UnownedJob(job)
+    state.withLock { $0.jobs.append(job) }
+    sem_post(news)
+  }
+
+  // MARK: The thread of the run
+
+  /// Runs the function.
+  func perform(_ sim: Simulation) throws {
+    let waiting = state.withLock { state in
+      state.isFinished = false
+      let waiting = state.waiting
+      state.waiting = nil
+      state.isWanted = waiting == nil
+      return waiting
+    }
+    waiting?.resume(returning: true)
+    while true {
+      while sem_wait(news) != 0 {}
+      let job = state.withLock { $0.jobs.removeFirst() }
+      job.runSynchronously(on: asUnownedTaskExecutor())
+      if state.withLock({ $0.isFinished }) { break }
+      // The function awaits something, which the simulation may bring.
+      sim.run()
+    }
+    let (thrown, issue) = state.withLock { ($0.thrown, $0.issue) }
+    if let thrown { throw thrown }
+    if let issue { sim.expect(false, issue) }
+  }
+
+  /// There is no run any more.
+  func close() {
+    let waiting = state.withLock { state in
+      state.isClosed = true
+      let waiting = state.waiting
+      state.waiting = nil
+      return waiting
+    }
+    waiting?.resume(returning: false)
+  }
+}
+
+/// Starts a thread of its own: an exploration blocks its caller.
+func startThread(_ body: @escaping @Sendable () -> Void) {
+  var thread = pthread_t()
+  let box = Unmanaged.passRetained(Box(body: body))
+  let error = pthread_create(
+    &thread, nil,
+    { raw in
+      // unsafe: retained below, for this thread.
+      Unmanaged<Box>.fromOpaque(raw!).takeRetainedValue().body()
+      return nil
+    }, box.toOpaque())
+  precondition(error == 0, "there is no thread for the simulation")
+  pthread_detach(thread)
+}
+
+private final class Box: Sendable {
+  let body: @Sendable () -> Void
+  init(body: @escaping @Sendable () -> Void) { self.body = body }
+}
