@@ -9,15 +9,17 @@ struct AdoptCommand: ParsableCommand {
     commandName: "adopt",
     abstract: "Make the names of Dispatch mean GrandCentral's in targets of a package.",
     discussion: """
-      On Linux "import Foundation" brings the toolchain's Dispatch along, so DispatchQueue and its like have two meanings \
-      where both are imported. A module's own names win: one small file of type aliases, \
-      \(NamesFile.name), makes them ours in the whole target, and the other files stay as they are.
+      In a file that imports Foundation on Linux, DispatchQueue has two meanings, because Foundation brings the \
+      toolchain's Dispatch along. A module's own names win over imported ones. So the tool writes one small file of \
+      type aliases, \(NamesFile.name), into the target: there the names mean GrandCentral's. The other files stay as \
+      they are.
 
-      What would be written is shown first, and asked for on a terminal. Package.swift is not changed: what it lacks is \
-      said. --remove takes the file away again. A file of that name that the tool has not written is left alone.
+      The tool shows first what it would write, and asks on a terminal. It does not change Package.swift, but says \
+      what is missing there. --remove takes the file away again. A file of that name that the tool has not written \
+      stays as it is.
 
-      The exit code is 0 if it is done or there is nothing to do, 1 if there is something to do that has only been shown, \
-      and 2 if it cannot be done.
+      The exit code is 0 if the work is done or there is none, 1 if the tool has only shown what there is to do, and 2 \
+      if it cannot be done.
       """
   )
 

@@ -2,7 +2,6 @@
 
 // This file knows the argument parser and no queues: the parser's own dependencies bring a Dispatch of their own.
 import ArgumentParser
-import IndexKit
 
 /// What the tool was called with.
 enum Arguments {

@@ -9,12 +9,13 @@ struct DoctorCommand: ParsableCommand {
     commandName: "doctor",
     abstract: "Tell which libdispatch a program uses, and whether it would run on this one.",
     discussion: """
-      The program is not run. Its file and those of its libraries are read, and the dynamic loader is asked what it would \
-      load. Told are: whose libdispatch it is, how it can be replaced, which of the names that the program and its \
-      libraries want are missing here, and what keeps the environment from having an effect: static linking, set-user-id \
-      and capabilities, RPATH, a path in place of a name.
+      The tool does not run the program. It reads the files of the program and its libraries, and asks the dynamic \
+      loader what it would load. It tells whose libdispatch the program uses, how that can be replaced, which names \
+      the library lacks that the program or its libraries want, and what keeps the environment from having an effect: \
+      static linking, set-user-id and capabilities, RPATH, a path in place of a name.
 
-      The exit code is 0 if the program would run on this library or is linked with none, 1 if it would not, and 2 if it cannot be examined.
+      The exit code is 0 if the program would run on this library or uses no libdispatch, 1 if it would not run, and 2 \
+      if the tool cannot examine it.
       """
   )
 

@@ -4,9 +4,9 @@ import Glibc
 import Synchronization
 
 /// The signal that asked the tool to stop; 0 for none.
-private let receivedSignal = Atomic<Int32>(0)  // A
+private let receivedSignal = Atomic<Int32>(0)
 
-/// Ctrl-C, or a request to terminate: remembered by the handler, looked at between two chunks of a file.
+/// Ctrl-C, a request to terminate, or a terminal that is gone: remembered by the handler, looked at between two steps.
 enum Interrupt {
   /// Whether the work is to stop.
   static var isRequested: Bool { received != nil }
@@ -21,7 +21,7 @@ enum Interrupt {
   /// Begins to listen. The second signal of a kind kills, should the work be stuck in a read. A signal that the caller
   /// chose to ignore stays ignored.
   static func install() {
-    for signal in [SIGINT, SIGTERM] {
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
       if isIgnored(signal) { continue }
       var action = sigaction()
       // The handler does nothing but store to an atomic, the one thing that is safe at any instant.

@@ -9,14 +9,16 @@ struct RunCommand: ParsableCommand {
     commandName: "run",
     abstract: "Run an existing program on this library instead of its own libdispatch.",
     discussion: """
-      The library is put before the program's own by LD_LIBRARY_PATH, or by LD_PRELOAD where that would not be enough. \
-      The dynamic loader is asked which library the program then gets; if it is another one, nothing is run. The tool then \
-      becomes the program, so signals and the exit code are the program's own. What the program starts inherits the setting.
+      The tool puts the library before the program's own by LD_LIBRARY_PATH, or by LD_PRELOAD where that would not be \
+      enough. It asks the dynamic loader which library the program would get; if that is another one, it runs nothing. \
+      Otherwise the tool becomes the program, so signals and the exit code are the program's own. Programs that the \
+      program starts inherit the setting.
 
-      The library is looked for beside the tool, in ../lib, and in .build-dropin/lib of the folders above the tool.
+      The tool looks for the library beside itself, in ../lib, in ../lib/grandcentral, and in .build-dropin/lib of the \
+      folders above.
 
-      Exit codes of the tool's own, as of env: 125 if the program would not run on the library, 126 if it cannot be run, \
-      127 if there is none. "gcd doctor" tells more.
+      The tool's own exit codes are those of env: 125 if the program would not run on the library, 126 if it cannot be \
+      run, 127 if there is no such program. "gcd doctor" says why.
       """
   )
 
@@ -36,7 +38,7 @@ struct RunCommand: ParsableCommand {
   private var words: [String] { Array(command.first == "--" ? command.dropFirst() : command[...]) }
 
   func validate() throws {
-    // What passes words through passes these as well; before the program they are meant for the tool.
+    // The parser passes these options through as well; before the program's name they are meant for the tool.
     if let first = command.first, ["-h", "--help"].contains(first) { throw CleanExit.helpRequest(self) }
     if command.first == "--version" { throw CleanExit.message(Version.text) }
     guard let program = words.first, !program.isEmpty else { throw ValidationError("Which program?") }

@@ -1,7 +1,6 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
 import Glibc
-import IndexKit
 
 /// Where the tool writes.
 enum Terminal {
@@ -32,7 +31,7 @@ enum Terminal {
     return true
   }
 
-  /// Writes all of `text` to standard output. If that fails it says so, but for a pipe that nobody reads any more.
+  /// Writes all of `text` to standard output. If that fails it says so, but for a pipe without a reader.
   static func writeOutput(_ text: String) -> Bool {
     if write(text, to: .output) { return true }
     let problem = Problem(path: Path("standard output"), code: errno)

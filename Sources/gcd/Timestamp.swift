@@ -15,6 +15,17 @@ struct Timestamp: Sendable {
     milliseconds = time.tv_nsec / 1_000_000
   }
 
+  /// Nanoseconds of the wall clock.
+  static func wall() -> UInt64 {
+    var time = timespec()
+    clock_gettime(CLOCK_REALTIME, &time)
+    return nanoseconds(time)
+  }
+
+  static func nanoseconds(_ time: timespec) -> UInt64 {
+    UInt64(max(0, time.tv_sec)) * 1_000_000_000 + UInt64(max(0, time.tv_nsec))
+  }
+
   /// As ISO 8601 has it, in universal time: "2026-01-31T09:05:07.012Z".
   var iso: String {
     var time = seconds

@@ -10,8 +10,8 @@ struct Tool: ParsableCommand {
     abstract: "Grand Central Dispatch at work.",
     version: Version.text,
     subcommands: [
-      IndexCommand.self, CatCommand.self, CopyCommand.self, WatchCommand.self, WaitCommand.self, RunCommand.self,
-      DoctorCommand.self, AdoptCommand.self,
+      WatchCommand.self, WaitCommand.self, RunCommand.self, DoctorCommand.self, AdoptCommand.self, SnapshotCommand.self,
+      WhyCommand.self, TopCommand.self, TraceCommand.self,
     ]
   )
 

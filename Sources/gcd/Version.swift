@@ -1,6 +1,8 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
-/// The version of all that this repository makes: the one place for it. `Scripts/build-dropin` reads it here, too.
+import CPlatform
+
+/// The version of the release that the tool belongs to.
 enum Version {
-  static let text = "1.0"
+  static let text = GC_VERSION
 }

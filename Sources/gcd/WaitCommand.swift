@@ -9,11 +9,12 @@ struct WaitCommand: ParsableCommand {
     commandName: "wait",
     abstract: "Wait until processes have ended, children or not.",
     discussion: """
-      One event source for each process; nothing is polled. How a process has ended can be told if it is a child of the \
-      tool (as after "exec gcd wait" in a shell), or if the kernel tells others (from Linux 6.15 on); else it has "ended".
+      The tool has one event source for each process, and polls nothing. It can tell how a process has ended if the \
+      process is a child of the tool (as after "exec gcd wait" in a shell), or if the kernel tells other processes \
+      (from Linux 6.15 on). Otherwise it says "ended".
 
-      The exit code is 0 when all have ended, 1 when the time is over before, and 2 if one of them is no process; the \
-      others are waited for all the same.
+      The exit code is 0 when all processes have ended, 1 when the time is over before, and 2 if one of the numbers is \
+      no process; the tool waits for the others all the same.
       """
   )
 

@@ -2,7 +2,6 @@
 
 // This file knows the argument parser and no queues: the parser's own dependencies bring a Dispatch of their own.
 import ArgumentParser
-import IndexKit
 
 /// `gcd watch PATH…`
 struct WatchCommand: ParsableCommand {
@@ -10,20 +9,20 @@ struct WatchCommand: ParsableCommand {
     commandName: "watch",
     abstract: "Tell what happens to files and folders, as it happens.",
     discussion: """
-      One event source for each file and folder. A folder is watched with everything below it; what is new in it is \
-      watched from then on. Symbolic links in it are not followed. Entries that came, went or were renamed are found by \
-      comparing listings: what comes and goes again at once may be missed.
+      The tool has one event source for each file and folder. It watches a folder with everything below it, also with \
+      what is created there later. It does not follow symbolic links in folders. It compares listings to find entries \
+      that came, went or were renamed, so it may miss an entry that comes and goes again at once.
 
-      A path is followed when its file is replaced, as editors do to save: the file that has the name is watched. A path \
-      that is gone is waited for, as long as its folder is there.
+      When an editor saves by replacing a file, the tool goes on with the file that has the name now. When a path is \
+      gone, the tool waits for it, as long as its folder is there.
 
       Events: create, write, extend, attrib, link, rename, delete, revoke.
 
-      With --exec the shell runs a command after changes, one at a time; changes during a run cause one more run. The \
-      changed paths are in GCD_PATHS, a line each, the first 100,000 bytes of them. A command that changes what is \
-      watched runs again and again. Its input is empty; it is asked to end when the tool ends.
+      With --exec the shell runs a command after changes, one command at a time; changes during a run cause one more \
+      run. GCD_PATHS has the changed paths, one in a line, up to 100,000 bytes. A command that changes what is watched \
+      runs again and again. The command's input is empty. When the tool ends it asks the command to end.
 
-      Ctrl-C ends with exit code 0. If nothing is left that could be watched the exit code is 1.
+      Ctrl-C ends the tool with exit code 0. If nothing is left to watch, the exit code is 1.
       """
   )
 

@@ -31,13 +31,6 @@ indirect enum JSON: Equatable {
   var string: String? { if case .string(let value) = self { value } else { nil } }
   var bool: Bool? { if case .bool(let value) = self { value } else { nil } }
   var array: [JSON]? { if case .array(let value) = self { value } else { nil } }
-
-  /// The object without one of its members.
-  func without(_ key: String) -> JSON {
-    guard case .object(var members) = self else { return self }
-    members[key] = nil
-    return .object(members)
-  }
 }
 
 private struct Parser {

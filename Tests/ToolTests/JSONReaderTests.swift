@@ -1,7 +1,8 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
-import IndexKit
 import Testing
+
+@testable import gcd
 
 @Suite("JSONReader")
 struct JSONReaderTests {

@@ -1,8 +1,8 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
-import Glibc
-import IndexKit
 import Testing
+
+@testable import gcd
 
 @Suite("Names that are not UTF-8")
 struct NamesOfBytesTests {
@@ -25,42 +25,6 @@ struct NamesOfBytesTests {
       #expect(ExactText.text(Array(text.utf8)) == text && ExactText.bytes(text) == Array(text.utf8))
     }
     #expect(TextLayout.printable(Self.name + "\n") == "n\\xFFme\\n")
-  }
-
-  @Test("cat reads them, and shows the bytes where it cannot")
-  func cat() {
-    let folder = TemporaryFolder()
-    folder.file(Self.name, "text\n")
-    let result = ToolProcess.run(["cat", Self.name, "no" + Self.name], folder: folder.path)
-    #expect(result.code == 1)
-    #expect(result.output == "text\n")
-    #expect(result.error == "gcd: non\\xFFme: No such file or directory\n")
-  }
-
-  @Test("copy copies them, named or found, with what is in them")
-  func copy() {
-    let folder = Self.sampleFolder()
-    let result = ToolProcess.run(["copy", "d" + Self.name, "to" + Self.name, "--verify"], folder: folder.path)
-    #expect(result.code == 0)
-    #expect(result.error.hasPrefix("gcd: 2 of 2 files, 10 B in ") && result.error.hasSuffix(", verified\n"))
-    let copied = ToolProcess.run(["cat", "to" + Self.name + "/" + Self.name], folder: folder.path)
-    #expect(copied.output == "hello")
-    // The name of what is copied into a folder is the last part of the path.
-    folder.folder("into")
-    #expect(ToolProcess.run(["copy", "d" + Self.name + "/" + Self.name, "into"], folder: folder.path).code == 0)
-    #expect(ToolProcess.run(["cat", "into/" + Self.name], folder: folder.path).output == "hello")
-  }
-
-  @Test("index takes them, and tells in JSON which bytes they are")
-  func index() throws {
-    let folder = Self.sampleFolder()
-    let table = ToolProcess.run(["index", "d" + Self.name], folder: folder.path)
-    #expect(table.code == 0)
-    #expect(table.output.hasPrefix("Index of dn\\xFFme in "))
-    let report = try JSON.parse(ToolProcess.run(["index", "--json", "d" + Self.name], folder: folder.path).output)
-    #expect(report["files"]?.number == 2 && report["rootHex"]?.string == "646eff6d65")
-    let names = report["duplicates"]?.array?.first?["pathsHex"]?.array?.compactMap(\.string)
-    #expect(names == ["646eff6d65" + "2f" + "62", "646eff6d65" + "2f" + "6eff6d65"])
   }
 
   @Test("watch watches them")

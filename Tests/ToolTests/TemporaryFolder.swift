@@ -1,7 +1,8 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
 import Glibc
-import IndexKit
+
+@testable import gcd
 
 /// A real folder that vanishes with the value. The names of files and folders are exact text.
 struct TemporaryFolder: ~Copyable {
@@ -30,12 +31,6 @@ struct TemporaryFolder: ~Copyable {
   }
 
   func file(_ name: String, _ text: String) { file(name, Array(text.utf8)) }
-
-  /// A file of zeros that takes no room.
-  func sparseFile(_ name: String, size: Int) {
-    file(name, [])
-    guard truncate(path + "/" + name, size) == 0 else { fatalError("cannot extend \(name): \(errno)") }
-  }
 
   func folder(_ name: String) {
     guard Path(exactly: path + "/" + name).withCString({ mkdir($0, 0o755) }) == 0 else {
@@ -68,13 +63,5 @@ struct TemporaryFolder: ~Copyable {
     }
     closedir(stream)
     _ = path.withCString { rmdir($0) }
-  }
-}
-
-extension FileReader {
-  /// The record of a file that must be readable.
-  func record(_ path: String) -> FileRecord? {
-    if case .read(let record) = read(Path(path)) { return record }
-    return nil
   }
 }

@@ -1,7 +1,8 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
 import Glibc
-import IndexKit
+
+@testable import gcd
 
 /// The built tool, running in a process of its own.
 final class ToolProcess {

@@ -1,7 +1,6 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
 import Glibc
-import IndexKit
 
 /// One run of `gcd adopt`, from the options to the exit code.
 struct AdoptRun {
@@ -70,7 +69,7 @@ struct AdoptRun {
     }
   }
 
-  /// Not more than a reader wants to see.
+  /// At most three of the places, and how many more there are.
   private static func list(_ places: [String]) -> String {
     let shown = places.prefix(3).map { TextLayout.printable($0) }.joined(separator: ", ")
     return places.count > 3 ? shown + " and \(places.count - 3) more" : shown

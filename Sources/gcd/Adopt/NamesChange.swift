@@ -1,7 +1,5 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
-import IndexKit
-
 /// What is to be done about one target's file of names.
 struct NamesChange {
   /// The file, seen from the package's folder.

@@ -2,10 +2,10 @@
 
 /// The file that decides what the names of Dispatch mean in a module.
 ///
-/// Types are aliases. Functions and operators at the top level have none, and a file that does not import this library
+/// Types are aliases. Functions and operators at the top level have no aliases, and a file that does not import this library
 /// does not see them, so they are declared again: a declaration of the module's own wins over an imported one of the same
-/// type. Where the library's own can be seen too, as in the body of the operator, the disfavoured one of the module loses;
-/// `consuming` makes its type another one, or it would hide the library's.
+/// type. Where the library's own can be seen too, as in the body of the operator, the module's is disfavoured and loses.
+/// `consuming` gives it another type; otherwise it would hide the library's.
 enum NamesFile {
   static let name = "GrandCentral+Names.swift"
 
@@ -59,7 +59,7 @@ enum NamesFile {
       """
   }
 
-  /// By which the tool knows its own.
+  /// The line by which the tool recognizes its own files.
   private static let firstLine =
     "// Written by \"gcd adopt\": the names of Dispatch mean GrandCentral's in this module."
 }

@@ -2,7 +2,7 @@
 
 /// The names that this library and the toolchain's Dispatch both have.
 enum SharedNames {
-  /// Every type at the top level. What one of the two alone has needs no decision.
+  /// Every type at the top level. A name that only one of the two has needs no decision.
   static let types = [
     "DispatchData",
     "DispatchDataIterator",

@@ -1,6 +1,6 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
-/// What the text of a target's files lets expect. The compiler knows better: these are hints.
+/// What the text of a target's files suggests. These are hints; the compiler decides.
 struct SourceHints {
   /// File and line of public declarations that have one of the names.
   private(set) var publicUses: [String] = []
@@ -18,7 +18,7 @@ struct SourceHints {
 
   /// Reads the files of a target.
   init(_ target: SwiftPackage.Target, in package: SwiftPackage) throws(TextFile.Failure) {
-    for source in target.sources where AbsolutePath.name(of: source) != NamesFile.name {
+    for source in target.sources where Path(source).name != NamesFile.name {
       let path = target.path + "/" + source
       read(try TextFile.read(package.path + "/" + path) ?? [], path)
     }
@@ -30,7 +30,7 @@ struct SourceHints {
     return importsDispatch ? "imports Dispatch, but uses none of its names" : "does not use Dispatch"
   }
 
-  /// Reads one file; `name` is what it is called in what is told.
+  /// Reads one file; `name` is its name in the output.
   mutating func read(_ contents: [UInt8], _ name: String) {
     var openParentheses = 0
     var isPublic = false
@@ -51,7 +51,7 @@ struct SourceHints {
       if isPublic, Self.words(head).contains(where: Self.names.contains) { publicUses.append(place) }
       openParentheses = head.count == code.count ? max(0, openParentheses) + Self.balance(code) : 0
     }
-    // A file that says which one it means has been thought of.
+    // A file that says which module it means has made its choice.
     if !isSettled { foundationUses += found }
   }
 

@@ -1,14 +1,13 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
 import Glibc
-import IndexKit
 
 /// A package as SwiftPM describes it.
 struct SwiftPackage {
   /// Its folder, absolute.
   let path: String
   let name: String
-  /// The names that `.product(name:package:)` knows the packages by that it depends on.
+  /// The names of the packages that it depends on, as `.product(name:package:)` takes them.
   let dependencies: [String]
   /// Those of Swift sources.
   let targets: [Target]
@@ -30,7 +29,7 @@ struct SwiftPackage {
       return ([path] + commonFolders + [NamesFile.name]).joined(separator: "/")
     }
 
-    var hasNamesFile: Bool { sources.contains { AbsolutePath.name(of: $0) == NamesFile.name } }
+    var hasNamesFile: Bool { sources.contains { Path($0).name == NamesFile.name } }
 
     /// The folders that all of its files are in: a manifest that names the sources names those.
     private var commonFolders: [String] {
@@ -58,7 +57,7 @@ struct SwiftPackage {
       result = try CapturedCommand.run(["swift", "package", "--package-path", folder, "describe", "--type", "json"])
     } catch { throw .noSwift(code: error.code) }
     guard result.status == 0 else { throw .refused(String(decoding: result.error, as: UTF8.self)) }
-    // Before the description some versions tell what they are fetching.
+    // Some versions print what they fetch before the description.
     guard let start = result.output.firstIndex(of: UInt8(ascii: "{")),
       let package = JSONValue(Array(result.output[start...])).flatMap(SwiftPackage.init)
     else { throw .unintelligible }

@@ -34,7 +34,7 @@ enum TextFile {
     }
   }
 
-  /// Writes a file that is not there yet, or one in place of another: never half of it.
+  /// Writes a new file, or replaces a file, as a whole.
   static func write(_ contents: [UInt8], to path: String, replaces: Bool) throws(Failure) {
     let folder = path[..<(path.lastIndex(of: "/") ?? path.startIndex)]
     var template = Array("\(folder)/.gcd-adopt-XXXXXX".utf8CString)

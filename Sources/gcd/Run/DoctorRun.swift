@@ -1,7 +1,6 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
 import Glibc
-import IndexKit
 
 /// One run of `gcd doctor`.
 enum DoctorRun {

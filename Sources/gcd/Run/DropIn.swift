@@ -1,7 +1,6 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
 import Glibc
-import IndexKit
 
 /// The library that programs are to run on.
 struct DropIn {
@@ -19,7 +18,7 @@ struct DropIn {
     case notALibrary(String)
   }
 
-  /// The one that was asked for, a file or the folder it is in; else the first of ours where they usually are.
+  /// The library that the user names, by its file or its folder; else the first of ours in the usual places.
   static func find(_ wish: String?) throws(Failure) -> DropIn {
     if let wish {
       let path = Files.isFolder(wish) ? wish + "/" + name : wish
@@ -46,7 +45,7 @@ struct DropIn {
   private static var usualPlaces: [String] {
     guard let tool = Files.absolute("/proc/self/exe"), let slash = tool.lastIndex(of: "/") else { return [] }
     var folder = String(tool[..<slash])
-    var places = [folder + "/" + name, folder + "/../lib/" + name]
+    var places = [folder + "/" + name, folder + "/../lib/" + name, folder + "/../lib/grandcentral/" + name]
     while !folder.isEmpty {
       places.append(folder + "/.build-dropin/lib/" + name)
       folder = String(folder[..<folder.lastIndex(of: "/")!])
@@ -58,7 +57,7 @@ struct DropIn {
 /// What the tool asks the system. Paths and variables are exact text.
 enum Files {
   static func isFolder(_ path: String) -> Bool {
-    Path(exactly: path).status().map { $0.st_mode & S_IFMT == S_IFDIR } ?? false
+    Path(exactly: path).status.map { $0.st_mode & S_IFMT == S_IFDIR } ?? false
   }
 
   static func allows(_ path: String, _ use: Int32) -> Bool { Path(exactly: path).withCString { access($0, use) } == 0 }
@@ -77,7 +76,7 @@ enum Files {
 
   /// Whether two paths lead to the same file.
   static func areSame(_ one: String, _ other: String) -> Bool {
-    guard let first = Path(exactly: one).status(), let second = Path(exactly: other).status() else { return false }
+    guard let first = Path(exactly: one).status, let second = Path(exactly: other).status else { return false }
     return FileIdentity(first) == FileIdentity(second)
   }
 

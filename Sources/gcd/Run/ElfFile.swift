@@ -11,69 +11,28 @@ struct ElfFile {
   private(set) var rpath: String?
   /// … and after that.
   private(set) var runpath: String?
-  /// Names of libdispatch that it wants from others; those that it can do without are left out.
+  /// Names of libdispatch that it needs from other files, without weak references.
   private(set) var wanted: Set<String> = []
   /// Names of libdispatch that others find in it.
   private(set) var defined: Set<String> = []
   /// Names of libdispatch that are in it, found by others or not.
   private(set) var contained: Set<String> = []
 
-  private struct Segment {
-    let offset: UInt64
-    let address: UInt64
-    let size: UInt64
-  }
-
   /// Nil for anything but a program or a library for a 64-bit machine with the least significant byte first.
   init?(_ file: MappedFile) {
-    guard file.hasText("\u{7F}ELF\u{2}\u{1}", at: 0), let type: UInt16 = file.integer(at: 16), type == 2 || type == 3,
-      let machine: UInt16 = file.integer(at: 18)
-    else { return nil }
-    self.machine = machine
-    let dynamic = readSegments(file)
-    isExecutable = type == 2 || interpreter != nil
-    readDynamic(file, dynamic)
-    readSymbols(file)
-  }
-
-  // MARK: Segments
-
-  private var loaded: [Segment] = []
-
-  /// The dynamic section, if there is one.
-  private mutating func readSegments(_ file: MappedFile) -> Segment? {
-    var dynamic: Segment?
-    guard let table: UInt64 = file.integer(at: 32), let size: UInt16 = file.integer(at: 54),
-      let count: UInt16 = file.integer(at: 56)
-    else { return nil }
-    for index in 0..<UInt64(count) {
-      let entry = table &+ index * UInt64(size)
-      guard let type: UInt32 = file.integer(at: entry), let offset: UInt64 = file.integer(at: entry &+ 8),
-        let address: UInt64 = file.integer(at: entry &+ 16), let length: UInt64 = file.integer(at: entry &+ 32)
-      else { continue }
-      let segment = Segment(offset: offset, address: address, size: length)
-      switch type {
-      case 1: loaded.append(segment)
-      case 2: dynamic = segment
-      case 3: interpreter = file.text(at: offset)
-      default: break
-      }
-    }
-    return dynamic
-  }
-
-  /// Where in the file the bytes are that are loaded at an address.
-  private func offset(of address: UInt64) -> UInt64? {
-    for segment in loaded where address >= segment.address && address - segment.address < segment.size {
-      return segment.offset &+ (address - segment.address)
-    }
-    return nil
+    guard let tables = ElfTables(file), tables.type == 2 || tables.type == 3 else { return nil }
+    machine = tables.machine
+    interpreter = tables.segments.last { $0.type == ElfTables.Segment.interpreter }.flatMap { file.text(at: $0.offset) }
+    isExecutable = tables.type == 2 || interpreter != nil
+    readDynamic(tables)
+    tables.forEachSymbol { note($0, in: file) }
   }
 
   // MARK: The dynamic section
 
-  private mutating func readDynamic(_ file: MappedFile, _ section: Segment?) {
-    guard let section else { return }
+  private mutating func readDynamic(_ tables: ElfTables) {
+    let file = tables.file
+    guard let section = tables.segments.last(where: { $0.type == ElfTables.Segment.dynamic }) else { return }
     let isProgram: UInt64 = 0x0800_0000
     var texts: [(tag: UInt64, value: UInt64)] = []
     var strings: UInt64?
@@ -82,8 +41,8 @@ struct ElfFile {
         let value: UInt64 = file.integer(at: section.offset &+ index * 16 &+ 8), tag != 0
       else { break }
       switch tag {
-      case 5: strings = offset(of: value)
-      // A program that moves itself has no loader, but this mark.
+      case 5: strings = tables.fileOffset(of: value)
+      // A program that relocates itself has no loader, but has this mark.
       case 0x6fff_fffb: if value & isProgram != 0 { isExecutable = true }
       default: texts.append((tag, value))
       }
@@ -102,37 +61,14 @@ struct ElfFile {
   // MARK: Symbols
 
   /// Of all tables, so that what was linked statically is seen too.
-  private mutating func readSymbols(_ file: MappedFile) {
-    guard let table: UInt64 = file.integer(at: 40), let size: UInt16 = file.integer(at: 58),
-      let count: UInt16 = file.integer(at: 60)
+  private mutating func note(_ symbol: ElfTables.Symbol, in file: MappedFile) {
+    guard Self.prefixes.contains(where: { file.hasText($0, at: symbol.name) }), let text = file.text(at: symbol.name)
     else { return }
-    for index in 0..<UInt64(count) {
-      let entry = table &+ index * UInt64(size)
-      guard let type: UInt32 = file.integer(at: entry &+ 4), type == 2 || type == 11,
-        let offset: UInt64 = file.integer(at: entry &+ 24), let length: UInt64 = file.integer(at: entry &+ 32),
-        let link: UInt32 = file.integer(at: entry &+ 40),
-        let strings: UInt64 = file.integer(at: table &+ UInt64(link) * UInt64(size) &+ 24)
-      else { continue }
-      // A table cannot be longer than the file.
-      for symbol in 0..<(min(length, UInt64(file.count)) / 24) {
-        readSymbol(file, at: offset &+ symbol * 24, strings: strings, isDynamic: type == 11)
-      }
-    }
-  }
-
-  private mutating func readSymbol(_ file: MappedFile, at place: UInt64, strings: UInt64, isDynamic: Bool) {
-    guard let name: UInt32 = file.integer(at: place), let info: UInt8 = file.integer(at: place &+ 4),
-      let section: UInt16 = file.integer(at: place &+ 6)
-    else { return }
-    let start = strings &+ UInt64(name)
-    guard Self.prefixes.contains(where: { file.hasText($0, at: start) }), let text = file.text(at: start) else {
-      return
-    }
     let weak: UInt8 = 2
-    if section != 0 {
+    if symbol.section != 0 {
       contained.insert(text)
-      if isDynamic { defined.insert(text) }
-    } else if isDynamic, info >> 4 != weak {
+      if symbol.isDynamic { defined.insert(text) }
+    } else if symbol.isDynamic, symbol.info >> 4 != weak {
       wanted.insert(text)
     }
   }

@@ -1,7 +1,5 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
-import IndexKit
-
 /// An examination, in words.
 extension Examination.Obstacle {
   var words: String {

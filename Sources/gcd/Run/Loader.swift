@@ -1,7 +1,6 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
 import Glibc
-import IndexKit
 
 /// The dynamic loader, asked what it would load for a program: it lists that without running the program.
 struct Loader {
@@ -12,7 +11,7 @@ struct Loader {
     /// Names for which there is no file.
     var missing: [String] = []
 
-    /// The files that are a libdispatch, whatever they are called by.
+    /// The files that are a libdispatch, under any name.
     var dispatch: [String] { libraries.filter { Self.isDispatch($0) } }
 
     private static func isDispatch(_ path: String) -> Bool {
@@ -32,9 +31,11 @@ struct Loader {
 
   /// Nil if the loader could not be asked.
   func list(_ binary: String, environment: [String]) -> Listing? {
-    guard let output = Self.output(of: [interpreter, "--list", binary], environment: environment) else { return nil }
+    guard let result = try? CapturedCommand.run([interpreter, "--list", binary], environment: environment) else {
+      return nil
+    }
     var listing = Listing()
-    for line in output.split(separator: "\n") {
+    for line in ExactText.text(result.output).split(separator: "\n") {
       var words = line.split(whereSeparator: { $0 == " " || $0 == "\t" }).map(String.init)
       if words.last?.hasPrefix("(0x") == true { words.removeLast() }
       if let arrow = words.firstIndex(of: "=>"), arrow > 0 {
@@ -44,15 +45,18 @@ struct Loader {
         listing.libraries.append(words.joined(separator: " "))
       }
     }
-    return listing
+    // A missing library makes the loader fail, after the list or before it; what there is of a list is enough.
+    if result.output.isEmpty { listing.missing = Self.missing(ExactText.text(result.error)) }
+    return result.output.isEmpty && listing.missing.isEmpty ? nil : listing
   }
 
-  private static func output(of command: [String], environment: [String]) -> String? {
-    // A missing library makes the loader fail after the list; what there is of a list is enough.
-    guard let output = try? CapturedCommand.run(command, environment: environment).output, !output.isEmpty else {
-      return nil
+  /// The library of "PROGRAM: error while loading shared libraries: NAME: cannot open shared object file: …".
+  private static func missing(_ complaint: String) -> [String] {
+    let parts = complaint.split(separator: ": ")
+    guard let phrase = parts.firstIndex(of: "error while loading shared libraries"), phrase + 2 < parts.count else {
+      return []
     }
-    return ExactText.text(output)
+    return [String(parts[phrase + 1])]
   }
 }
 

@@ -1,13 +1,12 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
 import Glibc
-import IndexKit
 
 /// A program that is to be run or examined.
 struct Program {
   /// What would be executed.
   let path: String
-  /// The file whose libraries count: the program itself, or the one that reads the script.
+  /// The file whose libraries are examined: the program itself, or the interpreter of the script.
   let binary: String
   let elf: ElfFile
 
@@ -23,7 +22,7 @@ struct Program {
   static func find(_ name: String) throws(Failure) -> Program {
     let path = try locate(name)
     var binary = path
-    // A script may be read by a script, though hardly ever.
+    // The interpreter may be a script too; that is rare.
     for _ in 0..<4 {
       guard let file = MappedFile(binary) else { throw .unreadable(binary, code: errno) }
       guard file.hasText("#!", at: 0) else {
@@ -66,9 +65,9 @@ struct Program {
 
   // MARK: What keeps the environment from having an effect
 
-  /// Whether the kernel gives it other rights than ours, so that the loader does not trust the environment.
+  /// Whether the kernel runs it with other rights than ours: then the loader does not trust the environment.
   var gainsRights: Bool {
-    guard let status = Path(exactly: binary).status() else { return false }
+    guard let status = Path(exactly: binary).status else { return false }
     if status.st_mode & S_ISUID != 0, status.st_uid != getuid() { return true }
     if status.st_mode & S_ISGID != 0, status.st_gid != getgid() { return true }
     return getuid() != 0 && Files.attributeSize(binary, "security.capability") > 0

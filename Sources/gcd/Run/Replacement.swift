@@ -4,9 +4,9 @@ import Glibc
 
 /// How a program is made to run on the library.
 enum Replacement: String, CaseIterable {
-  /// Its folder is searched before the others: the library is loaded where it is needed, and nowhere else.
+  /// The library's folder is searched before the others: only programs that need the library load it.
   case libraryPath = "LD_LIBRARY_PATH"
-  /// It is loaded first, into this program and all that it starts.
+  /// The library is loaded first, into this program and every program that it starts.
   case preload = "LD_PRELOAD"
 
   /// The environment with the library in it; nil if its path cannot be written there.
@@ -45,7 +45,7 @@ struct Examination {
     case otherMachine
     case otherLoader(String)
     case librariesMissing([String])
-    /// The loader takes this one, whatever the environment says.
+    /// The loader takes this library, regardless of the environment.
     case staysWith([String])
     case namesMissing([String])
   }

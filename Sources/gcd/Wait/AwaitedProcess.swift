@@ -26,7 +26,7 @@ final class AwaitedProcess: @unchecked Sendable {  // why: touched on the queue 
 
   /// Calls `answer` on `queue`, once.
   func wait(on queue: DispatchQueue, _ answer: @escaping @Sendable (Outcome) -> Void) {
-    // The source takes a process that is not there for one that has ended.
+    // The source reports a process that does not exist as ended.
     guard kill(identifier, 0) == 0 || errno == EPERM else { return answer(.unknown) }
     let source = DispatchSource.makeProcessSource(identifier: identifier, eventMask: .exit, queue: queue)
     source.setEventHandler { self.tell(source, on: queue, after: 1, answer) }
@@ -39,7 +39,7 @@ final class AwaitedProcess: @unchecked Sendable {  // why: touched on the queue 
 
   private static let longestPauseMilliseconds = 16
 
-  /// The kernel tells how another's child has ended once its parent has asked for it, which it mostly does at once.
+  /// The kernel says how another process's child has ended once the parent has reaped it, which usually happens at once.
   private func tell(
     _ source: any DispatchSourceProcess, on queue: DispatchQueue, after milliseconds: Int,
     _ answer: @escaping @Sendable (Outcome) -> Void

@@ -1,7 +1,5 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
-import IndexKit
-
 /// Writes what has become of processes.
 struct OutcomePrinter {
   private let style: Style

@@ -2,7 +2,6 @@
 
 import Glibc
 import GrandCentral
-import IndexKit
 
 /// One run of `gcd wait`, from the options to the exit code.
 final class WaitRun: @unchecked Sendable {  // why: touched on `queue` only, once it has begun

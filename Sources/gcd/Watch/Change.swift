@@ -1,7 +1,6 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
 import GrandCentral
-import IndexKit
 
 /// What has happened to a path.
 struct Change: Sendable {

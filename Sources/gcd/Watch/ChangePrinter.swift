@@ -1,7 +1,5 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
-import IndexKit
-
 /// Writes changes, each with one system call: nothing waits in a buffer.
 struct ChangePrinter {
   private let style: Style
@@ -38,7 +36,7 @@ struct ChangePrinter {
     return style.dim(time.local) + "  " + painted(column, change.events) + "  " + paths(change)
   }
 
-  /// "attrib,link" and most others fit.
+  /// Room for "attrib,link" and most other sets.
   private static let eventColumns = 13
 
   private func painted(_ text: String, _ events: [Change.Event]) -> String {

@@ -2,7 +2,6 @@
 
 import Glibc
 import GrandCentral
-import IndexKit
 
 /// Runs a command after changes: some time after the last one, never twice at once.
 final class CommandRunner: @unchecked Sendable {  // why: touched on `queue` only

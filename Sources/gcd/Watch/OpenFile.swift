@@ -1,7 +1,6 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
 import Glibc
-import IndexKit
 
 /// Which file it is, whatever its name.
 struct FileIdentity: Hashable, Sendable {
@@ -50,7 +49,7 @@ struct OpenFile: Sendable {
   private static let locationOnly: Int32 = 0o10_000_000
 
   private init(_ folder: Int32, _ path: Path, follows: Bool) throws(Problem) {
-    // No right to the content is asked for, and a FIFO without a writer does not block.
+    // O_PATH needs no right to the content, and does not block on a FIFO without a writer.
     let flags = Self.locationOnly | O_CLOEXEC | (follows ? 0 : O_NOFOLLOW)
     let opened = path.withCString { openat(folder, $0, flags) }
     if opened < 0 { throw Problem(path: path, code: errno) }
@@ -78,7 +77,7 @@ struct OpenFile: Sendable {
       count = buffer.withMemoryRebound(to: CChar.self) { max(0, readlink(place, $0.baseAddress!, $0.count)) }
     }
     let path = Path(bytes: bytes)
-    // A name that is gone is shown with a note behind it, and leads nowhere.
+    // The kernel appends a note to a name that is gone; such a path leads nowhere.
     return FileIdentity(at: path) == identity ? path : nil
   }
 

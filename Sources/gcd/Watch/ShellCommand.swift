@@ -1,7 +1,6 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
 @preconcurrency import Glibc  // why: `environ` is only read, and nobody changes the environment
-import IndexKit
 
 /// Starts the shell.
 enum ShellCommand {

@@ -2,7 +2,6 @@
 
 import Glibc
 import GrandCentral
-import IndexKit
 
 /// One run of `gcd watch`, from the options to the exit code.
 final class WatchRun: @unchecked Sendable {  // why: touched on the ledger's queue only, once it has begun
@@ -111,7 +110,7 @@ final class WatchRun: @unchecked Sendable {  // why: touched on the ledger's que
       let source = DispatchSource.makeSignalSource(signal: number, queue: ledger.queue)
       ledger.sources.enter()
       source.setEventHandler {
-        // The second one is for a command that does not end.
+        // A second interrupt is meant for a command that does not end.
         if self.isEnding { self.runner?.signal(SIGKILL) } else { self.end(EXIT_SUCCESS) }
       }
       source.setCancelHandler { self.ledger.sources.leave() }

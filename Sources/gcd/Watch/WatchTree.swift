@@ -1,7 +1,6 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
 import GrandCentral
-import IndexKit
 
 // What a folder's source says is "something came, went or was renamed". What it was is found by comparing the entries with
 // those known before:
@@ -9,7 +8,7 @@ import IndexKit
 // 1. An entry whose inode belongs to an object that is not where it was: a rename, from any watched folder. Objects are held
 //    open, so no other file can have got the number.
 // 2. Another entry that was not there: created. Its object is opened, and the news told once its source watches, so that
-//    whoever hears of it can rely on hearing what comes next. A folder is compared with nothing then.
+//    the listener can rely on hearing what comes next. A folder is compared with nothing then.
 // 3. An entry that is not there any more: its object is looked for in the folder where its descriptor says it is now; if
 //    that one is watched it is compared, which is case 1. Else it was moved away, or deleted.
 //

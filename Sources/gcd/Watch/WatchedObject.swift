@@ -1,7 +1,5 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
-import IndexKit
-
 /// A watched file or folder, and where it is in the tree.
 final class WatchedObject: @unchecked Sendable {  // why: touched on the ledger's queue only
   /// What a folder held when it was last looked at.

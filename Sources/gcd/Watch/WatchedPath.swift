@@ -2,7 +2,6 @@
 
 import Glibc
 import GrandCentral
-import IndexKit
 
 /// A path that was asked for: what it leads to is watched, whatever file that is. The folder it lies in is watched as
 /// well, quietly, and tells when another file has got the name.

@@ -1,0 +1,208 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import CPlatform
+import Glibc
+
+extension Snapshot {
+  /// Looks at a process: at its regions, and at what the kernel says of its threads.
+  init(process pid: Int32) throws(RegionFailure) {
+    self.init(pid: pid, regions: try RegionFinder.regions(of: pid))
+    addKernel()
+  }
+
+  /// What a process showed when its core file was written: the kernel says of it only which threads there were.
+  init(_ file: CoreFile) {
+    self.init(pid: file.process, regions: file.regions, at: file.moment)
+    core = file.path
+    program.name = file.name
+    threads.removeAll { !file.threads.contains($0.tid) }
+  }
+
+  /// - Parameter moment: What ages are counted to, in nanoseconds of CLOCK_MONOTONIC; nil is now.
+  init(pid: Int32, regions: [RegionReader], at moment: UInt64? = nil) {
+    self.init(pid: pid)
+    for region in regions { add(region, at: moment) }
+    objects.sort { $0.number < $1.number }
+    // A library that has lost its threads, as in a child of fork, shows nothing. A process usually has one library in use.
+    threads.sort { ($0.role != .main ? 1 : 0, $0.tid) < ($1.role != .main ? 1 : 0, $1.tid) }
+  }
+
+  private mutating func add(_ region: RegionReader, at moment: UInt64?) {
+    library = region.library
+    parallelism = max(parallelism, Int(min(region.head.parallelism, 1 << 20)))
+    isRecording = isRecording || region.switches & UInt32(GC_SWITCH_RECORD) != 0
+    listsObjects = listsObjects || region.switches & UInt32(GC_SWITCH_OBJECTS) != 0
+    let found = region.threads()
+    let foundObjects = region.objects()
+    // Read afterwards: nothing that was found began later.
+    let ages = RegionAges(clock: region.clock, now: moment ?? RegionClock.now().uptime)
+    threads += found.map { Thread($0, ages) }
+    objects += foundObjects.compactMap { Object($0, ages) }
+  }
+
+  /// Asks the kernel for its part.
+  mutating func addKernel() {
+    program = KernelReading.process(pid)
+    threadBudget = KernelReading.threadBudget(pid)
+    let tids = Set(KernelReading.threads(pid))
+    let clock = SleepClock()
+    for index in threads.indices {
+      let tid = threads[index].tid
+      threads[index].name = KernelReading.name(pid, tid)
+      threads[index].kernel = KernelReading.thread(pid, tid, among: tids, clock: clock)
+    }
+    // A thread that has ended without a notice is left out.
+    threads.removeAll { $0.kernel == nil }
+    addHolders(tids, clock)
+    addMain(tids, clock)
+  }
+
+  /// Threads that have no entry, if one that has waits for them: they hold a queue or a lock.
+  private mutating func addHolders(_ tids: Set<Int32>, _ clock: SleepClock?) {
+    var known = Set(threads.map(\.tid))
+    var open: [Int32] = threads.flatMap { [$0.kernel?.lockOwner ?? 0, $0.wait?.owner ?? 0] as [Int32] }
+    while let tid = open.popLast() {
+      guard tid != 0, known.insert(tid).inserted,
+        let kernel = KernelReading.thread(pid, tid, among: tids, clock: clock)
+      else { continue }
+      let name = KernelReading.name(pid, tid)
+      // The library names its workers so; one that has neither slept nor waited has no entry.
+      let role: Role = tid == pid ? .main : name.hasPrefix("gc-") ? .worker : .program
+      threads.append(Thread(tid: tid, name: name, role: role, kernel: kernel))
+      open.append(kernel.lockOwner)
+    }
+  }
+
+  /// The main thread runs the main queue, whether it has met the library or not.
+  private mutating func addMain(_ tids: Set<Int32>, _ clock: SleepClock?) {
+    guard !threads.contains(where: { $0.role == .main || $0.tid == pid }), threads.contains(where: { needsMain($0) }),
+      let kernel = KernelReading.thread(pid, pid, among: tids, clock: clock)
+    else { return }
+    threads.insert(Thread(tid: pid, name: program.name, role: .main, kernel: kernel), at: 0)
+  }
+}
+
+/// Moments of the region as ages.
+private struct RegionAges {
+  let clock: RegionClock
+  let now: UInt64
+
+  func age(_ counter: UInt64) -> UInt64 {
+    let time = clock.nanoseconds(at: counter)
+    return time < now ? now - time : 0
+  }
+
+  /// From the look to a moment of a clock of the process's. The other clocks are read now, as the uptime clock was at the look.
+  func remaining(until due: UInt64, clock: UInt32) -> Int64 {
+    let clocks = [CLOCK_MONOTONIC, CLOCK_BOOTTIME, CLOCK_REALTIME]
+    let identifier = clocks.indices.contains(Int(clock)) ? clocks[Int(clock)] : CLOCK_MONOTONIC
+    var present = now
+    if identifier != CLOCK_MONOTONIC {
+      var time = timespec()
+      clock_gettime(identifier, &time)
+      present = UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
+    }
+    return Int64(clamping: due) &- Int64(clamping: present)
+  }
+}
+
+extension Snapshot.Thread {
+  fileprivate init(_ raw: RegionThread, _ ages: RegionAges) {
+    self.init(tid: raw.identifier)
+    role =
+      switch raw.role {
+      case .program: .program
+      case .worker: .worker
+      case .main: .main
+      case .monitor: .monitor
+      }
+    state =
+      switch raw.state {
+      case .active: .active
+      case .asleep: .asleep
+      case .waits: .waiting
+      }
+    age = raw.since == 0 ? 0 : ages.age(raw.since)
+    // What a thread is inside of, it notes when it begins to wait; afterwards that is not true any more.
+    if state == .waiting {
+      wait = Snapshot.Wait(raw)
+      insideLabel = raw.inside
+      insideAddress = raw.insideObject
+    }
+    if raw.itemBegun != 0 {
+      item = Snapshot.Item(age: ages.age(raw.itemBegun), function: raw.itemFunction, queue: Int(raw.itemQueue))
+    }
+    items = raw.items
+    waits = raw.waits
+    sleeps = raw.sleeps
+    wakes = raw.wakes
+    lost = raw.lost
+  }
+}
+
+extension Snapshot.Wait {
+  fileprivate init(_ raw: RegionThread) {
+    let kind: Snapshot.WaitKind =
+      switch raw.wait {
+      case .queue: .queue
+      case .itemElsewhere: .itemElsewhere
+      case .group: .group
+      case .semaphore: .semaphore
+      case .workItem: .workItem
+      case .apply: .apply
+      case .once: .once
+      case .none, .other: .other
+      }
+    self.init(
+      kind: kind, address: raw.object, number: Int(raw.number), label: raw.waitsFor, owner: raw.owner,
+      hasDeadline: raw.hasDeadline, caller: raw.caller, count: raw.count)
+  }
+}
+
+extension Snapshot.Object {
+  /// Nil for a kind that this tool does not know.
+  fileprivate init?(_ raw: RegionObject, _ ages: RegionAges) {
+    let kind: Snapshot.Kind
+    switch raw.kind {
+    case .serial: kind = .serial
+    case .concurrent: kind = .concurrent
+    case .workloop: kind = .workloop
+    case .main: kind = .main
+    case .global: kind = .global
+    case .source: kind = .source
+    case .timer: kind = .timer
+    case .channel: kind = .channel
+    case .group: kind = .group
+    case .other: return nil
+    }
+    self.init(
+      number: Int(raw.number), kind: kind, label: raw.label, address: raw.address, age: ages.age(raw.made),
+      target: Int(raw.target), qos: Int(raw.qos), width: raw.width, suspensions: raw.suspensions,
+      isInactive: !raw.isActive, endedAge: raw.ended.map { ages.age($0) },
+      state: raw.state.map { Snapshot.ObjectState($0, raw, ages) })
+  }
+}
+
+extension Snapshot.ObjectState {
+  fileprivate init(_ raw: RegionObject.State, _ object: RegionObject, _ ages: RegionAges) {
+    handle = Self.handle(raw, object)
+    // What lies beyond is as good as never.
+    if object.kind == .timer, let due = raw.due, due <= UInt64(Int64.max) {
+      remaining = ages.remaining(until: due, clock: raw.clock)
+    }
+    interval = raw.interval
+    count = raw.count
+    bytes = raw.bytes
+    isCancelled = raw.isCancelled
+  }
+
+  /// Nil where there is nothing to watch from outside: a timer, user data, memory; and for a path that has not been opened.
+  private static func handle(_ raw: RegionObject.State, _ object: RegionObject) -> Int? {
+    let handle = Int(Int32(bitPattern: raw.handle))
+    switch object.kind {
+    case .channel: return handle < 0 ? nil : handle
+    case .source: return object.label.hasPrefix("user data") || object.label.hasPrefix("memory") ? nil : handle
+    default: return nil
+    }
+  }
+}

@@ -1,0 +1,195 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+/// What a process showed at one moment: a value, so that the code that reads it can be tested without a process.
+///
+/// Times are ages: nanoseconds from the event to the look.
+struct Snapshot: Sendable, Equatable {
+  var pid: Int32
+  /// The library's version.
+  var library = ""
+  /// Workers wanted at once; 0 until the library knows.
+  var parallelism = 0
+  /// Pool threads at most, as the library and the program's environment have it; 0 if that is not known.
+  var threadBudget = 0
+  /// Everything that happens is recorded.
+  var isRecording = false
+  /// Objects are listed as soon as they are made.
+  var listsObjects = false
+  var threads: [Thread] = []
+  /// In the order of their numbers.
+  var objects: [Object] = []
+  /// Records whose writer changed them at each of the looks.
+  var torn = 0
+  /// What the kernel says.
+  var program = KernelProcess()
+  /// The core file that this was read from; empty for a process that lives.
+  var core = ""
+
+  /// A thread that has met the library.
+  struct Thread: Sendable, Equatable {
+    var tid: Int32
+    var name = ""
+    var role = Role.program
+    var state = State.active
+    /// How long it is in that state.
+    var age: UInt64 = 0
+    /// What it waits for, if it waits in one of the library's calls.
+    var wait: Wait?
+    /// The queue whose item it is inside, the innermost; empty and 0 if it is in none, or if that is not known.
+    var insideLabel = ""
+    var insideAddress: UInt64 = 0
+    /// The item that it runs; known while the process records.
+    var item: Item?
+    var items: UInt64 = 0
+    var waits: UInt64 = 0
+    var sleeps: UInt64 = 0
+    var wakes: UInt64 = 0
+    var lost: UInt64 = 0
+    /// What the kernel says; nil if the thread was gone when it was asked.
+    var kernel: KernelThread?
+  }
+
+  enum Role: String, Sendable, CaseIterable { case program, worker, main, monitor }
+
+  enum State: String, Sendable, CaseIterable {
+    case active, asleep, waiting
+  }
+
+  /// A wait in one of the library's calls.
+  struct Wait: Sendable, Equatable {
+    var kind: WaitKind
+    /// Where the object lies that is waited for.
+    var address: UInt64 = 0
+    /// The object's number; 0 if it has none.
+    var number = 0
+    /// The label of the queue.
+    var label = ""
+    /// The thread that held it when the wait began; 0 if there was none, or it is not known.
+    var owner: Int32 = 0
+    var hasDeadline = false
+    /// Where the program called; 0 if that is not known.
+    var caller: UInt64 = 0
+    /// A group: its members when the wait began. A semaphore: how many waited then.
+    var count = 0
+  }
+
+  enum WaitKind: String, Sendable, CaseIterable {
+    case queue, itemElsewhere, group, semaphore, workItem, apply, once, other
+  }
+
+  /// An item that runs.
+  struct Item: Sendable, Equatable {
+    var age: UInt64
+    var function: UInt64 = 0
+    /// The number of its queue, or 0.
+    var queue = 0
+  }
+
+  /// A queue, or something else that has a number.
+  struct Object: Sendable, Equatable {
+    var number: Int
+    var kind = Kind.serial
+    var label = ""
+    var address: UInt64 = 0
+    /// How long it has its number.
+    var age: UInt64 = 0
+    /// The number of its target queue; 0 for a global queue that has none.
+    var target = 0
+    /// 0x21 user-interactive, 0x19 user-initiated, 0x15 default, 0x11 utility, 0x09 background; 0 for none of its own.
+    var qos = 0
+    /// Items at once; nil for no limit.
+    var width: Int? = 1
+    var suspensions = 0
+    var isInactive = false
+    /// How long it has been gone; nil while it lives.
+    var endedAge: UInt64?
+    /// Of an object that is no queue.
+    var state: ObjectState?
+  }
+
+  /// What an object that is no queue watches, waits for and has.
+  struct ObjectState: Sendable, Equatable {
+    /// What a source or a channel watches: a descriptor, a process, a signal; nil if there is none.
+    var handle: Int?
+    /// A timer: nanoseconds until it fires, negative if it is late; nil if it does not.
+    var remaining: Int64?
+    /// A timer: nanoseconds between two fires; 0: it fires once.
+    var interval: UInt64 = 0
+    /// A group: members. A channel: operations that have not ended.
+    var count = 0
+    /// A channel: bytes that it has not written yet.
+    var bytes = 0
+    /// A source was cancelled, a channel closed.
+    var isCancelled = false
+  }
+
+  enum Kind: String, Sendable, CaseIterable {
+    case serial, concurrent, workloop, main, global, source, timer, channel, group
+
+    var isQueue: Bool {
+      switch self {
+      case .serial, .concurrent, .workloop, .main, .global: true
+      case .source, .timer, .channel, .group: false
+      }
+    }
+  }
+}
+
+extension Snapshot {
+  var workers: [Thread] { threads.filter { $0.role == .worker } }
+
+  func thread(_ tid: Int32) -> Thread? { threads.first { $0.tid == tid } }
+
+  /// The object of this number, while it lives. There may be very many.
+  func object(_ number: Int) -> Object? {
+    var (low, high) = (0, objects.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if objects[middle].number < number { low = middle + 1 } else { high = middle }
+    }
+    guard low < objects.count, objects[low].number == number, objects[low].endedAge == nil else { return nil }
+    return objects[low]
+  }
+
+  func object(at address: UInt64) -> Object? {
+    address == 0 ? nil : objects.first { $0.address == address && $0.endedAge == nil }
+  }
+
+  static let mainLabel = "com.apple.main-thread"
+
+  /// Whether a thread waits for what the main thread is to run.
+  func needsMain(_ thread: Thread) -> Bool {
+    guard thread.state == .waiting, let wait = thread.wait else { return false }
+    guard wait.kind == .queue || wait.kind == .itemElsewhere else { return false }
+    if wait.label == Self.mainLabel || chain(of: wait).contains(where: { $0.kind == .main }) { return true }
+    // It has its turn on the queue itself, and another thread must run its item: only the main thread can be that.
+    return wait.kind == .itemElsewhere && wait.owner == thread.tid
+  }
+
+  /// The queue that is waited for, and its targets, as far as they are listed.
+  func chain(of wait: Wait) -> [Object] {
+    guard var next = object(of: wait) else { return [] }
+    var chain = [next]
+    while let target = object(next.target), !chain.contains(target) {
+      chain.append(target)
+      next = target
+    }
+    return chain
+  }
+
+  /// What a wait is for, if it is listed.
+  func object(of wait: Wait) -> Object? { object(wait.number) ?? object(at: wait.address) }
+
+  /// The names of the classes of service.
+  static func className(_ qos: Int) -> String {
+    switch qos {
+    case 0x21: "user-interactive"
+    case 0x19: "user-initiated"
+    case 0x15: "default"
+    case 0x11: "utility"
+    case 0x09: "background"
+    case 0: ""
+    default: "0x" + String(qos, radix: 16)
+    }
+  }
+}

@@ -1,0 +1,51 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+// What people read of an object.
+extension Snapshot.Object {
+  /// "read source", "timer", "serial".
+  var kindWords: String { kind == .source && !label.isEmpty ? label : kind.rawValue }
+
+  /// What a handle of its kind is.
+  var watchedKind: String {
+    if label.hasPrefix("signal") { return "signal" }
+    return label.hasPrefix("process") ? "process" : "descriptor"
+  }
+
+  /// "descriptor 5", "in 1.5 s, every 2 s", "3 members".
+  var watches: String {
+    guard let state else { return "" }
+    switch kind {
+    case .timer: return [next, every].filter { !$0.isEmpty }.joined(separator: ", ")
+    case .group: return state.count == 1 ? "1 member" : "\(state.count) members"
+    case .source, .channel:
+      var parts = state.handle.map { ["\(watchedKind) \($0)"] } ?? []
+      if kind == .channel, state.count > 0 {
+        parts.append("\(state.count) \(state.count == 1 ? "operation" : "operations")")
+      }
+      if state.bytes > 0 { parts.append("\(NumberFormat.grouped(state.bytes)) bytes to write") }
+      return parts.joined(separator: ", ")
+    default: return ""
+    }
+  }
+
+  private var next: String {
+    guard let remaining = state?.remaining else { return "never" }
+    // A timer is late while its handler runs, and for as long as it is suspended.
+    let length = TopModel.length(remaining.magnitude)
+    return remaining >= 0 ? "in \(length)" : "\(length) ago"
+  }
+
+  private var every: String {
+    guard let interval = state?.interval, interval > 0 else { return "" }
+    return "every \(TopModel.length(interval))"
+  }
+
+  /// "suspended 2, inactive, cancelled".
+  var stateWords: String {
+    var words: [String] = []
+    if suspensions > 0 { words.append("suspended \(suspensions)") }
+    if isInactive { words.append("inactive") }
+    if state?.isCancelled ?? false { words.append(kind == .channel ? "closed" : "cancelled") }
+    return words.joined(separator: ", ")
+  }
+}

@@ -1,0 +1,63 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import CPlatform
+import Glibc
+
+/// The functions of an ELF file, by their places in it.
+struct SymbolTable {
+  private struct Function {
+    let address: UInt64
+    let size: UInt64
+    /// Where its name stands in the file.
+    let name: UInt64
+  }
+
+  private let file: MappedFile
+  private let segments: [ElfTables.Segment]
+  private var functions: [Function] = []
+
+  /// Nil for anything but a 64-bit ELF file with the least significant byte first.
+  init?(_ file: MappedFile) {
+    guard let tables = ElfTables(file) else { return nil }
+    self.file = file
+    segments = tables.loadedSegments()
+    let function: UInt8 = 2
+    tables.forEachSymbol { symbol in
+      guard symbol.info & 0xf == function, symbol.section != 0 else { return }
+      functions.append(Function(address: symbol.address, size: symbol.size, name: symbol.name))
+    }
+    functions.sort { ($0.address, $0.size, $0.name) < ($1.address, $1.size, $1.name) }
+  }
+
+  /// The name of the function whose code is at a place in the file.
+  func name(at offset: UInt64) -> String? {
+    guard let segment = segments.first(where: { offset >= $0.offset && offset - $0.offset < $0.size }) else {
+      return nil
+    }
+    let address = segment.address &+ (offset - segment.offset)
+    var (low, high) = (0, functions.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if functions[middle].address <= address { low = middle + 1 } else { high = middle }
+    }
+    guard low > 0 else { return nil }
+    let found = functions[low - 1]
+    // Assembler's functions have no size.
+    guard found.size == 0 || address - found.address < found.size else { return nil }
+    return file.text(at: found.name).map(Self.demangled)
+  }
+
+  /// A name as people write it.
+  private static func demangled(_ name: String) -> String {
+    guard name.hasPrefix("$s") || name.hasPrefix("_$s"), name.utf8.count < 4000 else {
+      return TextLayout.printable(name)
+    }
+    return withUnsafeTemporaryAllocation(of: CChar.self, capacity: 4096) { buffer in
+      // unsafe: the name and its zero are shorter than the buffer.
+      let place = buffer.baseAddress!
+      for (index, byte) in name.utf8CString.enumerated() { place[index] = byte }
+      gc_demangle(place, Int32(buffer.count))
+      return TextLayout.printable(String(cString: place))
+    }
+  }
+}

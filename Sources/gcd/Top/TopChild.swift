@@ -1,0 +1,81 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+@preconcurrency import Glibc  // why: `environ` is only read, and nobody changes the environment
+import GrandCentral
+
+/// The command that `gcd top` has started.
+final class TopChild {
+  let process: pid_t
+  private var status: Int32?
+
+  struct Failure: Error {
+    let path: String
+    let code: Int32
+  }
+
+  /// Its input is empty: the terminal is the tool's.
+  init(_ command: [String], output path: String) throws(Failure) {
+    let output = Path(exactly: path).withCString { open($0, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644) }
+    guard output >= 0 else { throw Failure(path: path, code: errno) }
+    defer { close(output) }
+    var actions = posix_spawn_file_actions_t()
+    posix_spawn_file_actions_init(&actions)
+    defer { posix_spawn_file_actions_destroy(&actions) }
+    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+    posix_spawn_file_actions_adddup2(&actions, output, 1)
+    posix_spawn_file_actions_adddup2(&actions, output, 2)
+    var attributes = posix_spawnattr_t()
+    posix_spawnattr_init(&attributes)
+    defer { posix_spawnattr_destroy(&attributes) }
+    // Keys of the terminal are for the tool alone.
+    posix_spawnattr_setpgroup(&attributes, 0)
+    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETPGROUP))
+    var process: pid_t = 0
+    let arguments = CStrings(command)
+    let variables = CStrings(Self.environment)
+    let code = withExtendedLifetime((arguments, variables)) {
+      posix_spawnp(
+        &process, Path(exactly: command[0]).text, &actions, &attributes, arguments.pointers, variables.pointers)
+    }
+    guard code == 0 else { throw Failure(path: command[0], code: code) }
+    self.process = process
+  }
+
+  /// With all queues listed from the start.
+  private static var environment: [String] {
+    var variables: [String] = []
+    var next = environ
+    while let entry = next.pointee {
+      let text = String(cString: entry)
+      if !text.hasPrefix("GRANDCENTRAL_INSPECT=") { variables.append(text) }
+      next += 1
+    }
+    return variables + ["GRANDCENTRAL_INSPECT=1"]
+  }
+
+  var hasEnded: Bool {
+    if status != nil { return true }
+    var word: Int32 = 0
+    if waitpid(process, &word, WNOHANG) == process { status = word }
+    return status != nil
+  }
+
+  var words: String? { status.map { "the command has " + EndOfProcess.words(EndOfProcess.status($0)) } }
+
+  /// As a shell has it.
+  var code: Int32? {
+    status.map { word in
+      switch EndOfProcess.status(word) {
+      case .exited(let code): code
+      case .killed(let signal, _): 128 + signal
+      }
+    }
+  }
+
+  /// Ends it with what it has started, if it has not ended.
+  func kill() {
+    if hasEnded { return }
+    Glibc.kill(-process, SIGTERM)
+    Glibc.kill(-process, SIGCONT)
+  }
+}

@@ -1,0 +1,219 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+/// The pages, and the tables on them.
+enum TopPage: Int, CaseIterable, Sendable {
+  case overview, queues, threads, waits, sources
+
+  var title: String {
+    switch self {
+    case .overview: "Overview"
+    case .queues: "Queues"
+    case .threads: "Threads"
+    case .waits: "Waits"
+    case .sources: "Sources"
+    }
+  }
+}
+
+struct TopPages {
+  let model: TopModel
+  private let words: WhyWords
+  private let graph: WaitGraph
+  private let waitersByLabel: [String: Int]
+
+  init(_ model: TopModel) {
+    self.model = model
+    words = WhyWords(snapshot: model.snapshot, symbol: { _ in nil })
+    graph = WaitGraph(model.snapshot)
+    waitersByLabel = model.snapshot.threads.reduce(into: [:]) { counts, thread in
+      if thread.state == .waiting, let label = thread.wait?.label, !label.isEmpty { counts[label, default: 0] += 1 }
+    }
+  }
+
+  func table(_ page: TopPage) -> TopTable {
+    switch page {
+    case .overview, .queues: queues
+    case .threads: threads
+    case .waits: waits
+    case .sources: sources
+    }
+  }
+
+  // MARK: Queues
+
+  static let queueColumns: [TopColumn] = [
+    TopColumn(title: "QUEUE", width: 16, isRight: false, isElastic: true, help: "its label"),
+    TopColumn(title: "P99", width: 8, rank: 1, help: "99 of 100 items began within this time after their submission"),
+    TopColumn(title: "P50", width: 8, rank: 4, help: "half of the items began within this time"),
+    TopColumn(title: "ITEMS/S", width: 9, rank: 2, help: "items that ended, a second"),
+    TopColumn(title: "BUSY", width: 5, rank: 3, help: "time in its items, of one processor's"),
+    TopColumn(title: "PEND", width: 5, rank: 2, help: "items submitted and not begun, since recording began"),
+    TopColumn(title: "OLDEST", width: 8, rank: 5, help: "how long the oldest of these has waited"),
+    TopColumn(title: "WAIT", width: 4, rank: 3, help: "threads that wait in sync for it"),
+    TopColumn(title: "KIND", width: 10, isRight: false, rank: 6, help: "serial, concurrent, workloop, main, global"),
+    TopColumn(title: "QOS", width: 16, isRight: false, rank: 8, help: "class of service of its own"),
+    TopColumn(
+      title: "TARGET", width: 16, isRight: false, rank: 9, isElastic: true, help: "the queue that runs its items"),
+    TopColumn(title: "STATE", width: 11, isRight: false, rank: 4, help: "suspended (how often), inactive"),
+  ]
+
+  private var queues: TopTable {
+    let rows = model.snapshot.objects.filter { $0.kind.isQueue && $0.endedAge == nil }.map(row)
+    return TopTable(columns: Self.queueColumns, rows: rows + unlisted)
+  }
+
+  private func row(_ queue: Snapshot.Object) -> TopRow {
+    let rates = model.rates?.queues[queue.number]
+    let waiters = waitersByLabel[queue.label] ?? 0
+    return TopRow(
+      id: "queue \(queue.number)",
+      cells: [TopCell(queue.label.isEmpty ? "queue \(queue.number)" : queue.label)] + Self.cells(rates, model) + [
+        TopCell(waiters == 0 ? "" : String(waiters), .warning, order: Double(waiters)), TopCell(queue.kind.rawValue),
+        TopCell(Snapshot.className(queue.qos), order: nil),
+        TopCell(model.snapshot.object(queue.target)?.label ?? ""), TopCell(queue.stateWords, .warning),
+      ])
+  }
+
+  /// Queues that have no entry, and that threads wait for or are inside.
+  private var unlisted: [TopRow] {
+    let listed = Set(model.snapshot.objects.filter { $0.endedAge == nil }.map(\.label))
+    let met = model.snapshot.threads.flatMap { [$0.insideLabel, $0.wait?.label ?? ""] }
+    return Set(met).subtracting(listed).subtracting([""]).sorted().map { label in
+      let waiters = waitersByLabel[label] ?? 0
+      return TopRow(
+        id: "label " + label,
+        cells: [TopCell(label)] + Self.cells(nil, model) + [
+          TopCell(waiters == 0 ? "" : String(waiters), .warning, order: Double(waiters)), TopCell("unlisted", .dim),
+          TopCell(""), TopCell(""), TopCell(""),
+        ])
+    }
+  }
+
+  /// The six columns of numbers.
+  private static func cells(_ rates: TopRates.Queue?, _ model: TopModel) -> [TopCell] {
+    guard let all = model.rates else { return Array(repeating: TopCell("-", .dim, order: -1), count: 6) }
+    let rates = rates ?? TopRates.Queue()
+    let oldest = rates.oldest == 0 || rates.oldest > model.uptime ? 0 : model.uptime - rates.oldest
+    func length(_ value: UInt64?, alarm: UInt64) -> TopCell {
+      TopCell(TopModel.length(value), (value ?? 0) >= alarm ? .alarm : .plain, order: Double(value ?? 0))
+    }
+    return [
+      length(rates.latency.quantile(0.99), alarm: 100_000_000), length(rates.latency.quantile(0.5), alarm: 100_000_000),
+      TopCell(TopModel.rate(all.perSecond(rates.items)), order: all.perSecond(rates.items)),
+      TopCell(TopModel.part(all.busy(rates)), order: all.busy(rates)),
+      TopCell(rates.depth == 0 ? "" : String(rates.depth), order: Double(rates.depth)),
+      oldest == 0 ? TopCell("", order: 0) : length(oldest, alarm: 1_000_000_000),
+    ]
+  }
+
+  // MARK: Threads
+
+  static let threadColumns: [TopColumn] = [
+    TopColumn(title: "TID", width: 7, help: "the kernel's number of the thread"),
+    TopColumn(title: "NAME", width: 15, isRight: false, rank: 3, help: "its name"),
+    TopColumn(title: "ROLE", width: 7, isRight: false, rank: 2, help: "worker, main, monitor, or the program's own"),
+    TopColumn(
+      title: "STATE", width: 7, isRight: false, rank: 1,
+      help: "active, asleep (no work), waiting (in a call of the library)"),
+    TopColumn(title: "FOR", width: 8, rank: 1, help: "how long it is in that state"),
+    TopColumn(
+      title: "INSIDE", width: 14, isRight: false, rank: 4, isElastic: true, help: "the queue whose item it runs"),
+    TopColumn(
+      title: "DOES", width: 16, isRight: false, isElastic: true, help: "what it waits for, or does in the kernel"),
+    TopColumn(title: "ITEMS", width: 10, rank: 6, help: "items that have ended on it while recording was on"),
+    TopColumn(title: "SLEEPS", width: 9, rank: 7, help: "how often it has gone to sleep"),
+    TopColumn(title: "WAKES", width: 9, rank: 8, help: "how many threads it has woken"),
+  ]
+
+  private var threads: TopTable {
+    let rows = model.snapshot.threads.map { thread -> TopRow in
+      let paint: TopPaint = thread.state == .waiting ? .warning : thread.state == .active ? .good : .dim
+      let inside =
+        thread.insideLabel.isEmpty
+        ? thread.item.flatMap { model.snapshot.object($0.queue)?.label } ?? "" : thread.insideLabel
+      return TopRow(
+        id: "thread \(thread.tid)",
+        cells: [
+          TopCell(String(thread.tid), order: -Double(thread.tid)), TopCell(thread.name), TopCell(thread.role.rawValue),
+          TopCell(thread.state.rawValue, paint), TopCell(TopModel.length(thread.age), order: Double(thread.age)),
+          TopCell(inside), TopCell(thread.state == .asleep ? "" : words.waiting(thread, withAge: false)),
+          TopCell(NumberFormat.grouped(thread.items), order: Double(thread.items)),
+          TopCell(NumberFormat.grouped(thread.sleeps), order: Double(thread.sleeps)),
+          TopCell(NumberFormat.grouped(thread.wakes), order: Double(thread.wakes)),
+        ])
+    }
+    return TopTable(columns: Self.threadColumns, rows: rows)
+  }
+
+  // MARK: Waits
+
+  static let waitColumns: [TopColumn] = [
+    TopColumn(
+      title: "WHO WAITS FOR WHOM", width: 40, isRight: false, isElastic: true,
+      help: "a thread; below it, those that wait for it"),
+    TopColumn(title: "FOR", width: 8, help: "how long it has waited"),
+  ]
+
+  /// Each thread that waits or that another one waits for, below the one that it waits for; circles first.
+  private var waits: TopTable {
+    var rows: [TopRow] = []
+    var seen: Set<Int32> = []
+    func add(_ tid: Int32, depth: Int, _ paint: TopPaint) {
+      guard seen.insert(tid).inserted, let thread = model.snapshot.thread(tid) else { return }
+      let text =
+        String(repeating: "  ", count: depth) + (depth > 0 ? "└ " : "") + words.thread(tid) + words.inside(thread) + " "
+        + words.waiting(thread, withAge: false)
+      rows.append(
+        TopRow(
+          id: "wait \(tid)",
+          cells: [TopCell(text, paint), TopCell(TopModel.length(graph.age(tid)), paint, order: Double(graph.age(tid)))])
+      )
+      for waiter in graph.waiters[tid] ?? [] { add(waiter, depth: depth + 1, paint == .alarm ? .alarm : .plain) }
+    }
+    for circle in graph.cycles() { add(circle[0], depth: 0, .alarm) }
+    let rest = model.snapshot.threads.filter { $0.state == .waiting || graph.waiters[$0.tid] != nil }
+    for thread in rest where graph.blockers[thread.tid] == nil { add(thread.tid, depth: 0, .plain) }
+    for thread in rest { add(thread.tid, depth: 0, .plain) }
+    return TopTable(columns: Self.waitColumns, rows: rows)
+  }
+
+  // MARK: Sources
+
+  static let sourceColumns: [TopColumn] = [
+    TopColumn(title: "KIND", width: 18, isRight: false, help: "what kind of source it is, timer, channel, group"),
+    TopColumn(
+      title: "WATCHES", width: 20, isRight: false, isElastic: true,
+      help: "descriptor, process, signal; when a timer fires; members; bytes to write"),
+    TopColumn(title: "EVENTS/S", width: 9, rank: 1, help: "timers that fired, handlers that were called, a second"),
+    TopColumn(title: "LATE", width: 8, rank: 2, help: "a timer: how late it was at most"),
+    TopColumn(title: "TARGET", width: 16, isRight: false, rank: 3, isElastic: true, help: "the queue of its handlers"),
+    TopColumn(
+      title: "STATE", width: 11, isRight: false, rank: 1, help: "suspended (how often), inactive, cancelled or closed"),
+  ]
+
+  private var sources: TopTable {
+    let rows = model.snapshot.objects.filter { !$0.kind.isQueue && $0.endedAge == nil }.map { object -> TopRow in
+      let rates = model.rates?.queues[object.number]
+      let events = model.rates.map { $0.perSecond(rates?.events ?? 0) }
+      return TopRow(
+        id: "object \(object.number)",
+        cells: [
+          TopCell(object.kindWords), TopCell(object.watches),
+          TopCell(events.map(TopModel.rate) ?? "-", order: events ?? -1),
+          TopCell((rates?.late ?? 0) == 0 ? "" : TopModel.length(rates?.late), order: Double(rates?.late ?? 0)),
+          TopCell(model.snapshot.object(object.target)?.label ?? ""),
+          TopCell(object.stateWords, .warning),
+        ])
+    }
+    return TopTable(columns: Self.sourceColumns, rows: rows)
+  }
+
+  static func columns(_ page: TopPage) -> [TopColumn] {
+    switch page {
+    case .overview, .queues: queueColumns
+    case .threads: threadColumns
+    case .waits: waitColumns
+    case .sources: sourceColumns
+    }
+  }
+}

@@ -1,0 +1,145 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+/// Lengths of time, counted in steps of an eighth: `quantile` is exact to 12 %.
+struct TopHistogram: Sendable, Equatable {
+  private var counts: [UInt32] = []
+  private(set) var count: UInt64 = 0
+
+  mutating func add(_ nanoseconds: UInt64) {
+    let index = Self.index(nanoseconds)
+    if index >= counts.count { counts += repeatElement(0, count: index + 1 - counts.count) }
+    counts[index] &+= 1
+    count += 1
+  }
+
+  /// The length that a part of all is at most; nil if there is none.
+  func quantile(_ part: Double) -> UInt64? {
+    guard count > 0 else { return nil }
+    let wanted = UInt64((Double(count) * part).rounded(.up))
+    var seen: UInt64 = 0
+    for (index, number) in counts.enumerated() {
+      seen += UInt64(number)
+      if seen >= wanted { return Self.value(index) }
+    }
+    return Self.value(counts.count - 1)
+  }
+
+  static func + (one: TopHistogram, other: TopHistogram) -> TopHistogram {
+    var sum = one.counts.count >= other.counts.count ? one : other
+    let less = one.counts.count >= other.counts.count ? other : one
+    for (index, number) in less.counts.enumerated() { sum.counts[index] &+= number }
+    sum.count = one.count + other.count
+    return sum
+  }
+
+  private static func index(_ value: UInt64) -> Int {
+    guard value >= 8 else { return Int(value) }
+    let exponent = 63 - value.leadingZeroBitCount
+    return (exponent - 2) * 8 + Int((value >> (exponent - 3)) & 7)
+  }
+
+  /// The middle of a step.
+  private static func value(_ index: Int) -> UInt64 {
+    guard index >= 8 else { return UInt64(max(0, index)) }
+    let exponent = index / 8 + 2
+    let step = UInt64(1) << (exponent - 3)
+    return UInt64(8 + index % 8) * step + step / 2
+  }
+}
+
+/// What records say of the time between two looks.
+struct TopRates: Sendable, Equatable {
+  struct Queue: Sendable, Equatable {
+    var items: UInt64 = 0
+    /// Nanoseconds in items, of all threads together.
+    var busy: UInt64 = 0
+    var submitted: UInt64 = 0
+    /// From submission to start.
+    var latency = TopHistogram()
+    /// Submitted while this was recorded, and not begun.
+    var depth = 0
+    /// When the oldest of these was submitted; 0 if there is none.
+    var oldest: UInt64 = 0
+    /// Timers: how late they were at most.
+    var late: UInt64 = 0
+    /// Timers that have fired, and handlers of sources.
+    var events: UInt64 = 0
+  }
+
+  /// Nanoseconds between the looks.
+  var length: UInt64 = 0
+  var queues: [Int: Queue] = [:]
+  /// Records that had no room, or that were overwritten before they were read.
+  var lost: UInt64 = 0
+
+  func perSecond(_ count: UInt64) -> Double { length == 0 ? 0 : Double(count) * 1e9 / Double(length) }
+
+  /// The part of the time that one processor would have been busy with it.
+  func busy(_ queue: Queue) -> Double { length == 0 ? 0 : Double(queue.busy) / Double(length) }
+
+  var depth: Int { queues.values.reduce(0) { $0 + $1.depth } }
+  var items: UInt64 { queues.values.reduce(0) { $0 + $1.items } }
+  var latency: TopHistogram { queues.values.reduce(TopHistogram()) { $0 + $1.latency } }
+}
+
+/// Sums up records. Submissions and the items that they become are brought together by their job, which is used again after the item
+/// has begun: so they are looked at in the order of their times.
+struct TopRatesCounter {
+  enum Event: Sendable, Equatable {
+    case item(queue: Int, job: UInt32, begin: UInt64, end: UInt64)
+    case submit(queue: Int, job: UInt32, time: UInt64)
+    case timer(queue: Int, late: UInt64)
+    case source(queue: Int)
+  }
+
+  private var rates = TopRates()
+  /// Jobs that have been submitted and have not begun, by the time of their submission.
+  private var waiting: [UInt32: (time: UInt64, queue: Int)] = [:]
+  private var batch: [(time: UInt64, job: UInt32, queue: Int, isItem: Bool)] = []
+  /// A job whose begin was lost would stay.
+  private static let mostWaiting = 1 << 16
+
+  mutating func add(_ event: Event) {
+    switch event {
+    case .item(let queue, let job, let begin, let end):
+      rates.queues[queue, default: .init()].items += 1
+      rates.queues[queue, default: .init()].busy += end > begin ? end - begin : 0
+      if job != 0 { batch.append((begin, job, queue, true)) }
+    case .submit(let queue, let job, let time):
+      rates.queues[queue, default: .init()].submitted += 1
+      if job != 0 { batch.append((time, job, queue, false)) }
+    case .timer(let queue, let late):
+      rates.queues[queue, default: .init()].events += 1
+      rates.queues[queue, default: .init()].late = max(rates.queues[queue]?.late ?? 0, late)
+    case .source(let queue): rates.queues[queue, default: .init()].events += 1
+    }
+  }
+
+  /// The rates since the last call.
+  mutating func take(length: UInt64, lost: UInt64) -> TopRates {
+    // At the same moment, the submission comes first.
+    batch.sort { $0.time != $1.time ? $0.time < $1.time : !$0.isItem && $1.isItem }
+    for entry in batch {
+      if entry.isItem {
+        if let submission = waiting.removeValue(forKey: entry.job), submission.time <= entry.time {
+          rates.queues[entry.queue, default: .init()].latency.add(entry.time - submission.time)
+        }
+      } else {
+        waiting[entry.job] = (entry.time, entry.queue)
+      }
+    }
+    for submission in waiting.values {
+      let oldest = rates.queues[submission.queue]?.oldest ?? 0
+      rates.queues[submission.queue, default: .init()].depth += 1
+      rates.queues[submission.queue, default: .init()].oldest =
+        oldest == 0 ? submission.time : min(oldest, submission.time)
+    }
+    batch.removeAll(keepingCapacity: true)
+    if waiting.count > Self.mostWaiting { waiting.removeAll() }
+    var taken = rates
+    taken.length = length
+    taken.lost = lost
+    rates = TopRates()
+    return taken
+  }
+}

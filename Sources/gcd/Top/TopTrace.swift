@@ -1,0 +1,64 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import GrandCentral
+import Synchronization
+
+/// Regions as they were, to make a trace of: no other thread has them.
+struct TopKept: @unchecked Sendable {  // why: handed over, once
+  let images: [RegionReader]
+  let isCut: Bool
+}
+
+/// Writes traces of what has been kept, beside the screen: a busy process fills millions of records in ten seconds.
+final class TopTrace: Sendable {
+  private let group = DispatchGroup()
+  private let outcome = Mutex<String?>(nil)
+
+  /// Writes a file that was not there before; false while another one is being written.
+  func begin(_ kept: TopKept, process: pid_t) -> Bool {
+    guard group.wait(timeout: .now()) == .success else { return false }
+    DispatchQueue.global().async(group: group) { [self] in
+      let words = Self.write(kept, process: process)
+      outcome.withLock { $0 = words }
+    }
+    return true
+  }
+
+  /// A line about the trace that has been written since the last call.
+  func takeOutcome() -> String? {
+    outcome.withLock { words in
+      defer { words = nil }
+      return words
+    }
+  }
+
+  /// Waits for what is being written.
+  func finish() { group.wait() }
+
+  private static func write(_ kept: TopKept, process: pid_t) -> String {
+    let name = freeName(process)
+    let output: TraceOutput
+    do { output = try TraceOutput(name) } catch {
+      return "\(name): \(String(cString: strerror(error.code)))"
+    }
+    let writer = PerfettoWriter(output)
+    for (number, image) in kept.images.enumerated() {
+      let collector = Collector(image, writer, number: number, process: process, since: 0)
+      collector.leaveOut(before: TopHistory.seconds)
+      collector.pass(releases: false, isLast: true)
+      collector.finish()
+    }
+    writer.flush()
+    output.flush()
+    if let failure = output.failure { return output.report(failure, whole: true) }
+    return "\(output.name): \(NumberFormat.grouped(writer.events)) events of the last \(Int(TopHistory.seconds)) s"
+      + (kept.isCut ? "; the oldest had no room" : "")
+  }
+
+  private static func freeName(_ process: pid_t) -> String {
+    var number = 1
+    while access("gcd-\(process)-\(number).pftrace", F_OK) == 0 { number += 1 }
+    return "gcd-\(process)-\(number).pftrace"
+  }
+}

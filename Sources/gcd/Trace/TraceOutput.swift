@@ -1,0 +1,89 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+
+/// Where a trace, or what is made of one, is written: a file, or standard output.
+final class TraceOutput {
+  struct Failure: Error {
+    let code: Int32
+  }
+
+  /// As people see it.
+  let name: String
+  private let path: Path?
+  private let descriptor: Int32
+  private var buffer: [UInt8] = []
+  private(set) var written: UInt64 = 0
+  private(set) var failure: Failure?
+
+  private static let chunk = 1 << 16
+
+  /// "-" is standard output. SIGPIPE is the caller's to ignore: a pipe without a reader is an error to tell.
+  init(_ file: String) throws(Failure) {
+    buffer.reserveCapacity(Self.chunk * 2)
+    if file == "-" {
+      (name, path, descriptor) = ("standard output", nil, 1)
+    } else {
+      let path = Path(exactly: file)
+      let opened = path.withCString { open($0, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0o644) }
+      guard opened >= 0 else { throw Failure(code: errno) }
+      (name, self.path, descriptor) = (path.shown, path, opened)
+    }
+  }
+
+  deinit {
+    if path != nil { close(descriptor) }
+  }
+
+  /// Adds bytes; false once something could not be written.
+  @discardableResult
+  func write(_ bytes: some Collection<UInt8>) -> Bool {
+    guard failure == nil else { return false }
+    buffer.append(contentsOf: bytes)
+    return buffer.count < Self.chunk || flush()
+  }
+
+  @discardableResult
+  func write(_ text: String) -> Bool { write(text.utf8) }
+
+  /// Hands everything to the kernel.
+  @discardableResult
+  func flush() -> Bool {
+    guard failure == nil else { return false }
+    var done = 0
+    while done < buffer.count {
+      let count = buffer.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress! + done, $0.count - done) }
+      if count < 0, errno == EINTR { continue }
+      guard count > 0 else {
+        failure = Failure(code: count < 0 ? errno : EIO)
+        buffer.removeAll()
+        return false
+      }
+      done += count
+      written += UInt64(count)
+    }
+    buffer.removeAll(keepingCapacity: true)
+    return true
+  }
+
+  /// The message about a failure. Removes a file to which nothing has been written, and a file that is of no use unless it is
+  /// whole.
+  func report(_ failure: Failure, whole: Bool) -> String {
+    let reason = String(cString: strerror(failure.code))
+    if whole || written == 0 {
+      discard()
+      return "\(name): \(reason)" + (path == nil ? "" : "; nothing is left there")
+    }
+    return "\(name): \(reason) after \(NumberFormat.grouped(written)) bytes: it is cut off, and can be read up to there"
+  }
+
+  /// Nothing will be written: removes a file that was made for it.
+  func discard() {
+    if let path, isRegular { _ = path.withCString { unlink($0) } }
+  }
+
+  private var isRegular: Bool {
+    var status = stat()
+    return fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+  }
+}

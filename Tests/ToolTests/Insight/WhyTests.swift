@@ -1,0 +1,224 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import Testing
+
+@testable import gcd
+
+@Suite("gcd why")
+struct WhyTests {
+  @Test("two threads that hold what the other one waits for")
+  func crosswise() throws {
+    let report = WhyAnalysis.report(
+      sample([
+        waiting(1, .queue, 0xb, "ledger", owner: 2, inside: ("accounts", 0xa), seconds: 5),
+        waiting(2, .queue, 0xa, "accounts", owner: 1, inside: ("ledger", 0xb), seconds: 7),
+        waiting(3, .queue, 0xa, "accounts", owner: 1, role: .main, seconds: 4),
+        Snapshot.Thread(tid: 4, role: .worker, state: .asleep, age: 100 * second),
+      ]))
+    let finding = try #require(report.findings.first)
+    #expect(report.findings.count == 1)
+    #expect(finding.kind == .cycle && finding.age == 5 * second)
+    #expect(finding.sentence == "Deadlock: 2 threads wait for each other, for 5.00 s.")
+    #expect(finding.threads == [2, 1, 3] && finding.labels == ["accounts", "ledger"])
+    // The main thread is behind them.
+    #expect(finding.blocksMain)
+    #expect(
+      report.words.contains(
+        "Worker \"gc-2\" (2), inside an item of queue \"ledger\", waits in sync for queue \"accounts\", for 7.00 s."))
+    #expect(
+      report.words.contains(
+        "Queue \"accounts\" is held by worker \"gc-1\" (1), which waits in sync for queue \"ledger\""))
+    #expect(report.words.contains("the circle is closed."))
+    #expect(report.words.contains("The main queue is blocked meanwhile"))
+  }
+
+  @Test("a holder that may have gone on is no certain circle; another one that is inside breaks it")
+  func staleOwner() {
+    let first = waiting(1, .queue, 0xb, "b", owner: 2, inside: ("a", 0xa))
+    let moved = waiting(2, .queue, 0xa, "a", owner: 1, inside: ("c", 0xc), seconds: 9)
+    let doubtful = WhyAnalysis.report(sample([first, moved]))
+    #expect(doubtful.findings.first?.sentence.hasPrefix("Deadlock, unless a queue has changed hands") == true)
+    let third = waiting(3, .semaphore, 0xe, inside: ("b", 0xb))
+    let broken = WhyAnalysis.report(sample([first, moved, third]))
+    #expect(broken.findings.map(\.kind) == [.semaphore])
+    #expect(broken.findings.first?.threads.sorted() == [1, 2, 3])
+  }
+
+  @Test("a reader that waits behind a barrier for its own queue")
+  func ownQueue() {
+    let reader = waiting(1, .queue, 0xa, "cache", inside: ("cache", 0xa))
+    let report = WhyAnalysis.report(sample([reader]))
+    #expect(report.findings.map(\.kind) == [.cycle])
+    #expect(report.words.contains("a thread waits for what it must end itself"))
+    let readers = WhyAnalysis.report(sample([reader, waiting(2, .queue, 0xa, "cache", inside: ("cache", 0xa))]))
+    #expect(readers.findings.count == 1)
+    #expect(readers.words.contains("2 threads wait for a queue that they are inside of"))
+    // A queue that is suspended waits for nobody.
+    let suspended = WhyAnalysis.report(sample([reader], [queue(3, "cache", 0xa, suspensions: 2)]))
+    #expect(suspended.findings.map(\.kind) == [.queueSuspended])
+  }
+
+  @Test("a circle by way of a target queue")
+  func target() {
+    let report = WhyAnalysis.report(
+      sample(
+        [
+          waiting(1, .queue, 0xd, "index.words", inside: ("store", 0xa)),
+          waiting(2, .queue, 0xa, "store", owner: 1, inside: ("index", 0xc)),
+        ], [queue(5, "index.words", 0xd, target: 6), queue(6, "index", 0xc)]))
+    #expect(report.findings.map(\.kind) == [.cycle])
+    #expect(
+      report.words.contains(
+        "Queue \"index.words\" has the target queue \"index\", which is held by worker \"gc-2\" (2)"))
+  }
+
+  @Test("a circle by way of the main queue, which nobody else runs")
+  func main() {
+    let report = WhyAnalysis.report(
+      sample([
+        waiting(100, .queue, 0xa, "database", owner: 2, role: .main),
+        waiting(2, .queue, 0xf, Snapshot.mainLabel, inside: ("database", 0xa)),
+      ]))
+    #expect(report.findings.map(\.kind) == [.cycle])
+    #expect(report.words.contains("The main queue is run by the main thread (100) alone"))
+    let idle = KernelThread(state: "S", channel: "do_sigsuspend", call: SystemCall(number: 34), age: 20 * second)
+    let never = WhyAnalysis.report(
+      sample([active(100, idle, role: .main), waiting(2, .queue, 0xf, Snapshot.mainLabel)]))
+    #expect(never.findings.map(\.kind) == [.mainBlocked])
+    #expect(
+      never.words.contains("The main thread runs no items of the main queue; 1 thread has waited for it for 10.0 s."))
+    #expect(never.words.contains("dispatchMain()"))
+  }
+
+  @Test("a mutex of the program's own is part of a circle")
+  func mutex() {
+    let blocked = KernelThread(
+      state: "S", channel: "futex_wait_queue", call: SystemCall(number: 202), age: 10 * second, lockOwner: 2,
+      lock: .mutex)
+    let report = WhyAnalysis.report(
+      sample([active(1, blocked), waiting(2, .queue, 0xa, "log", owner: 1, role: .program)]))
+    #expect(report.findings.map(\.kind) == [.cycle])
+    #expect(report.words.contains("waits for a mutex of the program's own, which thread \"gc-2\" (2) holds"))
+    #expect(report.words.contains("Do not hold a lock"))
+  }
+
+  @Test("a semaphore without a signal: all that wait for it are one finding, and it says which queue they keep")
+  func semaphore() throws {
+    let report = WhyAnalysis.report(
+      sample([
+        waiting(1, .semaphore, 0x5, inside: ("render", 0xa), seconds: 3), waiting(2, .semaphore, 0x5, seconds: 8),
+        waiting(3, .semaphore, 0x6, seconds: 2), waiting(4, .queue, 0xa, "render", owner: 1, seconds: 2),
+      ]))
+    #expect(report.findings.map(\.kind) == [.semaphore, .semaphore])
+    let first = try #require(report.findings.first)
+    #expect(
+      first.sentence == "2 threads wait for semaphore 0x5, the longest for 8.00 s: no signal has come for it since.")
+    #expect(first.threads.sorted() == [1, 2, 4])
+    #expect(report.words.contains("what is to end this wait must not be submitted there"))
+    #expect(report.words.contains("└─ Worker \"gc-4\" (4) waits in sync for queue \"render\", for 2.00 s."))
+  }
+
+  @Test("a group says how often it was entered; a suspended queue is told beside it")
+  func group() {
+    var thread = waiting(1, .group, 0x9)
+    thread.wait?.count = 3
+    let report = WhyAnalysis.report(sample([thread], [queue(4, "clock", 0xc, suspensions: 1)]))
+    #expect(report.findings.map(\.kind) == [.group])
+    #expect(report.words.contains("it was entered 3 times more than it was left"))
+    #expect(report.words.contains("Queue \"clock\" is suspended: what was submitted to it does not run."))
+  }
+
+  @Test("what waits inside a queue keeps the queues that target it, too")
+  func children() {
+    let thread = waiting(1, .group, 0x9, inside: ("parser", 0xa))
+    let report = WhyAnalysis.report(
+      sample([thread], [queue(1, "parser", 0xa), queue(2, "parser.tokens", 0xb, target: 1)]))
+    #expect(
+      report.words.contains("nothing else of it runs meanwhile, nor of queue \"parser.tokens\", whose target it is"))
+  }
+
+  @Test("a queue whose target is suspended, or that was not activated")
+  func halted() {
+    let waiter = waiting(1, .queue, 0xa, "mail")
+    let suspended = WhyAnalysis.report(
+      sample([waiter], [queue(1, "mail", 0xa, target: 2), queue(2, "post", 0xb, suspensions: 1)]))
+    #expect(suspended.findings.map(\.kind) == [.queueSuspended])
+    #expect(suspended.words.contains("Its target, queue \"post\", is suspended."))
+    var object = queue(1, "mail", 0xa)
+    object.isInactive = true
+    let inactive = WhyAnalysis.report(sample([waiter], [object]))
+    #expect(inactive.findings.map(\.kind) == [.queueInactive])
+    #expect(inactive.words.contains("activate()"))
+    let unknown = WhyAnalysis.report(sample([waiter]))
+    #expect(unknown.findings.map(\.kind) == [.queueHeld])
+    #expect(unknown.words.contains("is not known"))
+  }
+
+  @Test("the holder of a queue reads, or runs")
+  func holder() {
+    let reads = KernelThread(
+      state: "S", channel: "pipe_read", call: SystemCall(number: 0, arguments: [7]), age: 9 * second,
+      descriptor: "pipe:[55]")
+    let waiter = waiting(2, .queue, 0xa, "db", owner: 1)
+    let report = WhyAnalysis.report(sample([active(1, reads), waiter]))
+    #expect(report.findings.map(\.kind) == [.queueHeld])
+    #expect(report.words.contains("reads from descriptor 7, pipe:[55] (read), for 9.00 s"))
+    let runs = WhyAnalysis.report(sample([active(1), waiter]))
+    #expect(runs.findings.map(\.kind) == [.itemRunsLong])
+    let alone = WhyAnalysis.report(sample([active(1, reads)]))
+    #expect(alone.findings.map(\.kind) == [.outside])
+  }
+
+  @Test("what has not waited long is not told; nothing at all is no finding")
+  func short() {
+    let threads = [waiting(1, .semaphore, 0x5, seconds: 3)]
+    #expect(!WhyAnalysis.report(sample(threads), after: 4 * second).hasFindings)
+    #expect(WhyAnalysis.report(sample(threads), after: 3 * second).hasFindings)
+    #expect(WhyAnalysis.report(sample([])).words.contains("nothing has waited for 1.00 s or longer"))
+  }
+
+  @Test("a pool whose workers are all blocked, and one near its budget")
+  func pool() {
+    let workers = (1...8).map { waiting($0, .semaphore, 0x5) }
+    let blocked = WhyAnalysis.report(sample(workers))
+    #expect(blocked.findings.map(\.kind) == [.semaphore, .workersBlocked])
+    #expect(blocked.words.contains("thread budget"))
+    var near = sample(workers)
+    near.threadBudget = 10
+    #expect(WhyAnalysis.report(near).findings.map(\.kind) == [.semaphore, .threadBudget])
+  }
+
+  @Test("the text keeps to the width of the terminal, the JSON is JSON")
+  func forms() throws {
+    var snapshot = sample([waiting(1, .semaphore, 0x5, inside: ("a \u{1B}[2J \"label\"", 0xa))])
+    snapshot.program.name = "na\nme"
+    let report = WhyAnalysis.report(snapshot)
+    let text = WhyText(style: Style(columns: 60)).text(report)
+    #expect(text.split(separator: "\n").allSatisfy { TextLayout.width(String($0)) <= 60 })
+    #expect(!text.unicodeScalars.contains("\u{1B}"))
+    let json = try JSON.parse(WhyJSON.value(report).text)
+    #expect(json["pid"]?.number == 100 && json["findings"]?.array?.count == 1)
+    #expect(json["findings"]?.array?.first?["kind"]?.string == "semaphore-without-signal")
+    #expect(json["findings"]?.array?.first?["forSeconds"]?.number == 10)
+    _ = try JSON.parse(snapshot.json.text)
+  }
+
+  @Test("any graph of waits is explained, and every thread that waits is in one finding")
+  func random() {
+    var numbers = SeededGenerator(seed: 4711)
+    for _ in 0..<2_000 {
+      let count = Int32(numbers.next() % 9 + 1)
+      let threads = (1...count).map { tid -> Snapshot.Thread in
+        let address = UInt64(numbers.next() % 4)
+        let kind = Snapshot.WaitKind.allCases[Int(numbers.next() % 8)]
+        let owner = Int32(numbers.next() % 12)
+        guard numbers.next() % 4 > 0 else { return active(tid) }
+        return waiting(tid, kind, address, "q\(address)", owner: owner, inside: ("", UInt64(numbers.next() % 4)))
+      }
+      let report = WhyAnalysis.report(sample(threads))
+      let named = Set(report.findings.flatMap(\.threads))
+      #expect(Set(threads.filter { $0.state == .waiting }.map(\.tid)).isSubset(of: named))
+      #expect(!report.words.isEmpty)
+    }
+  }
+}
