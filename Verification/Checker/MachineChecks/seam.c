@@ -97,6 +97,8 @@ void ck_kernel_look(const char *what, const void *object) {
   (void)object;
 }
 uint32_t ck_choose(uint32_t count, const char *what) { return (void)count, (void)what, 0; }
+uint32_t ck_branch(uint32_t count, const char *what) { return (void)count, (void)what, 0; }
+void ck_abandon_others(void) {}
 ck_thread ck_self(void) { return current; }
 void ck_set_name(const char *name) { (void)name; }
 

@@ -84,6 +84,8 @@ int gc_futex_wake(const void *word, int count) {
   return woken;
 }
 
+void machine_futexes_forked(void) { wall_waits = NULL; }
+
 void machine_futexes_jumped(void) {
   for (wall_wait *wait = wall_waits; wait != NULL; wait = wait->next) machine_wake_all(wait);
 }

@@ -72,6 +72,7 @@ void swift_release(object *held) {
   static void (*real)(object *);
   if (real == NULL) real = (void (*)(object *))dlsym(RTLD_NEXT, "swift_release");
   if (held != NULL && ck_self() != 0 && machine_owns(held)) {
+    if (!machine_is_made(held)) ck_fail("an object is released after its end");
     ck_reference_dropped(held);
     // The bits from 33 on count the references but one; the top one says that they are counted elsewhere.
     if (held->counts >> 33 == 0 || held->counts >> 63 != 0) ck_object_ends(held);

@@ -88,6 +88,8 @@ void *machine_new(size_t size);
 void *machine_allocate(size_t size, size_t alignment);
 void machine_free(void *memory);
 bool machine_owns(const void *memory);
+/// Whether the block, which the machine owns, is not freed.
+bool machine_is_made(const void *memory);
 size_t machine_size_of(const void *memory);
 
 // MARK: Clocks
@@ -98,6 +100,8 @@ uint64_t machine_uptime_of(int clock, uint64_t instant);
 /// The clocks have jumped: timers and waits that go by them look again. `was_set` is a step of the wall clock.
 void machine_timers_jumped(bool was_set);
 void machine_futexes_jumped(void);
+/// The threads that waited are not in this process.
+void machine_futexes_forked(void);
 
 // MARK: Descriptors
 

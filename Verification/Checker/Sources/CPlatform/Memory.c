@@ -86,6 +86,7 @@ void *machine_allocate(size_t size, size_t alignment) {
 }
 
 bool machine_owns(const void *memory) { return (uintptr_t)memory >= blocks.start && (uintptr_t)memory < blocks.end; }
+bool machine_is_made(const void *memory) { return ((header *)((char *)memory - sizeof(header)))->state == made; }
 size_t machine_size_of(const void *memory) { return ((header *)((char *)memory - sizeof(header)))->size; }
 
 static void *allocate(size_t size, size_t alignment) {

@@ -6,10 +6,12 @@
 
 #define _GNU_SOURCE 1
 #include <dlfcn.h>
+#include <errno.h>
 
 #include "Machine.h"
 
 #include "CPlatformCallSites.h"
+#include "CPlatformInsightRegion.h"
 #include "CPlatformMainActor.h"
 
 static void (*posted)(void *);
@@ -84,6 +86,7 @@ __attribute__((swiftasynccall)) void swift_continuation_await(__attribute__((swi
                                                               void *continuation) {
   static await_function *real;
   if (real == NULL) real = (await_function *)dlsym(RTLD_NEXT, "swift_continuation_await");
+  machine_point("await", &is_cancelling);
   while (is_cancelling) machine_block(&is_cancelling, UINT64_MAX, false, "await");
   machine_sync(&is_cancelling);
   __attribute__((musttail)) return real(own, continuation);
@@ -95,6 +98,11 @@ int gc_call_sites(void **addresses, int room) {
   (void)addresses;
   (void)room;
   return 0;
+}
+
+bool gc_is_in_own_library(uintptr_t address) {
+  (void)address;
+  return false;
 }
 
 int gc_describe_code(const void *address, char *name, int name_room, char *place, int place_room) {
@@ -117,3 +125,28 @@ __attribute__((swiftcall)) void gc_closure_words(const void *function, const voi
 __attribute__((swiftcall)) void gc_range_closure_words(const void *function, const void *context, const void **words) {
   gc_closure_words(function, context, words);
 }
+
+// Nobody looks in from outside: there is no region, and no switch is on.
+unsigned char gc_insight_page[GC_INSIGHT_PAGE];
+int gc_insight_make(size_t size, const gc_insight_head *head, void **base) {
+  (void)size, (void)head, (void)base;
+  return -ENOSYS;
+}
+void gc_insight_leave(void *base, size_t size, int descriptor, uint32_t switches) {
+  (void)base, (void)size, (void)descriptor, (void)switches;
+}
+int gc_insight_take_entry(int count) {
+  (void)count;
+  return -1;
+}
+void gc_insight_give_back_entry(int index) { (void)index; }
+void gc_insight_forget_entries(void) {}
+uint32_t gc_insight_wishes(void) { return 0; }
+bool gc_insight_is_cramped(void) { return true; }
+bool gc_insight_dump(int descriptor, uint32_t most) {
+  (void)descriptor, (void)most;
+  return false;
+}
+void gc_insight_dump_at_fault(void) {}
+void gc_insight_copy(void *to, const void *from, size_t size) { memcpy(to, from, size); }
+void gc_thread_get_name(char *name) { name[0] = 0; }

@@ -12,17 +12,28 @@ _Thread_local gc_thread gc_thread_record;
 // The first thread's number is the process's.
 uint32_t gc_main_thread = 1;
 uint32_t gc_generation;
-bool gc_is_forked(void) { return false; }
-uint32_t gc_process_id(void) { return 1; }
+bool gc_is_forked(void) { return gc_generation != 0; }
+uint32_t gc_process_id(void) { return gc_main_thread; }
 
 enum { most_threads = 1024 };
+// A child's thread is another one than the parent's that it is a copy of: numbers differ by the generation.
+#define NUMBER(index) ((index) + gc_generation * most_threads)
 static machine_thread threads[most_threads];
 static int live_threads;
+
+enum { most_handlers = 4 };
+static struct {
+  void (*prepare)(void), (*parent)(void), (*child)(void);
+} handlers[most_handlers];
+static int handler_count;
 
 static void reset_threads(void) {
   memset(threads, 0, sizeof threads);
   threads[1] = (machine_thread){.exists = true, .name = "main"};
   live_threads = 1;
+  gc_main_thread = 1;
+  gc_generation = 0;
+  handler_count = 0;
   memset(&gc_thread_record, 0, sizeof gc_thread_record);
 }
 MACHINE_PART(threads, reset_threads)
@@ -33,7 +44,8 @@ static uint32_t self(void) {
 }
 
 machine_thread *machine_thread_of(uint32_t number) {
-  return number < most_threads && threads[number].exists ? &threads[number] : NULL;
+  uint32_t index = number % most_threads;
+  return number == NUMBER(index) && threads[index].exists ? &threads[index] : NULL;
 }
 
 machine_thread *machine_self(void) {
@@ -47,7 +59,7 @@ machine_thread *machine_self(void) {
   return &threads[number];
 }
 
-uint32_t gc_thread_id_slow(void) { return gc_thread_record.tid = self(); }
+uint32_t gc_thread_id_slow(void) { return gc_thread_record.tid = NUMBER(self()); }
 
 // MARK: Waiting
 
@@ -183,11 +195,38 @@ int gc_affinity_count(void) { return settings.processors; }
 int gc_online_processors(void) { return settings.processors; }
 
 int gc_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void)) {
-  (void)prepare;
-  (void)parent;
-  (void)child;
+  if (handler_count == most_handlers) return -ENOMEM;
+  handlers[handler_count].prepare = prepare;
+  handlers[handler_count].parent = parent;
+  handlers[handler_count++].child = child;
   return 0;
 }
 
-// A fibre cannot be copied: its stack holds addresses of itself.
+/// In the child: of all threads the calling one is left, by another number. Descriptors stay open, and what waits for them
+/// on the kernel's side stays there; threads that waited do not.
+static void begin_in_child(void) {
+  ck_abandon_others();
+  for (uint32_t i = 0; i < most_threads; i++)
+    if (i != self()) threads[i].exists = false;
+  live_threads = 1;
+  machine_futexes_forked();
+  gc_generation++;
+  gc_thread_record.tid = 0;
+  gc_main_thread = NUMBER(self());
+}
+
+bool ck_machine_fork(void) {
+  for (int i = handler_count - 1; i >= 0; i--)
+    if (handlers[i].prepare != NULL) handlers[i].prepare();
+  machine_point("fork", handlers);
+  bool is_child = ck_branch(2, "goes on as the child") != 0;
+  if (is_child) begin_in_child();
+  for (int i = 0; i < handler_count; i++) {
+    void (*after)(void) = is_child ? handlers[i].child : handlers[i].parent;
+    if (after != NULL) after();
+  }
+  return is_child;
+}
+
+// A fibre cannot be copied, its stack holds addresses of itself: a scenario that forks goes on as one of the two.
 int gc_fork(void) { return -ENOSYS; }

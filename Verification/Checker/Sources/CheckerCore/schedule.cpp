@@ -217,6 +217,31 @@ uint32_t ck_choose(uint32_t count, const char *what) {
   return static_cast<uint32_t>(chosen);
 }
 
+uint32_t ck_branch(uint32_t count, const char *what) {
+  if (!isRunning() || count < 2) return 0;
+  int chosen = chooseData(static_cast<int>(count), (1u << count) - 1, false);
+  if (R->logs)
+    R->events.push_back({self().id, {Kind::note, 0, 0, 0, nullptr, nullptr, what}, 0, 0, chosen, true, 0, chosen == 0 ? "no" : "yes"});
+  return static_cast<uint32_t>(chosen);
+}
+
+void ck_abandon_others(void) {
+  if (!isRunning()) return;
+  // It depends on every operation of all others, which the reduction does not know.
+  if (R->reduces) fail("a scenario that forks names how many preemptions its search may have");
+  Fibre &fibre = self();
+  for (int i = 1; i <= R->threads; i++) {
+    Fibre &other = R->fibres[i];
+    if (i == fibre.id || other.state == State::ended) continue;
+    other.state = State::ended;
+    fibre.trace.join(other.trace);
+    fibre.view.join(other.view);
+    fibre.view.hb.at[i]++, fibre.view.seen.at[i]++;  // Its plain accesses after its last operation.
+  }
+  R->runnable = bit(fibre.id);
+  R->paused = 0;
+}
+
 ck_thread ck_self(void) { return isRunning() ? static_cast<ck_thread>(self().id) : 0; }
 
 ck_thread ck_spawn(void (*body)(void *), void *argument) {

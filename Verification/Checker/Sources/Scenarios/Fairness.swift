@@ -1,5 +1,6 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
+import CPlatform
 import CheckerKit
 
 @testable import GrandCentral
@@ -64,7 +65,88 @@ private func search(_ sources: [Source], turn: Int, starts: Int, run: ScenarioRu
   }
 }
 
-func fairness() -> [Scenario] {
+// MARK: Two searchers that steal from each other
+
+/// Where each of so many jobs waits, and by whom it has been passed over.
+private final class Shares: @unchecked Sendable {  // fibres take turns
+  /// Starts since the job was started last, by each of the searchers.
+  private var passed: [(Int, Int)]
+  private let run: ScenarioRun
+  private let places: Int
+  private let bound: Int
+
+  /// A third place has jobs and no searcher. A job waits behind others, and goes with them when they are stolen: so each of the
+  /// jobs may cost it one turn at the place that is looked at last.
+  init(_ run: ScenarioRun, jobs: Int, turn: Int) {
+    self.run = run
+    places = 3
+    bound = jobs * 8 * turn * places
+    passed = [(Int, Int)](repeating: (0, 0), count: jobs)
+    engine.pointee.setParallelism(places)
+    for number in 0..<jobs { submit(makeJob(), number, by: nil) }
+  }
+
+  /// The first two jobs are the searchers' slots' if there is a searcher, the third one an item of the run queue, the others lie
+  /// beside the places in turn.
+  private func submit(_ job: Job, _ number: Int, by worker: Worker.Pointer?) {
+    job.owner = UnsafeMutableRawPointer(bitPattern: number + 1)
+    if number == 2 { return engine.pointee.submit(job) }
+    if number < 2, let worker, let place = worker.pointee.place {
+      return place.pointee.keep(job, by: worker, in: engine.pointee)
+    }
+    engine.pointee.places[number % places].pointee.enqueue(job, in: engine.pointee)
+  }
+
+  /// A searcher's thread: starts so many jobs, each of which is submitted anew.
+  func search(_ me: Int, starts: Int, turn: Int, keepsSlot: Bool) {
+    let worker = engine.pointee.workers.take()
+    become(worker)
+    guard worker.pointee.take(engine.pointee.places[me]) else { return run.check(false, "the place is not free") }
+    for start in 0..<starts {
+      if start % turn == 0 { engine.pointee.places[me].pointee.passOverSlot() }
+      // Nil while the other one has a stolen batch in its hands.
+      guard let job = engine.pointee.places[me].pointee.findWork(in: engine.pointee), let owner = job.owner
+      else { continue }
+      count(Int(bitPattern: owner) - 1, by: me)
+      submit(job, Int(bitPattern: owner) - 1, by: keepsSlot ? worker : nil)
+      // The other one's turn, if it is as far.
+      gc_pause()
+    }
+  }
+
+  /// Passed over is what both have passed over: one that stands still is not to blame, and may have the job in its hands.
+  private func count(_ number: Int, by me: Int) {
+    for other in passed.indices where other != number {
+      if me == 0 { passed[other].0 += 1 } else { passed[other].1 += 1 }
+      let both = min(passed[other].0, passed[other].1)
+      run.check(both <= bound, "job \(other) has been passed over \(both) times by both searchers")
+    }
+    passed[number] = (0, 0)
+  }
+}
+
+private func pairs() -> [Scenario] {
+  func pair(_ name: String, jobs: Int, turn: Int, keepsSlot: Bool) -> Scenario {
+    Scenario(
+      "E9: two searchers steal from each other, " + name, of: "Place", unusual: 0, isSmall: false, steps: 500_000
+    ) {
+      run in
+      ck_machine_set_processors(1)
+      _ = Backoff.maySpin
+      standInForPool()
+      let shares = Shares(run, jobs: jobs, turn: turn), starts = 3 * jobs * 8 * turn
+      for me in 0..<2 { run.thread { shares.search(me, starts: 2 * starts, turn: turn, keepsSlot: keepsSlot) } }
+    }
+  }
+  return [
+    pair("and their slots are empty", jobs: 6, turn: 1, keepsSlot: false),
+    pair("and keep their slots full beside a monitor that ticks", jobs: 7, turn: 3, keepsSlot: true),
+  ]
+}
+
+func fairness() -> [Scenario] { single() + pairs() }
+
+private func single() -> [Scenario] {
   /// `turn`: how many searches there are to one that goes past the slot.
   func bounded(_ name: String, turn: Int, places: Int = 3, without absent: [Source] = []) -> Scenario {
     protocolScenario(name, of: "Place", unusual: 0, steps: 500_000) { run in

@@ -30,7 +30,7 @@ private final class SmallLane {
   func answer(_ call: LaneState.Call) {
     guard case .push(let band) = call else { return }
     let id = gc_thread_id()
-    if state.update({ $0.arrive(id, in: band) }) { drain() }
+    if state.update({ $0.arrive(id, in: band) }) == .owns { drain() }
   }
 
   func drain() {
@@ -39,7 +39,7 @@ private final class SmallLane {
         if state.update({ $0.rest() }) == .done { return }
       } else if let head = list.head() {
         // One that waits for readers gives the lane up: the last of them goes on.
-        if !state.update({ $0.beginBarrier() }) { return }
+        if state.update({ $0.beginBarrier() }) == .givenUp { return }
         _ = list.pop(head)
         let node = Node(raw: head)
         inside.value += 1
@@ -66,7 +66,7 @@ private final class SmallLane {
     let id = gc_thread_id()
     guard list.tailIsNil, state.attempt({ $0.enterRead() ? true : nil }) != nil else { return }
     look(inside.value)
-    if state.update({ $0.leaveRead(id) }) { drain() }
+    if state.update({ $0.leaveRead(id) }) == .owns { drain() }
   }
 
   func suspend() { state.update { $0.suspend() } }

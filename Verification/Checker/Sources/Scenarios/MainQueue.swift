@@ -28,7 +28,7 @@ private func mainLane() -> DispatchQueue { DispatchQueue(label: "lane", target: 
 
 func mainQueue() -> [Scenario] {
   chains() + [
-    protocolScenario("an item comes while the descriptor is made: it polls readable", of: "MainQueue", unusual: 0) {
+    protocolScenario("an item comes while the descriptor is made: it polls readable", of: "MainLoop", unusual: 0) {
       run in
       touchStatics()
       var descriptor: Int32 = -1
@@ -38,7 +38,7 @@ func mainQueue() -> [Scenario] {
       run.finally { run.check(isSignalled(descriptor), "an item is there, and nobody is told") }
     },
     protocolScenario(
-      "an item comes while the loop drains: it runs, or the descriptor polls readable", of: "MainQueue", unusual: 0
+      "an item comes while the loop drains: it runs, or the descriptor polls readable", of: "MainLoop", unusual: 0
     ) { run in
       touchStatics()
       let descriptor = MainLoop.descriptor, data = Plain(), ran = Counter()
@@ -107,7 +107,7 @@ private func chains() -> [Scenario] {
       run.thread { MainLoop.drain() }
       run.finally { checkRanOnce(ran, run) }
     },
-    protocolScenario("an item comes beside a change of target", of: "TargetHierarchy", unusual: 0, isSmall: false) {
+    protocolScenario("an item comes beside a change of target", of: "Lane+Target", unusual: 0, isSmall: false) {
       run in
       touchStatics()
       let queue = mainLane(), other = mainLane(), ran = Counter()
@@ -117,7 +117,7 @@ private func chains() -> [Scenario] {
       run.finally {
         drainRest()
         run.check(ran.value == 1, "the item ran \(ran.value) times")
-        run.check(queue.targetWord.pointer == Unmanaged.passUnretained(other).toOpaque(), "the target is the old one")
+        run.check(queue.targetWord.lane == other.reference, "the target is the old one")
       }
     },
     protocolScenario("an item comes beside the activation of its lane", of: "Lane", unusual: 0) { run in

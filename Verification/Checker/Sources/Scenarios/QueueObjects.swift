@@ -65,15 +65,15 @@ func queueObjects() -> [Scenario] {
         run.check(specifics.value.replace(raw, with: SpecificValue(key: key, value: 7)) == nil, "nothing was set")
       }
     },
-    protocolScenario("a new target is whole for who follows the chain", of: "TargetHierarchy", unusual: 0) { run in
+    protocolScenario("a new target is whole for who follows the chain", of: "Lane+Target", unusual: 0) { run in
       let queue = lane()
       run.thread { queue.setTarget(queue: lane("new")) }
       run.thread {
-        let names = queue.find { $0.kind == .global ? $0.name : $0.name == "new" ? "new" : nil }
+        let names = queue.find { $0.kind.isRunQueue ? $0.name : $0.name == "new" ? "new" : nil }
         run.check(names != nil, "the chain has no end")
       }
     },
-    protocolScenario("two threads set a queue's target", of: "TargetHierarchy", unusual: 0) { run in
+    protocolScenario("two threads set a queue's target", of: "Lane+Target", unusual: 0) { run in
       let queue = lane(target: .main)
       for target in [lane("one", target: .main), lane("two", target: .main)] {
         run.thread { queue.setTarget(queue: target) }
@@ -83,7 +83,7 @@ func queueObjects() -> [Scenario] {
         run.check(queue.find { $0.name == "one" || $0.name == "two" ? true : nil } == true, "no target was set")
       }
     },
-    protocolScenario("a target is replaced while another thread uses it", of: "TargetHierarchy", unusual: 0) { run in
+    protocolScenario("a target is replaced while another thread uses it", of: "Lane+Target", unusual: 0) { run in
       // The first one that is not a global queue is kept; the second one is gone when nobody has it.
       let queue = lane(target: lane("first"))
       queue.setTarget(queue: lane("second"))

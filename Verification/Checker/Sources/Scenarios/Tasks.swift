@@ -3,6 +3,7 @@
 import CPlatform
 import CheckerCore
 import CheckerKit
+import Synchronization
 
 @testable import GrandCentral
 
@@ -42,7 +43,34 @@ private final class Ending: @unchecked Sendable {  // fibres take turns
   private(set) var value: AsyncWaiter.Outcome?
 
   func task(waiting semaphore: DispatchSemaphore, _ jobs: Jobs) -> Task<Void, Never> {
-    Task(executorPreference: jobs) { self.value = await AsyncWaiter.wait(for: Host(semaphore), until: .never) }
+    task(waiting: Host(semaphore), jobs)
+  }
+
+  func task(waiting host: any AsyncWaitable, _ jobs: Jobs) -> Task<Void, Never> {
+    Task(executorPreference: jobs) { self.value = await AsyncWaiter.wait(for: host, until: .never) }
+  }
+}
+
+/// As a clock's sleep: what `join` leaves behind is not behind a lock.
+private final class LocklessHost: AsyncWaitable {
+  private let data = Plain()
+  private let isTaken = Atomic<Bool>(false)
+
+  func tryWait() -> Bool { false }
+
+  func join(_ waiter: UnsafeMutablePointer<Waiter>) -> Bool {
+    // As in `Host`. Nothing but the marks publishes what comes behind this thread's next step.
+    ck_machine_sync_tasks()
+    // relaxed: a step.
+    isTaken.store(false, ordering: .relaxed)
+    data.value = 1
+    return true
+  }
+
+  func leave(_ waiter: UnsafeMutablePointer<Waiter>) -> Bool {
+    // relaxed: decides, and hands nothing over.
+    if isTaken.exchange(true, ordering: .relaxed) { return false }
+    return data.value == 1
   }
 }
 
@@ -86,6 +114,19 @@ func tasks() -> [Scenario] {
         while !jobs.isEmpty { jobs.runOne() }
         let isLeft = semaphore.tryWait()
         run.check(isLeft == (outcome.value == .cancelled), "the permit was lost, or taken twice")
+      }
+    },
+    protocolScenario(
+      "a task is cancelled that waits without a lock: the canceller has what joining wrote", of: "AsyncWaiter",
+      unusual: 0
+    ) {
+      run in
+      let jobs = Jobs(), outcome = Ending(), task = outcome.task(waiting: LocklessHost(), jobs)
+      run.thread { jobs.runOne() }
+      run.thread { cancel(task) }
+      run.finally {
+        while !jobs.isEmpty { jobs.runOne() }
+        run.check(outcome.value == .cancelled, "the task does not go on")
       }
     },
     protocolScenario("an item of the main queue is not left behind", of: "ForeignMainQueue", unusual: 0) { run in

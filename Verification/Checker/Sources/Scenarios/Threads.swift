@@ -29,6 +29,8 @@ final class Latch: @unchecked Sendable {  // fibres take turns
 
   private var key: UnsafeRawPointer { UnsafeRawPointer(Unmanaged.passUnretained(self).toOpaque()) }
 
+  var isOpen: Bool { left == 0 }
+
   func open() {
     left -= 1
     if left == 0 { ck_machine_wake(key) }

@@ -109,6 +109,10 @@ void ck_machine_offer_connectors(void);
 void ck_machine_process_forks(int32_t pid);
 void ck_machine_process_executes(int32_t pid);
 
+/// The process forks. The run goes on as the parent or, where this returns true, as the child: then the caller is the only
+/// thread. Both are searched. A search to the end names its preemptions.
+bool ck_machine_fork(void);
+
 // MARK: Waits of the program's own, which the library does not see
 
 /// Waits in the kernel until somebody wakes the key.

@@ -25,6 +25,11 @@ void ck_barrier_all(void);
 // The explorer bounds how many unusual answers a run may have.
 uint32_t ck_choose(uint32_t count, const char *what);
 
+// One of `count` alternatives that are all usual: what the program does, not how lucky it is. 0 comes first.
+uint32_t ck_branch(uint32_t count, const char *what);
+// All other fibres stop for good where they stand, and what they have done comes before what the calling one does next.
+void ck_abandon_others(void);
+
 // 0 outside of a run: constructors, the set-up of the explorer. Nothing is explored there.
 ck_thread ck_self(void);
 // Starts a fibre. The core fails it never; the machine decides by ck_choose whether the kernel refuses.
