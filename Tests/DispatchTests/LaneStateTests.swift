@@ -74,73 +74,73 @@ struct LaneStateTests {
   @Test("Q7: the first pusher of an idle lane pushes the activation, the first of an owned one leaves it to the owner")
   func announce() {
     var idle = LaneState(rawValue: 0)
-    let announceAnswer1 = idle.announce(urgency: 4)
-    #expect(announceAnswer1 == .push(.normal))
+    let firstPusher = idle.announce(urgency: 4)
+    #expect(firstPusher == .push(.normal))
     #expect(idle.has(LaneState.enqueued) && idle.has(LaneState.dirty) && idle.urgency == 4)
     var owned = LaneState(rawValue: 9)
-    let announceAnswer2 = owned.announce(urgency: 4)
-    #expect(announceAnswer2 == .nothing)
+    let pusherBesideTheOwner = owned.announce(urgency: 4)
+    #expect(pusherBesideTheOwner == .nothing)
     #expect(owned.has(LaneState.dirty) && owned.owner == 9)
     var halted = LaneState(rawValue: LaneState.suspended)
-    let announceAnswer3 = halted.announce(urgency: 4)
-    #expect(announceAnswer3 == .nothing)
-    let resumeAnswer4 = halted.resume()
-    #expect(resumeAnswer4 == .push(.normal))
+    let pusherWhileSuspended = halted.announce(urgency: 4)
+    #expect(pusherWhileSuspended == .nothing)
+    let resumption = halted.resume()
+    #expect(resumption == .push(.normal))
   }
 
   @Test("Q2: an owner that finds the lane dirty looks again, and is free the second time")
   func finish() {
     var state = LaneState(rawValue: 9 | LaneState.dirty | LaneState.urgencyOne)
-    let finishAnswer5 = state.finish()
-    #expect(finishAnswer5 == .again)
+    let whileDirty = state.finish()
+    #expect(whileDirty == .again)
     #expect(state.owner == 9)
-    let finishAnswer6 = state.finish()
-    #expect(finishAnswer6 == .done)
+    let whileClean = state.finish()
+    #expect(whileClean == .done)
     #expect(state.rawValue == 0)
   }
 
   @Test("Q3: a barrier waits for readers, and the last one takes the lane over")
   func barrierWaits() {
     var state = LaneState(rawValue: LaneState.concurrent | 9 | 2 * LaneState.readerOne)
-    let beginBarrierAnswer7 = state.beginBarrier()
-    #expect(!beginBarrierAnswer7)
-    let enterReadAnswer8 = state.enterRead()
-    #expect(!enterReadAnswer8)
-    let leaveReadAnswer9 = state.leaveRead(5)
-    #expect(!leaveReadAnswer9)
-    let leaveReadAnswer10 = state.leaveRead(6)
-    #expect(leaveReadAnswer10)
+    let begins = state.beginBarrier()
+    #expect(begins == .givenUp)
+    let enters = state.enterRead()
+    #expect(!enters)
+    let first = state.leaveRead(5)
+    #expect(first == .leaves)
+    let last = state.leaveRead(6)
+    #expect(last == .owns)
     #expect(state.owner == 6 && !state.has(LaneState.barrierPending))
-    let beginBarrierAnswer11 = state.beginBarrier()
-    #expect(beginBarrierAnswer11)
+    let beginsAgain = state.beginBarrier()
+    #expect(beginsAgain == .granted)
   }
 
   @Test("Q3: a reader waits while the limit is reached, and the next one to leave takes the lane over for it")
   func readerWaitsForRoom() {
     var state = LaneState(rawValue: LaneState.concurrent | 9 | LaneState.readerOne)
     let second = state.admit(limit: 2)
-    #expect(second && state.readers == 2 && state.owner == 9)
+    #expect(second == .granted && state.readers == 2 && state.owner == 9)
     let third = state.admit(limit: 2)
-    #expect(!third && state.readers == 2 && !state.isOwned && state.has(LaneState.roomPending))
+    #expect(third == .givenUp && state.readers == 2 && !state.isOwned && state.has(LaneState.roomPending))
     let passedBy = state.enterRead()
     #expect(!passedBy)
     let owns = state.leaveRead(5)
-    #expect(owns && state.owner == 5 && state.readers == 1 && !state.has(LaneState.roomPending))
+    #expect(owns == .owns && state.owner == 5 && state.readers == 1 && !state.has(LaneState.roomPending))
     let admitted = state.admit(limit: 2)
-    #expect(admitted)
+    #expect(admitted == .granted)
   }
 
   @Test("Q11: urgency rises, and only asks for an overtaking activation while one is on its way")
   func overtake() {
     var state = LaneState(rawValue: LaneState.enqueued | 2 * LaneState.urgencyOne)
-    let overtakeAnswer12 = state.overtake(urgency: 1)
-    #expect(overtakeAnswer12 == .nothing)
-    let overtakeAnswer13 = state.overtake(urgency: 5)
-    #expect(overtakeAnswer13 == .push(.userInitiated))
+    let lessUrgent = state.overtake(urgency: 1)
+    #expect(lessUrgent == .nothing)
+    let moreUrgent = state.overtake(urgency: 5)
+    #expect(moreUrgent == .push(.userInitiated))
     #expect(state.urgency == 5)
     var idle = LaneState(rawValue: 0)
-    let boostAnswer14 = idle.boost(urgency: 5)
-    #expect(boostAnswer14 == .nothing)
+    let boostOfIdle = idle.boost(urgency: 5)
+    #expect(boostOfIdle == .nothing)
     #expect(idle.rawValue == 0)
   }
 
@@ -152,7 +152,7 @@ struct LaneStateTests {
     #expect(first == .push(.background) && urgent == .push(.userInitiated))
     let arrives = lane.arrive(9, in: .userInitiated)
     let finishes = lane.finish()
-    #expect(arrives && finishes == .done)
+    #expect(arrives == .owns && finishes == .done)
     #expect(lane.rawValue == LaneState.sent(.background))
 
     let again = lane.announce(urgency: 2)
@@ -160,10 +160,10 @@ struct LaneStateTests {
     let between = lane.overtake(urgency: 3)
     #expect(between == .push(.utility))
     let late = lane.arrive(9, in: .background)
-    #expect(late && lane.rawValue & LaneState.sentMask == LaneState.sent(.utility))
+    #expect(late == .owns && lane.rawValue & LaneState.sentMask == LaneState.sent(.utility))
     _ = lane.finish()
     let idle = lane.arrive(9, in: .utility)
-    #expect(!idle && lane.rawValue == 0)
+    #expect(idle == .leaves && lane.rawValue == 0)
   }
 
   @Test("Q4: a lane that has another target adopts nothing that comes through the former one")
@@ -237,7 +237,7 @@ struct LaneStateTests {
     if world.readers > 0 {
       step { world in
         world.readers -= 1
-        if world.update({ $0.leaveRead(Self.worker) }) {}
+        _ = world.update { $0.leaveRead(Self.worker) }
       }
     }
     if concurrent, world.list.isEmpty, world.readers < limit {
@@ -263,11 +263,11 @@ struct LaneStateTests {
       _ = next.update { $0.rest() }
     } else if let item = world.list.first, world.announcing == 0 || world.list.count > 0 {
       if item == Self.barrier {
-        if !next.update({ $0.beginBarrier() }) { return [next] }
+        if next.update({ $0.beginBarrier() }) == .givenUp { return [next] }
         // Invariant L4: nobody reads while a barrier runs.
         #expect(next.readers == 0)
       } else {
-        if !next.update({ $0.admit(limit: limit) }) { return [next] }
+        if next.update({ $0.admit(limit: limit) }) == .givenUp { return [next] }
         next.readers += 1
       }
       next.list.removeFirst()

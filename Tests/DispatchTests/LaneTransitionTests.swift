@@ -105,18 +105,18 @@ struct LaneTransitionTests {
       $0.arrive(Self.me, in: Band(rank: rank))
     } with: { lane in
       lane.sent.remove(rank)
-      if lane.owned || !(lane.enqueued || lane.dirty || lane.readersPending) { return false }
+      if lane.owned || !(lane.enqueued || lane.dirty || lane.readersPending) { return .leaves }
       lane.enqueued = false
       if lane.halted {
         lane.dirty = true
-        return false
+        return .leaves
       }
-      if lane.barrierPending, lane.readers > 0 { return false }
+      if lane.barrierPending, lane.readers > 0 { return .leaves }
       lane.dirty = false
       lane.barrierPending = false
       lane.roomPending = false
       lane.owner = Self.me
-      return true
+      return .owns
     }
   }
 
@@ -125,12 +125,12 @@ struct LaneTransitionTests {
     compare(where: { !($0.owned && $0.enqueued) && !$0.halted && !$0.readersPending && $0.readers == 0 }) {
       $0.arriveOnMain(Self.me)
     } with: { lane in
-      if lane.owned { return false }
+      if lane.owned { return .leaves }
       lane.enqueued = false
       lane.sent = []
       lane.dirty = false
       lane.owner = Self.me
-      return true
+      return .owns
     }
   }
 
@@ -198,10 +198,10 @@ struct LaneTransitionTests {
     compare(where: { $0.owned && !$0.barrierPending }) {
       $0.beginBarrier()
     } with: { lane in
-      if lane.readers == 0 { return true }
+      if lane.readers == 0 { return .granted }
       lane.owner = 0
       lane.barrierPending = true
-      return false
+      return .givenUp
     }
   }
 
@@ -224,11 +224,11 @@ struct LaneTransitionTests {
     } with: { lane in
       if lane.readers < limit {
         lane.readers += 1
-        return true
+        return .granted
       }
       lane.owner = 0
       lane.roomPending = true
-      return false
+      return .givenUp
     }
   }
 
@@ -286,16 +286,16 @@ struct LaneTransitionTests {
       $0.leaveRead(Self.me)
     } with: { lane in
       lane.readers -= 1
-      if !(lane.roomPending || lane.barrierPending && lane.readers == 0) { return false }
+      if !(lane.roomPending || lane.barrierPending && lane.readers == 0) { return .leaves }
       lane.barrierPending = false
       lane.roomPending = false
       if lane.halted {
         lane.dirty = true
-        return false
+        return .leaves
       }
-      if lane.owned || lane.enqueued { return false }
+      if lane.owned || lane.enqueued { return .leaves }
       lane.owner = Self.me
-      return true
+      return .owns
     }
   }
 

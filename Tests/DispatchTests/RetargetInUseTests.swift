@@ -102,12 +102,13 @@ struct RetargetInUseTests {
   func heldTargets() {
     for count in [0, 1, 2, 6, 7, 12, 13, 40] {
       var held = HeldTargets()
-      // unsafe: addresses that nobody follows.
-      let lanes = (0..<count).map { UnsafeMutableRawPointer(bitPattern: 64 * ($0 + 1))! }
+      let queues = (0..<count).map { DispatchQueue(label: String($0)) }
+      let lanes = queues.map { $0.reference }
       for lane in lanes { held.push(lane) }
       for lane in lanes.reversed() { #expect(held.pop() == lane) }
       #expect(held.pop() == nil)
       #expect(held.pop() == nil)
+      withExtendedLifetime(queues) {}
     }
   }
 }

@@ -79,7 +79,7 @@ struct BlockingTests {
     #expect(result.ended, "\(result)")
     // All of the budget's 512 if whoever joins them is replaced; on a machine with much else to do the holder of the mutex
     // may stand still for so long that others are tried.
-    #expect(result.number("workers") ?? .max <= 400, "\(result)")
+    #expect(result.number("workers") ?? .max <= 300, "\(result)")
     #expect(!result.errors.contains("budget"), "\(result)")
   }
 

@@ -76,6 +76,15 @@ struct LifeTests {
     #expect(result["parentAfter"] == "works", "\(result)")
   }
 
+  @Test("E5: the item that forks returns in the child: the child's next item runs, the parent's does not")
+  func forkFromItemReturns() {
+    let result = Probe.run("fork-from-item-returns")
+    #expect(result.ended, "\(result)")
+    guard result.skipped == nil else { return }
+    #expect(result.number("child") == 0, "\(result)")
+    #expect(result["parentAfter"] == "works", "\(result)")
+  }
+
   @Test("E5: a child forked before the engine is used has a main thread and an engine of its own")
   func forkBeforeUse() {
     let result = Probe.run("fork-before-use")

@@ -45,13 +45,16 @@ struct PoolStateTests {
       let most = max(8, 2 * parallelism + 4)
       for blocked in [0, most, most + 1, 100] {
         for active in 0...parallelism {
-          let state = word(live: blocked + active, blocked: blocked, sleeping: 0, searching: 0)
-          #expect(state.isConvoy(parallelism: parallelism) == (blocked > most))
-          let expected: PoolState.Wake =
-            active >= parallelism || blocked > most && 2 * active >= parallelism ? .watch : .spawn
-          #expect(
-            state.wake(parallelism: parallelism, budget: 512) == expected,
-            "\(blocked) blocked, \(active) of \(parallelism)")
+          for adrift in 0...2 {
+            var state = word(live: blocked + active + adrift, blocked: blocked, sleeping: 0, searching: 0)
+            for _ in 0..<adrift { state.setAside(as: Worker.Status.adrift) }
+            #expect(state.isConvoy(parallelism: parallelism) == (blocked > most))
+            let holdsBack = blocked > most && 2 * (active + adrift) >= parallelism
+            let expected: PoolState.Wake = active >= parallelism || holdsBack ? .watch : .spawn
+            #expect(
+              state.wake(parallelism: parallelism, budget: 512) == expected,
+              "\(blocked) blocked, \(active) of \(parallelism), \(adrift) adrift")
+          }
         }
       }
     }
@@ -78,18 +81,18 @@ struct PoolStateTests {
     state.takeBack(from: Worker.Status.stalled)
     #expect(state == start)
     state.startSearching()
-    let stopSearchingAnswer1 = state.stopSearching()
-    #expect(!stopSearchingAnswer1)
+    let oneOfTwo = state.stopSearching()
+    #expect(oneOfTwo == .othersSearch)
     #expect(state == start)
-    let stopSearchingAnswer2 = state.stopSearching()
-    #expect(stopSearchingAnswer2)
+    let other = state.stopSearching()
+    #expect(other == .wasLast)
   }
 
   @Test("E1: a worker that retires counts as a thread until it is gone, and as one that runs nothing")
   func ending() {
     var state = word(live: 3, blocked: 0, sleeping: 2, searching: 0)
-    let mayEnd = state.retire()
-    #expect(mayEnd)
+    let retirement = state.retire()
+    #expect(retirement == .granted)
     #expect(state.live == 3 && state.sleeping == 1 && state.active == 1)
     #expect(state.wake(parallelism: 3, budget: 3) == .unpark)
     _ = state.claimWake(parallelism: 3, budget: 3)
@@ -103,22 +106,22 @@ struct PoolStateTests {
   @Test("E3: the last worker that could run anything does not retire")
   func retire() {
     var two = word(live: 2, blocked: 0, sleeping: 2, searching: 0)
-    let retireAnswer3 = two.retire()
-    #expect(retireAnswer3)
+    let first = two.retire()
+    #expect(first == .granted)
     #expect(two.live == 2 && two.sleeping == 1 && two.blocked == 1)
-    let retireAnswer4 = two.retire()
-    #expect(!retireAnswer4)
+    let last = two.retire()
+    #expect(last == .refused)
     var blocked = word(live: 3, blocked: 2, sleeping: 1, searching: 0)
-    let retireAnswer5 = blocked.retire()
-    #expect(!retireAnswer5)
+    let onlyUnblocked = blocked.retire()
+    #expect(onlyUnblocked == .refused)
   }
 
   @Test("E6: a thread that could not be started leaves no trace")
   func spawnFailed() {
     let start = word(live: 1, blocked: 1, sleeping: 0, searching: 0)
     var state = start
-    let claimWakeAnswer6 = state.claimWake(parallelism: 2, budget: 4)
-    #expect(claimWakeAnswer6 == .spawn)
+    let wake = state.claimWake(parallelism: 2, budget: 4)
+    #expect(wake == .spawn)
     state.spawnFailed()
     #expect(state == start)
   }

@@ -146,7 +146,7 @@ struct ObjectFaultTests {
   @Test("F1, G1 GC0019: entering a group more often than it can count")
   func groupEnterOverflow() async {
     let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
-      DispatchGroup(entered: .max - 1).enter()
+      DispatchGroup(entered: DispatchGroup.mostEntered).enter()
     }
     expectFault(result, "GC0019", mentions: "enter", "leave")
   }

@@ -9,10 +9,11 @@ import Testing
 private enum Answer: Hashable {
   case nothing, wait, register, enqueue, unregister, withdraw, activate, unbalanced, again, announce
   case finish(isLost: Bool)
-  case fired(enqueue: Bool, silence: Bool)
+  case fired(SourceState.Firing)
   case deliver(silenced: Bool)
 
   static func enqueue(if must: Bool) -> Answer { must ? .enqueue : .nothing }
+  static func owed(_ debt: SourceState.Debt) -> Answer { .enqueue(if: debt == .enqueue) }
 }
 
 /// Who may call what, and when.
@@ -31,14 +32,14 @@ private enum Call: CaseIterable {
       case .register: return .register
       case .enqueue: return .enqueue
       }
-    case .delayed: return state.didDelay() ? .wait : .nothing
+    case .delayed: return state.didDelay() == .waits ? .wait : .nothing
     case .registered, .refused:
       switch state.didRegister(self == .registered) {
       case .nothing: return .nothing
       case .enqueue: return .enqueue
       case .unregister: return .unregister
       }
-    case .announceAgain: return .enqueue(if: state.announceAgain())
+    case .announceAgain: return .owed(state.announceAgain())
     case .cancel, .lose:
       switch self == .cancel ? state.cancel() : state.lose() {
       case .nothing: return .nothing
@@ -46,10 +47,8 @@ private enum Call: CaseIterable {
       case .unregister: return .unregister
       case .withdraw: return .withdraw
       }
-    case .unregistered: return .enqueue(if: state.didUnregister())
-    case .fire:
-      let firing = state.fire()
-      return .fired(enqueue: firing.enqueue, silence: firing.silence)
+    case .unregistered: return .owed(state.didUnregister())
+    case .fire: return .fired(state.fire())
     case .forget:
       state.forget()
       return .nothing
@@ -63,7 +62,7 @@ private enum Call: CaseIterable {
       case .deliver(let silenced): return .deliver(silenced: silenced)
       case .finish(let isLost): return .finish(isLost: isLost)
       }
-    case .end: return .enqueue(if: state.end())
+    case .end: return .owed(state.end())
     case .suspend:
       state.suspend()
       return .nothing
@@ -173,13 +172,13 @@ private struct Specification: Hashable {
       (unregisters, kernel) = (false, .done)
       return .enqueue(if: offer())
     case .fire:
-      if cancelled { return .fired(enqueue: false, silence: true) }
+      if cancelled { return .fired(.silence) }
       if hasEvent {
         silenced = true
-        return .fired(enqueue: false, silence: true)
+        return .fired(.silence)
       }
       hasEvent = true
-      return .fired(enqueue: offer(), silence: false)
+      return .fired(offer() ? .enqueue : .nothing)
     case .forget:
       hasEvent = false
       return .nothing
@@ -321,9 +320,9 @@ struct SourceStateTests {
     _ = state.activate()
     _ = state.didRegister(true)
     #expect(state.begin() == .announce)
-    #expect(state.end() == false)
+    #expect(state.end() == .nothing)
     for _ in 0..<1_000_000 { state.suspend() }
-    #expect(state.fire() == SourceState.Firing())
+    #expect(state.fire() == .nothing)
     for _ in 1..<1_000_000 where state.resume() != .nothing { Issue.record("resumed early") }
     #expect(state.resume() == .enqueue)
     #expect(state.begin() == .deliver(silenced: false))

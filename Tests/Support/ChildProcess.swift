@@ -85,6 +85,8 @@ public enum Probe {
     case threadLocals = "thread-locals-probe"
     /// Prints what channels tell their handlers when something goes wrong.
     case channelErrors = "channel-errors"
+    /// Its arguments name ways to hang.
+    case hangs = "hangs"
 
     fileprivate var path: String {
       if self == .contract, let override = getenv("GC_PROBE") { return String(cString: override) }

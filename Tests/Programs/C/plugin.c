@@ -1,7 +1,8 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 //
 // A program without blocks, which loads itself a second time as a plugin that has some: built with -DPLUGIN and linked
-// with -ldispatch alone, it counts on that library for what blocks need.
+// with -ldispatch alone, it counts on that library for what blocks need. When the plugin is unloaded that library stays, as its
+// threads are in it.
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -26,7 +27,9 @@ int main(int count, char **arguments) {
   }
   int (*run)(void) = (int (*)(void))dlsym(plugin, "plugin_run");
   int sum = run();
-  printf("a plugin with blocks: %d\n", sum);
-  return sum == 7 ? 0 : 1;
+  dlclose(plugin);
+  int stays = dlopen("libdispatch.so", RTLD_NOW | RTLD_NOLOAD) != NULL;
+  printf("a plugin with blocks: %d; the library %s\n", sum, stays ? "stays" : "has been unloaded");
+  return sum == 7 && stays ? 0 : 1;
 }
 #endif

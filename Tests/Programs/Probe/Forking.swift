@@ -9,7 +9,7 @@ extension Scenario {
   static let forking: [String: Body] = [
     "fork": fork, "fork-while-busy": forkWhileBusy, "fork-while-locked": forkWhileLocked,
     "fork-from-item": forkFromItem, "fork-before-use": forkBeforeUse,
-    "fork-while-looking-up": forkWhileLookingUp,
+    "fork-while-looking-up": forkWhileLookingUp, "fork-from-item-returns": forkFromItemReturns,
   ]
 
   /// Everything that must work; nil, or what did not.
@@ -198,6 +198,28 @@ extension Scenario {
     }
     require(done.wait(), "the item ended")
     report("child", verdict.value)
+    report("parentAfter", selfTest() ?? "works")
+  }
+  /// The item that forks returns in the child too, with an item of the parent's behind it.
+  @Sendable private static func forkFromItemReturns() {
+    if Kernel.isThreadSanitized { skip("ThreadSanitizer starts no thread after a fork") }
+    require(selfTest() == nil, "the engine works")
+    let (queue, begin, done, status) = (DispatchQueue(label: "forking"), Latch(), Latch(), Unprotected<Int32>(-1))
+    let (isChild, ranInChild) = (Unprotected(false), Unprotected(false))
+    queue.async {
+      begin.wait()
+      let child = gc_fork()
+      if child == 0 {
+        isChild.value = true
+        return queue.async { _exit(ranInChild.value ? 1 : 0) }
+      }
+      require(child > 0 && waitpid(child, &status.value, 0) == child, "fork")
+      done.open()
+    }
+    queue.async { if isChild.value { ranInChild.value = true } }
+    begin.open()
+    require(done.wait(), "the item ended")
+    report("child", Int(status.value))
     report("parentAfter", selfTest() ?? "works")
   }
 }

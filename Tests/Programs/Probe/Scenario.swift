@@ -10,7 +10,8 @@ enum Scenario {
   private static let all: [[String: Body]] = [
     mainQueue, priority, quiet, blocking, idleness, limits, forking, retargeting, exiting, poolSettings, poolHooks,
     applyConvoys, staleBits, signals, files, processes, channels, asyncBlocking, exhaustion, refusals, watching,
-    backtraces, overtaken, displacing,
+    backtraces, overtaken, displacing, insight,
+    insightDumps,
   ]
 
   static func main() {

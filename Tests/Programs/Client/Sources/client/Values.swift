@@ -55,4 +55,22 @@ func sendValues(to domain: Domain) async {
   _ = await domain.take(DispatchData(bytesNoCopy: empty, deallocator: DispatchData.Deallocator.custom(nil, {})))
   GrandCentralRuntime.threadBudget = await domain.take(GrandCentralRuntime.threadBudget)
   _ = await domain.take(DispatchMainLoop.fileDescriptor)
+  let span: GrandCentralRuntime.Span = await domain.take(GrandCentralRuntime.beginSpan("client"))
+  span.end()
+  _ = await domain.take(GrandCentralRuntime.version)
+  let snapshot: GrandCentralRuntime.Snapshot = await domain.take(GrandCentralRuntime.snapshot())
+  let thread: GrandCentralRuntime.SnapshotThread? = await domain.take(snapshot.threads.first)
+  let roles: [GrandCentralRuntime.SnapshotThread.Role?] = [thread?.role, .worker]
+  let states: [GrandCentralRuntime.SnapshotThread.State?] = [thread?.state, .asleep]
+  _ = await domain.take((roles.count, states.count))
+  let wait: GrandCentralRuntime.SnapshotWait? = await domain.take(thread?.wait)
+  let waits: [GrandCentralRuntime.SnapshotWait.Kind?] = [wait?.kind, .group]
+  let queue: GrandCentralRuntime.SnapshotQueue? = await domain.take(snapshot.queues.first)
+  let kinds: [GrandCentralRuntime.SnapshotQueue.Kind?] = [queue?.kind, .serial]
+  _ = await domain.take((waits.count, kinds.count))
+  let source: GrandCentralRuntime.SnapshotSource? = await domain.take(snapshot.sources.first)
+  let timer: GrandCentralRuntime.SnapshotTimer? = await domain.take(snapshot.timers.first)
+  let group: GrandCentralRuntime.SnapshotGroup? = await domain.take(snapshot.groups.first)
+  let channel: GrandCentralRuntime.SnapshotChannel? = await domain.take(snapshot.channels.first)
+  _ = await domain.take((source?.kind, timer?.remaining, group?.members, channel?.descriptor))
 }

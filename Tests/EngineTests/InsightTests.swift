@@ -1,0 +1,168 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import ContractSupport
+import Testing
+
+@Suite("What other processes may look at")
+struct InsightTests {
+  @Test("F3: a thread that waits says for what, inside which queue, and who holds it")
+  func waits() {
+    let result = Probe.run("insight-waits")
+    #expect(result.ended, "\(result)")
+    #expect(result["waitsFor"] == "held")
+    #expect(result["inside"] == "inner")
+    #expect(result["ownerInside"] == "held")
+    #expect(result["ownerIsHolder"] == "1")
+    #expect(result["numbered"] == "held")
+    #expect(result["wait"] == "0", "who is back says so")
+  }
+
+  @Test("F3: each item is one record, and each submission; they name the same function, and do not overlap")
+  func records() {
+    let result = Probe.run("insight-records", environment: ["GRANDCENTRAL_RECORD": "collect"])
+    #expect(result.ended, "\(result)")
+    #expect(result.number("items") == 20_000)
+    #expect(result.number("submissions") == 20_000)
+    #expect(result.number("functions") == 1)
+    #expect(result["sameFunction"] == "1")
+    #expect(result.number("syncs") == 1)
+    #expect(result.number("syncEnds") == 1)
+    #expect(result.number("overlapping") == 0)
+    #expect(result.number("lost") == 0)
+  }
+
+  @Test("F3: changes of target, signals, groups that empty, transfers, helpers, thefts and spans are recorded")
+  func kinds() {
+    let result = Probe.run("insight-kinds", environment: ["GRANDCENTRAL_RECORD": "collect"])
+    #expect(result.ended, "\(result)")
+    #expect(result["retargeted"] == "1")
+    #expect(result["target"] == "second")
+    #expect(result.number("signals") == 1)
+    #expect(result.number("emptied") == 1)
+    #expect(result.number("written") == 3)
+    #expect(result.number("read") == 3)
+    #expect(result["helped"] == "1")
+    #expect(result["stolen"] == "1")
+    #expect(result.number("spans") == 2)
+    #expect(result.number("innerSpans") == 1)
+    #expect(result.number("spanNames") == 2)
+  }
+
+  @Test("K2: readers are recorded, whatever they go through, and so are queues below concurrent ones")
+  func readers() {
+    let result = Probe.run("insight-readers", environment: ["GRANDCENTRAL_RECORD": "collect"])
+    #expect(result.ended, "\(result)")
+    for queue in ["broad", "above", "narrow"] {
+      #expect(result.number(queue + "Items") == 1_000, "\(result)")
+      #expect(result.number(queue + "Submissions") == 1_000, "\(result)")
+      #expect(result.number(queue + "Functions") == 1, "\(result)")
+    }
+  }
+
+  @Test("K1: threads of the program's own that wait for each other are seen, though there is no worker")
+  func plainThreads() {
+    let result = Probe.run("insight-plain-threads")
+    #expect(result.ended, "\(result)")
+    #expect(result["waitsFor"] == "held")
+  }
+
+  @Test("K1: a program whose files must be small has no region, and runs")
+  func smallFiles() {
+    let result = Probe.run("insight-small-files")
+    #expect(result.ended, "\(result)")
+    #expect(result["region"] == "0")
+  }
+
+  @Test("F3: the flight recorder keeps the newest records, in the same memory")
+  func ring() throws {
+    let result = Probe.run("insight-ring", environment: ["GRANDCENTRAL_RECORD": "ring"])
+    #expect(result.ended, "\(result)")
+    // Four for each thread that has records, and one that it writes.
+    #expect(try #require(result.number("chunks")) <= 40)
+    #expect(result["full"] == "1")
+    #expect(result["newest"] == "1")
+  }
+
+  @Test("E5, F3: the parent's region is not the child's, which has one when it uses the engine")
+  func forks() {
+    let result = Probe.run("insight-fork")
+    #expect(result.ended, "\(result)")
+    if result.skipped != nil { return }
+    #expect(result["childBefore"] == "1")
+    #expect(result["childOwn"] == "1")
+    #expect(result["childAlone"] == "1")
+    #expect(result.number("child") == 0)
+    #expect(result["parentStays"] == "1")
+  }
+
+  @Test("F3: a program that closes the region's descriptor goes on, and so does its child")
+  func closed() {
+    let result = Probe.run("insight-closed")
+    #expect(result.ended, "\(result)")
+    if result.skipped != nil { return }
+    #expect(result["closed"] == "1")
+    #expect(result.number("child") == 0)
+  }
+
+  @Test("F3: the region is there once a worker has slept, and not before", arguments: ["on", "off"])
+  func presence(setting: String) {
+    let result = Probe.run("insight-presence", environment: ["GRANDCENTRAL_INSIGHT": setting])
+    #expect(result.ended, "\(result)")
+    #expect(result["before"] == "0")
+    #expect(result["after"] == (setting == "on" ? "1" : "0"))
+  }
+
+  @Test("F3: a snapshot lists the queues with their kinds, targets, widths and suspensions")
+  func queues() {
+    let result = Probe.run("insight-queues", environment: ["GRANDCENTRAL_INSPECT": "1"])
+    #expect(result.ended, "\(result)")
+    #expect(result["kind"] == "concurrent")
+    #expect(result.number("suspensions") == 2)
+    #expect(result["target"] == "target")
+    #expect(result.number("width") == 0, "no limit")
+    #expect(result["inactive"] == "1")
+    #expect(result["gone"] == "0")
+    #expect(result.number("resumed") == 0)
+    #expect(result["activated"] == "1")
+  }
+
+  @Test("F3: a snapshot lists sources, timers, groups and channels with their states, where that is asked for")
+  func objects() {
+    let result = Probe.run("insight-objects", environment: ["GRANDCENTRAL_INSPECT": "1"])
+    #expect(result.ended, "\(result)")
+    #expect(result["remaining"] == "1")
+    #expect(result["interval"] == "1")
+    #expect(result["target"] == "handlers")
+    #expect(result["descriptor"] == "1")
+    #expect(result.number("suspensions") == 1)
+    #expect(result["active"] == "1")
+    #expect(result.number("signal") == 12)
+    #expect(result["inactive"] == "1")
+    #expect(result.number("members") == 2)
+    #expect(result["channelDescriptor"] == "1")
+    #expect(result.number("operations") == 1)
+    #expect(result["pending"] == "1")
+    #expect(result.number("pendingAfter") == 0)
+    #expect(result["closed"] == "1")
+    #expect(result["firesNoMore"] == "1")
+    #expect(result["cancelled"] == "1")
+    #expect(result.number("left") == 0)
+    #expect(result.number("gone") == 1)
+  }
+
+  @Test("F3: what a killed tool has left on is turned off, and not what the program has turned on")
+  func leftover() {
+    let result = Probe.run("insight-leftover")
+    #expect(result.ended, "\(result)")
+    #expect(result["toolLives"] == "1")
+    #expect(result["toolIsGone"] == "0")
+    #expect(result["programAsks"] == "1")
+  }
+
+  @Test("F3: they have no entries where nobody asks")
+  func objectsUnasked() {
+    let result = Probe.run("insight-objects")
+    #expect(result.ended, "\(result)")
+    for kind in ["timers", "sources", "groups"] { #expect(result.number(kind) == 0) }
+  }
+}

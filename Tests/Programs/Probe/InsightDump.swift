@@ -1,0 +1,100 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import ContractSupport
+import Glibc
+import GrandCentral
+import Synchronization
+
+// What a process writes of itself, in handlers of signals and at a fault.
+extension Scenario {
+  static let insightDumps: [String: Body] = [
+    "dump-text": dumpText, "dump-fault": dumpFault, "dump-in-handler": dumpInHandler, "dump-fork": dumpFork,
+  ]
+
+  /// Written by one thread, before the process is looked at.
+  private nonisolated(unsafe) static var kept: [AnyObject] = []
+
+  /// A thread that waits for a queue, and objects. They last as long as the process.
+  private static func prepare() {
+    let queue = DispatchQueue(label: "he\u{1B}ld")
+    let isHeld = Latch(1)
+    queue.async {
+      isHeld.open()
+      Latch(1).wait()
+    }
+    isHeld.wait()
+    _ = PlainThread { queue.sync {} }
+    while !GrandCentralRuntime.snapshot().threads.contains(where: { $0.wait?.kind == .queue }) { sched_yield() }
+    let timer = DispatchSource.makeTimerSource(queue: queue)
+    timer.schedule(deadline: .now() + .seconds(100), repeating: .seconds(5))
+    timer.activate()
+    let group = DispatchGroup()
+    for _ in 0..<3 { group.enter() }
+    let reader = DispatchSource.makeReadSource(fileDescriptor: 0, queue: queue)
+    reader.suspend()
+    kept = [group, reader as AnyObject, timer as AnyObject]
+  }
+
+  private static func dumpText() {
+    report("early", GrandCentralRuntime.writeSnapshot(to: 2))
+    prepare()
+    report("written", GrandCentralRuntime.writeSnapshot(to: 2))
+    errno = 77
+    report("refused", GrandCentralRuntime.writeSnapshot(to: -1))
+    report("errno", errno)
+  }
+
+  private static func dumpFault() {
+    prepare()
+    DispatchQueue(label: "over").resume()
+  }
+
+  private static let handled = Atomic<Int>(0)
+  private static let target = Atomic<Int32>(-1)
+
+  /// GRANDCENTRAL_INSPECT=1: the handler interrupts a thread that allocates, and that holds the region's lock most of the time.
+  private static func dumpInHandler() {
+    target.store(open("/dev/null", O_WRONLY), ordering: .relaxed)
+    signal(SIGUSR1) { _ in
+      let isWritten = GrandCentralRuntime.writeSnapshot(to: Scenario.target.load(ordering: .relaxed))
+      Scenario.handled.add(isWritten ? 1 : 1_000_000, ordering: .relaxed)
+    }
+    var blocked = sigset_t()
+    sigemptyset(&blocked)
+    sigaddset(&blocked, SIGUSR1)
+    pthread_sigmask(SIG_BLOCK, &blocked, nil)
+    let mayEnd = Latch(1)
+    let maker = PlainThread {
+      var blocked = sigset_t()
+      sigemptyset(&blocked)
+      sigaddset(&blocked, SIGUSR1)
+      _ = DispatchQueue(label: "first")
+      pthread_sigmask(SIG_UNBLOCK, &blocked, nil)
+      while !mayEnd.isOpen {
+        for number in 0..<100 {
+          let queue = DispatchQueue(label: "queue \(number)")
+          queue.suspend()
+          queue.resume()
+        }
+      }
+    }
+    let rounds = 500
+    for round in 0..<rounds {
+      kill(getpid(), SIGUSR1)
+      while handled.load(ordering: .relaxed) == round { sched_yield() }
+    }
+    mayEnd.open()
+    maker.join()
+    report("handled", handled.load(ordering: .relaxed) == rounds)
+  }
+
+  private static func dumpFork() {
+    if Kernel.isThreadSanitized { skip("ThreadSanitizer starts no thread after a fork") }
+    prepare()
+    let child = fork()
+    if child == 0 { _exit(GrandCentralRuntime.writeSnapshot(to: 2) ? 1 : 0) }
+    var status: Int32 = -1
+    while waitpid(child, &status, 0) < 0 && errno == EINTR {}
+    report("child", status)
+  }
+}

@@ -1,0 +1,113 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+//
+// What gcd trace is tried on: traced WHAT [NUMBER].
+
+import Glibc
+import GrandCentral
+
+let words = CommandLine.arguments
+let number = words.count > 2 ? Int(words[2]) ?? 0 : 0
+
+/// Writes at once, with nothing kept back for the end.
+@Sendable func say(_ text: String, to descriptor: Int32) {
+  _ = Array(text.utf8).withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
+}
+
+/// As many items as that, in pieces that the queue has run before the next one comes.
+func items(_ count: Int, on queues: [DispatchQueue]) {
+  let group = DispatchGroup()
+  var left = count
+  while left > 0 {
+    let piece = min(left, 4_096)
+    for item in 0..<piece { queues[item % queues.count].async(group: group) {} }
+    group.wait()
+    left -= piece
+  }
+  // An item leaves its group before it is over, and it is over before it is recorded: the program must not end in between.
+  for queue in queues { queue.sync(flags: .barrier) {} }
+}
+
+/// Queues that hand a token around until it has made so many steps.
+func ring(_ steps: Int) {
+  let queues = (0..<3).map { DispatchQueue(label: "ring \($0)") }
+  let done = DispatchSemaphore(value: 0)
+  @Sendable func pass(_ left: Int) {
+    if left == 0 {
+      done.signal()
+    } else {
+      queues[left % 3].async { pass(left - 1) }
+    }
+  }
+  pass(steps)
+  done.wait()
+}
+
+switch words.dropFirst().first {
+case "serial": items(number, on: [DispatchQueue(label: "counted")])
+case "several": items(number, on: (0..<4).map { DispatchQueue(label: "queue \($0)") })
+case "concurrent": items(number, on: [DispatchQueue(label: "broad", attributes: .concurrent)])
+case "ring": ring(number)
+case "sync":
+  let queue = DispatchQueue(label: "synced")
+  for _ in 0..<number { queue.sync {} }
+case "forever":
+  // Says when it has begun: then it is killed.
+  items(100, on: [DispatchQueue(label: "before")])
+  say("begun\n", to: 1)
+  let queue = DispatchQueue(label: "forever")
+  while true { items(1_000, on: [queue]) }
+case "steady":
+  // A thousand items a second, which a timer submits.
+  let queue = DispatchQueue(label: "steady")
+  let timer = DispatchSource.makeTimerSource(queue: .global())
+  timer.setEventHandler { queue.async {} }
+  timer.schedule(deadline: .now(), repeating: .milliseconds(1))
+  timer.activate()
+  say("begun\n", to: 1)
+  pause()
+case "blocked":
+  let queue = DispatchQueue(label: "blocked")
+  let other = DispatchQueue(label: "other")
+  let never = DispatchSemaphore(value: 0)
+  queue.async {
+    say("begun\n", to: 1)
+    other.sync { never.wait() }
+  }
+  pause()
+case "marks":
+  for round in 0..<number {
+    GrandCentralRuntime.mark("round")
+    GrandCentralRuntime.count("rounds", Double(round))
+    GrandCentralRuntime.interval("step") { items(1, on: [DispatchQueue(label: "marked")]) }
+  }
+case "spans":
+  // Spans that all overlap, the inner ones with the outer one as their parent, each ended on a worker.
+  let outer = GrandCentralRuntime.beginSpan("request")
+  let group = DispatchGroup()
+  let queries = (0..<number).map { _ in GrandCentralRuntime.beginSpan("query", parent: outer) }
+  for query in queries { DispatchQueue.global().async(group: group) { query.end() } }
+  group.wait()
+  DispatchQueue(label: "answers").sync { outer.end() }
+case "cost":
+  // Nanoseconds for a record, the least of many rounds.
+  var least = Double.infinity
+  for _ in 0..<20 {
+    let begun = DispatchTime.now()
+    for _ in 0..<number { GrandCentralRuntime.mark("cost") }
+    let passed = DispatchTime.now().uptimeNanoseconds - begun.uptimeNanoseconds
+    least = min(least, Double(passed) / Double(number))
+  }
+  print(least)
+case "exit":
+  items(10, on: [DispatchQueue(label: "short")])
+  say("to the output\n", to: 1)
+  say("to the errors\n", to: 2)
+  exit(Int32(number))
+case "signal":
+  items(10, on: [DispatchQueue(label: "short")])
+  kill(getpid(), Int32(number))
+  pause()
+default:
+  say("traced: what?\n", to: 2)
+  exit(2)
+}

@@ -1,0 +1,103 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import GrandCentral
+import GrandCentralTesting
+import Testing
+
+@Suite("Deadlocks and escapes", .serialized, .timeLimit(.minutes(2)))
+struct DeadlockTests {
+  @Test("Queues that sync onto each other: both threads are named, with the queues")
+  func crossSync() async {
+    await #expect(processExitsWith: .success) {
+      func transfer(_ sim: Simulation, inOrder: Bool) {
+        let (first, second) = (DispatchQueue(label: "first"), DispatchQueue(label: "second"))
+        first.async { second.sync {} }
+        inOrder ? first.async { second.sync {} } : second.async { first.sync {} }
+        sim.run()
+      }
+      for strategy in [Simulation.Strategy.random, .pct(depth: 2)] {
+        let report = Simulation.explore(strategy: strategy) { transfer($0, inOrder: false) }
+        guard case .deadlock(let waits)? = report.failure?.reason else { throw Unexpected() }
+        try require(waits.count == 2)
+        try require(
+          waits.contains { $0.contains("inside an item of \"first\", waits for its turn on the queue \"second\"") })
+        try require(
+          waits.contains { $0.contains("inside an item of \"second\", waits for its turn on the queue \"first\"") })
+        try require(waits.contains { $0.contains(", which gc-default-") })
+        try require(Simulation.explore(strategy: strategy) { transfer($0, inOrder: true) }.failure == nil)
+      }
+    }
+  }
+
+  @Test("Who waits for ever at the end of a run is named: a semaphore, a group, a queue that is suspended")
+  func forever() async {
+    await #expect(processExitsWith: .success) {
+      func waits(_ body: @escaping (Simulation) -> Void) throws -> String {
+        let failure = try unwrap(Simulation.explore(runs: 1, body).failure)
+        guard case .deadlock(let waits) = failure.reason, waits.count == 1 else { throw failure }
+        return waits[0]
+      }
+      // The body itself.
+      let semaphore = try waits { _ in DispatchSemaphore(value: 0).wait() }
+      try require(semaphore == "test waits for a semaphore")
+      // An item, when the body has returned.
+      let group = try waits { _ in
+        let group = DispatchGroup()
+        group.enter()
+        DispatchQueue(label: "waiter").async { group.wait() }
+      }
+      try require(group.hasSuffix(", inside an item of \"waiter\", waits for a group, which one member has not left"))
+      let queue = try waits { sim in
+        let queue = DispatchQueue(label: "halted")
+        queue.suspend()
+        DispatchQueue.global().async { queue.sync {} }
+        sim.run()
+      }
+      try require(queue.hasSuffix("waits for its turn on the queue \"halted\""))
+    }
+  }
+
+  @Test("The real world goes on after a deadlock")
+  func after() async {
+    await #expect(processExitsWith: .success) {
+      for _ in 0..<3 {
+        let report = Simulation.explore(runs: 1) { _ in DispatchSemaphore(value: 0).wait() }
+        try require(report.failure != nil)
+        try require(DispatchQueue(label: "real").sync { 7 } == 7)
+        let group = DispatchGroup()
+        for _ in 0..<100 { DispatchQueue.global().async(group: group) {} }
+        group.wait()
+        try Simulation.check(runs: 10, mixture)
+      }
+    }
+  }
+
+  @Test("A thread that takes no part and uses the library is an escape")
+  func stranger() async {
+    await #expect(processExitsWith: .success) {
+      let report = Simulation.explore(runs: 3) { sim in
+        let queue = DispatchQueue(label: "shared")
+        let done = Box(false)
+        startThread {
+          queue.async {}
+          done.value = true
+        }
+        while !done.value { sleepInReality() }
+        sim.run()
+      }
+      guard case .escape(let message)? = report.failure?.reason else { throw Unexpected() }
+      try require(message.contains("has used the library beside it"))
+    }
+  }
+
+  @Test("No simulation begins while the process's queues are at work")
+  func busy() async {
+    await #expect(processExitsWith: .success) {
+      let end = DispatchSemaphore(value: 0)
+      DispatchQueue.global().async { end.wait() }
+      let report = Simulation.explore(runs: 3) { _ in }
+      guard case .busy? = report.failure?.reason else { throw Unexpected() }
+      end.signal()
+    }
+  }
+}

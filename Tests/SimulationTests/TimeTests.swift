@@ -1,0 +1,227 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import GrandCentral
+import GrandCentralTesting
+import Testing
+
+/// A value that items of different queues change.
+final class Box<Value>: @unchecked Sendable {  // in a simulation one thread goes on at a time
+  var value: Value
+  init(_ value: Value) { self.value = value }
+}
+
+// Each test is a process of its own: a simulation wants the library to itself, and other suites run beside this one.
+@Suite("Virtual time", .serialized, .timeLimit(.minutes(2)))
+struct TimeTests {
+  @Test("asyncAfter fires at its instant, and nothing takes an hour")
+  func asyncAfter() async {
+    await #expect(processExitsWith: .success) {
+      try Simulation.check(runs: 20) { sim in
+        let fired = Box<[Duration]>([])
+        let queue = DispatchQueue(label: "hour")
+        for seconds in [3_600, 1, 60] {
+          queue.asyncAfter(deadline: .now() + .seconds(seconds)) { fired.value.append(sim.elapsed) }
+        }
+        sim.run()
+        sim.expect(fired.value == [.seconds(1), .seconds(60), .seconds(3_600)], "\(fired.value)")
+        sim.expect(sim.elapsed == .seconds(3_600))
+      }
+    }
+  }
+
+  @Test("A day of one-second timers: each of them fires")
+  func day() async {
+    await #expect(processExitsWith: .success) {
+      try Simulation.check(runs: 1, processors: 1) { sim in
+        let count = Box(0)
+        let timer = DispatchSource.makeTimerSource(queue: DispatchQueue(label: "day"))
+        timer.schedule(deadline: .now() + .seconds(1), repeating: .seconds(1))
+        timer.setEventHandler { count.value += 1 }
+        timer.resume()
+        let seconds = isThorough ? 86_400 : 3_600
+        sim.advance(by: .seconds(seconds))
+        sim.expect(count.value == seconds, "\(count.value)")
+        timer.cancel()
+      }
+    }
+  }
+
+  @Test("advance lets happen what is due until then, and no more")
+  func advance() async {
+    await #expect(processExitsWith: .success) {
+      try Simulation.check(runs: 20) { sim in
+        let count = Box(0)
+        let queue = DispatchQueue(label: "steps")
+        for seconds in 1...3 { queue.asyncAfter(deadline: .now() + .seconds(seconds)) { count.value += 1 } }
+        sim.advance(by: .milliseconds(999))
+        sim.expect(count.value == 0, "\(count.value)")
+        sim.advance(by: .milliseconds(1))
+        sim.expect(count.value == 1, "\(count.value)")
+        sim.advance(by: DispatchTimeInterval.seconds(1))
+        sim.expect(count.value == 2, "\(count.value)")
+        sim.run()
+        sim.expect(count.value == 3, "\(count.value)")
+        sim.expect(sim.elapsed == .seconds(3), "\(sim.elapsed)")
+      }
+    }
+  }
+
+  @Test("Waits with a deadline end at it: groups, semaphores and items")
+  func timeouts() async {
+    await #expect(processExitsWith: .success) {
+      try Simulation.check(runs: 20) { sim in
+        let group = DispatchGroup()
+        let semaphore = DispatchSemaphore(value: 0)
+        let item = DispatchWorkItem {}
+        group.enter()
+        sim.expect(group.wait(timeout: .now() + .seconds(10)) == .timedOut)
+        sim.expect(sim.elapsed == .seconds(10), "\(sim.elapsed)")
+        sim.expect(semaphore.wait(wallTimeout: .now() + .seconds(20)) == .timedOut)
+        sim.expect(sim.elapsed == .seconds(30), "\(sim.elapsed)")
+        sim.expect(item.wait(timeout: .now() + .seconds(30)) == .timedOut)
+        sim.expect(sim.elapsed == .seconds(60), "\(sim.elapsed)")
+        DispatchQueue.global().asyncAfter(deadline: .now() + .seconds(5)) {
+          group.leave()
+          semaphore.signal()
+          item.perform()
+        }
+        sim.expect(group.wait(timeout: .now() + .seconds(10)) == .success)
+        sim.expect(semaphore.wait(timeout: .now() + .seconds(10)) == .success)
+        sim.expect(item.wait(timeout: .now() + .seconds(10)) == .success)
+        sim.expect(sim.elapsed == .seconds(65), "\(sim.elapsed)")
+      }
+    }
+  }
+
+  @Test("A thread in a contended sync waits, and time goes on")
+  func contention() async {
+    await #expect(processExitsWith: .success) {
+      try Simulation.check(runs: 20) { sim in
+        let queue = DispatchQueue(label: "held")
+        let semaphore = DispatchSemaphore(value: 0)
+        queue.async { semaphore.wait() }
+        DispatchQueue.global().asyncAfter(deadline: .now() + .seconds(60)) { semaphore.signal() }
+        sim.advance(by: .seconds(1))
+        queue.sync {}
+        sim.expect(sim.elapsed == .seconds(60), "\(sim.elapsed)")
+      }
+    }
+  }
+
+  @Test("All clocks go alike; time stands still while something runs")
+  func clocks() async {
+    await #expect(processExitsWith: .success) {
+      try Simulation.check(runs: 5) { sim in
+        let (uptime, wall) = (DispatchTime.now().uptimeNanoseconds, DispatchWallTime.now())
+        sim.expect(uptime == DispatchTime.now().uptimeNanoseconds)
+        let fired = Box(false)
+        DispatchQueue.global().asyncAfter(wallDeadline: wall + .seconds(86_400)) { fired.value = true }
+        sim.advance(by: .seconds(86_399))
+        sim.expect(!fired.value)
+        sim.advance(by: .seconds(1))
+        sim.expect(fired.value)
+        sim.expect(DispatchTime.now().uptimeNanoseconds == uptime + 86_400_000_000_000)
+        sim.expect(DispatchWallTime.now() == wall + .seconds(86_400))
+      }
+    }
+  }
+
+  @Test("A pipe inside of the process: who reads it is told, and time stands still for that")
+  func pipes() async {
+    await #expect(processExitsWith: .success) {
+      try Simulation.check(runs: 50) { sim in
+        var ends: [Int32] = [0, 0]
+        sim.expect(pipe(&ends) == 0)
+        let (input, output) = (ends[0], ends[1])
+        let received = Box<[UInt8]>([])
+        let source = DispatchSource.makeReadSource(fileDescriptor: input, queue: DispatchQueue(label: "reader"))
+        source.setEventHandler {
+          var byte: UInt8 = 0
+          sim.expect(read(input, &byte, 1) == 1)
+          received.value.append(byte)
+        }
+        source.setCancelHandler {
+          close(input)
+          close(output)
+        }
+        source.resume()
+        for byte in 1...3 as ClosedRange<UInt8> {
+          DispatchQueue.global().asyncAfter(deadline: .now() + .seconds(Int(byte))) {
+            var byte = byte
+            sim.expect(write(output, &byte, 1) == 1)
+          }
+        }
+        sim.advance(by: .seconds(2))
+        sim.expect(received.value == [1, 2], "\(received.value)")
+        sim.advance(by: .seconds(2))
+        sim.expect(received.value == [1, 2, 3], "\(received.value)")
+        source.cancel()
+      }
+    }
+  }
+
+  @Test("A run that has watched a descriptor leaves no descriptor of its own")
+  func descriptorsAreClosed() async {
+    await #expect(processExitsWith: .success) {
+      func isOpen(_ descriptor: Int32) -> Bool { fcntl(descriptor, F_GETFD) >= 0 }
+      var counts: [Int] = []
+      for _ in 0..<3 {
+        try Simulation.check(runs: 20) { sim in
+          var ends: [Int32] = [0, 0]
+          sim.expect(pipe(&ends) == 0)
+          let (input, output) = (ends[0], ends[1])
+          let source = DispatchSource.makeReadSource(fileDescriptor: input, queue: DispatchQueue(label: "reader"))
+          source.setEventHandler {
+            var byte: UInt8 = 0
+            _ = read(input, &byte, 1)
+          }
+          source.setCancelHandler {
+            close(input)
+            close(output)
+          }
+          source.resume()
+          var byte: UInt8 = 1
+          sim.expect(write(output, &byte, 1) == 1)
+          sim.run()
+          source.cancel()
+        }
+        counts.append((0..<1_024).count { isOpen($0) })
+      }
+      try require(counts[0] == counts[2], "\(counts)")
+    }
+  }
+
+  @Test("Timers that have not fired are counted, and dropped")
+  func left() async {
+    await #expect(processExitsWith: .success) {
+      let report = try Simulation.check(runs: 3) { _ in
+        for _ in 0..<4 { DispatchQueue.global().asyncAfter(deadline: .now() + .seconds(9)) {} }
+      }
+      try require(report.timersLeft == 4)
+    }
+  }
+
+  @Test("The process's own queues go on where they were")
+  func realWorld() async {
+    await #expect(processExitsWith: .success) {
+      let queue = DispatchQueue(label: "real")
+      let done = DispatchSemaphore(value: 0)
+      queue.asyncAfter(deadline: .now() + .milliseconds(200)) { done.signal() }
+      for _ in 0..<3 {
+        try Simulation.check(runs: 5) { sim in
+          DispatchQueue(label: "apart").async {}
+          sim.run()
+        }
+        try require(queue.sync { 7 } == 7)
+      }
+      done.wait()
+      let group = DispatchGroup()
+      for _ in 0..<100 { DispatchQueue.global().async(group: group) {} }
+      group.wait()
+      // Nothing of it is in the real world.
+      Simulation.yield()
+      try require(DispatchTime.now().uptimeNanoseconds != 1_000_000_000_000)
+    }
+  }
+}

@@ -1,0 +1,64 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import Testing
+
+@Suite("The trait", .timeLimit(.minutes(2)))
+struct TraitProcessTests {
+  @Test("The functions with the trait pass, all of them")
+  func run() throws {
+    let (status, output) = try TraitProcess.run()
+    #expect(status == 0 && output.contains("Test run with 8 tests in 1 suite passed"), "\(status): \(output)")
+  }
+}
+
+/// This program once more, for the tests of one suite.
+enum TraitProcess {
+  private static let mark = "GC_TEST_OF_THE_TRAIT"
+
+  static var isHere: Bool { getenv(mark) != nil }
+
+  static func run() throws -> (status: Int32, output: String) {
+    var ends: [Int32] = [0, 0]
+    guard pipe(&ends) == 0 else { throw Unexpected() }
+    var actions = posix_spawn_file_actions_t()
+    posix_spawn_file_actions_init(&actions)
+    posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO)
+    posix_spawn_file_actions_adddup2(&actions, ends[1], STDERR_FILENO)
+    posix_spawn_file_actions_addclose(&actions, ends[0])
+    posix_spawn_file_actions_addclose(&actions, ends[1])
+    defer { posix_spawn_file_actions_destroy(&actions) }
+    let arguments = ["tests", "--testing-library", "swift-testing", "--filter", "SimulationTests.TraitTests"]
+    var environment = [mark + "=1"]
+    var entry = environ
+    while let text = entry.pointee {
+      environment.append(String(cString: text))
+      entry += 1
+    }
+    var child: pid_t = 0
+    let error = withStrings(arguments) { arguments in
+      withStrings(environment) { posix_spawn(&child, "/proc/self/exe", &actions, nil, arguments, $0) }
+    }
+    close(ends[1])
+    defer { close(ends[0]) }
+    guard error == 0 else { throw Unexpected() }
+    var output: [UInt8] = []
+    var buffer = [UInt8](repeating: 0, count: 4_096)
+    while true {
+      let count = read(ends[0], &buffer, buffer.count)
+      if count <= 0 { break }
+      output += buffer[..<count]
+    }
+    var status: Int32 = 0
+    waitpid(child, &status, 0)
+    return (status, String(decoding: output, as: UTF8.self))
+  }
+
+  private static func withStrings<Result>(
+    _ strings: [String], _ body: ([UnsafeMutablePointer<CChar>?]) -> Result
+  ) -> Result {
+    let copies = strings.map { strdup($0) } + [nil]
+    defer { for copy in copies { free(copy) } }
+    return body(copies)
+  }
+}

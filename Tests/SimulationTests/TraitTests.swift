@@ -1,0 +1,95 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import GrandCentral
+import GrandCentralTesting
+import GrandCentralTestingTraits
+import Synchronization
+import Testing
+
+/// How often a function has run.
+private let count = Atomic<Int>(0)
+
+/// Lets no issue through, and requires that there was one which says all of this.
+private struct Expects: TestTrait, TestScoping {
+  let words: [String]
+
+  func provideScope(
+    for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
+  ) async throws {
+    let seen = Mutex<[String]>([])
+    try await withoutActuallyEscaping(function) { function in
+      try await IssueHandlingTrait.compactMapIssues { issue in
+        seen.withLock { $0.append(issue.comments.map(\.rawValue).joined()) }
+        return nil
+      }.provideScope(for: test, testCase: testCase, performing: function)
+    }
+    let texts = seen.withLock { $0 }
+    #expect(texts.count == 1, "\(texts)")
+    for word in words { #expect(texts.first?.contains(word) == true, "\(word) is not in \(texts)") }
+  }
+}
+
+extension Trait where Self == Expects {
+  fileprivate static func expects(_ words: String...) -> Self { Expects(words: words) }
+}
+
+/// A simulation wants the library to itself: these tests run in a process of their own, which `TraitProcessTests` starts.
+@Suite("Functions with the trait", .serialized, .timeLimit(.minutes(2)), .enabled(if: TraitProcess.isHere))
+struct TraitTests {
+  @Test(
+    "A function with the trait runs once in each schedule, on the first thread of the simulation", .simulated(runs: 50))
+  func right() throws {
+    let sim = try #require(Simulation.current)
+    let sum = Box(0)
+    for _ in 0..<3 { DispatchQueue.main.async { sum.value += 1 } }
+    sim.run()
+    #expect(sum.value == 3 && sim.elapsed == .zero)
+    // relaxed: a figure.
+    count.add(1, ordering: .relaxed)
+  }
+
+  @Test("It has run fifty times")
+  func times() {
+    // relaxed: a figure; the other test is over.
+    #expect(count.load(ordering: .relaxed) == 50)
+  }
+
+  @Test(
+    "An expectation that fails in few schedules is one issue, with the token of the shrunk schedule",
+    .expects("Expectation failed", "TraitTests.swift", ".replay(\"gc1:s:2:", "one forced switch is left"),
+    .simulated(strategy: .pct(depth: 3)))
+  func expectation() throws {
+    let sum = Box(0)
+    for name in ["first", "second"] {
+      DispatchQueue(label: name).async {
+        let seen = sum.value
+        Simulation.yield()
+        sum.value = seen + 1
+      }
+    }
+    try #require(Simulation.current).run()
+    #expect(sum.value == 2)
+  }
+
+  @Test(
+    "A deadlock is an issue, also one that the function itself never comes back from",
+    .expects("deadlock: test waits for a semaphore", "Replay it by"), .simulated(runs: 20))
+  func deadlock() { DispatchSemaphore(value: 0).wait() }
+
+  @Test("What the function throws is an issue", .expects("has thrown Unexpected()"), .simulated(runs: 20))
+  func thrown() throws { throw Unexpected() }
+
+  @Test("All schedules are proven, by the trait as well", .simulated(strategy: .exhaustive(preemptions: 2)))
+  func exhaustive() throws { addTwice(try #require(Simulation.current), onOneQueue: true) }
+
+  @Test("An async function may wait for what happens in the simulation", .simulated(runs: 20))
+  func awaits() async throws {
+    let sim = try #require(Simulation.current)
+    let queue = DispatchQueue(label: "awaited")
+    let value = await withCheckedContinuation { continuation in
+      queue.asyncAfter(deadline: .now() + .seconds(60)) { continuation.resume(returning: 7) }
+    }
+    #expect(value == 7 && sim.elapsed == .seconds(60))
+    #expect(Simulation.current != nil)
+  }
+}
