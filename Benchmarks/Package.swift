@@ -22,11 +22,9 @@ let package = Package(
     // A peer in the same process.
     .target(name: "SwiftConcurrencyOps", dependencies: ["BenchKit", "BenchSupport"]),
     .executableTarget(
-      name: "duel",
+      name: "benchmark",
       dependencies: ["BenchKit", "BenchSupport", "OursOps", "TheirsOps", "SwiftConcurrencyOps"]
     ),
-    .executableTarget(name: "alloc-gate", dependencies: ["BenchKit", "BenchSupport", "OursOps", "TheirsOps"]),
-    .executableTarget(name: "cost-probe", dependencies: ["BenchKit", "BenchSupport", "OursOps", "TheirsOps"]),
   ],
   swiftLanguageModes: [.v6]
 )

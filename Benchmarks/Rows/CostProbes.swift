@@ -3,7 +3,7 @@
 import BenchKit
 import BenchSupport
 
-/// What is counted in instructions and system calls, by `cost-probe`: Thresholds/instructions.json and syscalls.json
+/// What is counted in instructions and system calls, by `benchmark probe`: Thresholds/instructions.json and syscalls.json
 /// say how many there may be. Most are rows of the duel.
 ///
 /// A count says something only if it does not depend on how the threads happen to meet. So where the caller and the

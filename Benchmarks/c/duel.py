@@ -31,6 +31,10 @@ BARS = os.path.join(ROOT, "Benchmarks", "Thresholds", "c-ratios.json")
 NEIGHBOUR_BARS = os.path.join(ROOT, "Benchmarks", "Thresholds", "c-neighbours.json")
 START = "start of a program and one call"
 MEMORY = "its resident memory"
+# Seconds of processor time that a process uses to find out how long they take.
+SHARE_PROBE = 0.05
+# Below this share of the processors the machine is somebody else's as well.
+ALONE = 0.75
 
 
 def toolchain():
@@ -80,6 +84,21 @@ def neighbours(count):
             process.wait()
 
 
+def share():
+    """How much of a processor each of as many processes as there are processors gets, between 0 and 1."""
+    begin, children = time.perf_counter(), []
+    for _ in range(len(os.sched_getaffinity(0))):
+        child = os.fork()
+        if child == 0:
+            while time.process_time() < SHARE_PROBE:
+                pass
+            os._exit(0)
+        children.append(child)
+    for child in children:
+        os.waitpid(child, 0)
+    return min(1.0, SHARE_PROBE / (time.perf_counter() - begin))
+
+
 def sample(library, scale, programs):
     """One run of each program: row to (time, processor time) in nanoseconds."""
     rows = {}
@@ -107,12 +126,13 @@ def start(library, rows):
 
 
 def contest(libraries, rounds, scale, waits_only):
-    """Row to its samples: [(ours, theirs), …]; the side that begins alternates."""
-    pairs = {}
+    """Row to its samples, [(ours, theirs), …], and the share of the processors; the side that begins alternates."""
+    pairs, shares = {}, []
     programs = [("rows", "waits")] if waits_only else [("rows",), ("concurrency",)]
     for number in range(rounds):
         order = ["ours", "theirs"] if number % 2 == 0 else ["theirs", "ours"]
         results = {}
+        shares.append(share())
         for side in order:
             results[side] = sample(libraries[side], scale, programs)
             if not waits_only:
@@ -123,7 +143,12 @@ def contest(libraries, rounds, scale, waits_only):
             pairs.setdefault(name, []).append((results["ours"][name], results["theirs"][name]))
         print(f"\rround {number + 1} of {rounds}", end="", file=sys.stderr)
     print(file=sys.stderr)
-    return pairs
+    return pairs, statistics.median(shares)
+
+
+def bar_of(bar, is_alone):
+    """A row whose threads need a processor each has two bars: on a machine of its own, and on one that it shares."""
+    return (bar[0] if is_alone else bar[1]) if isinstance(bar, list) else bar
 
 
 class Row:
@@ -170,7 +195,7 @@ def table(rows, bars):
 DOCUMENT = """# Performance of the C interface
 
 Programs built once, for the libdispatch of the Swift toolchain, and run on that and on ours in turn: made by
-`python3 Benchmarks/c/duel.py --markdown Documentation/Performance-C.md`.
+`Scripts/benchmark c --markdown Documentation/Performance-C.md`.
 
 - Machine: {machine}; {rounds} rounds, each with a new process for either library.
 - *ratio*: ours divided by theirs in the same round, the median over the rounds (least to greatest); below 1 we are faster.
@@ -214,7 +239,7 @@ def main():
     if rounds < 5:
         parser.error("a median takes five rounds at least")
     with neighbours(options.neighbours):
-        pairs = contest(libraries, rounds, 1 if options.quick else 4, options.neighbours > 0)
+        pairs, share_of_processors = contest(libraries, rounds, 1 if options.quick else 4, options.neighbours > 0)
     rows = [Row(name, pairs[name]) for name in pairs]
     with open(NEIGHBOUR_BARS if options.neighbours else BARS, encoding="utf-8") as file:
         bars = json.load(file)
@@ -225,6 +250,8 @@ def main():
         bars = {name: cpu for name, (_, cpu) in bars.items()}
     else:
         time_bars = {}
+        bars = {name: bar_of(bar, share_of_processors >= ALONE) for name, bar in bars.items()}
+        print(f"each process got {share_of_processors:.2f} of a processor")
     print(table(rows, bars))
     if options.markdown:
         with open(options.markdown, "w", encoding="utf-8") as file:

@@ -17,7 +17,7 @@ PLACE_LINES = 0.05
 
 HEAD = """# Scaling, by count
 
-<!-- Written by Benchmarks/scaling/run.py document; the sentences are in Benchmarks/scaling/notes.json. -->
+<!-- Written by Scripts/benchmark scaling document; the sentences are in Benchmarks/scaling/notes.json. -->
 
 What each operation costs on a machine with many processors, in events that do not depend on how fast the machine is:
 cache lines that move from one processor to another, atomic read-modify-writes, threads woken, threads that go to

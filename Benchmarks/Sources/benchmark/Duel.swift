@@ -6,11 +6,10 @@ import FoundationEssentials
 import Glibc
 
 /// Runs each operation on GrandCentral and on the toolchain's libdispatch, and says which was faster and by how much.
-@main
 enum Duel {
-  static func main() {
+  static func start(_ words: [String]) -> Never {
     do {
-      exit(try run(Arguments(Array(CommandLine.arguments.dropFirst()))))
+      exit(try run(Arguments(words)))
     } catch {
       Output.error.line("duel: \(error)\n\(Arguments.usage)")
       exit(2)

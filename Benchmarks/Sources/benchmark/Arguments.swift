@@ -3,7 +3,7 @@
 /// What the command line asks for.
 struct Arguments {
   static let usage = """
-    usage: duel [options]
+    usage: Scripts/benchmark duel [options]
       --filter REGEX   only operations whose name matches
       --quick          short samples, 3 rounds
       --rounds N       rounds per operation (5)

@@ -12,7 +12,7 @@ struct Markdown {
       "# Performance",
       "",
       "GrandCentral against the libdispatch of the Swift toolchain, in one process and in alternating order: made by",
-      "`swift run -c release --package-path Benchmarks duel \(hasPeers ? "--peers " : "")--markdown Documentation/Performance.md`.",
+      "`Scripts/benchmark duel \(hasPeers ? "--peers " : "")--markdown Documentation/Performance.md`.",
       "",
       "- Machine: \(Machine.description)",
       "- *ratio*: our time divided by libdispatch's in the same round, the median over the rounds (least to greatest);",

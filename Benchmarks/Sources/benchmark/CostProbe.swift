@@ -7,16 +7,15 @@ import OursOps
 import TheirsOps
 
 /// Does one thing a number of times and ends, so that another program can count what the process needed for it:
-/// `Scripts/costs.py` runs it with two numbers, and what differs between them is what the operations cost.
-@main
+/// `Scripts/benchmark costs` runs it with two numbers, and what differs between them is what the operations cost.
 enum CostProbe {
   private static let usage = """
-    usage: cost-probe NAME COUNT [--theirs]   does it COUNT times, with libdispatch if --theirs
-           cost-probe --list                  prints the names
+    usage: benchmark probe NAME COUNT [--theirs]   does it COUNT times, with libdispatch if --theirs
+           benchmark probe --list                  prints the names
     """
 
-  static func main() {
-    var arguments = Array(CommandLine.arguments.dropFirst())
+  static func start(_ arguments: [String]) {
+    var arguments = arguments
     let isTheirs = arguments.last == "--theirs"
     if isTheirs { arguments.removeLast() }
     let probes = isTheirs ? TheirsOps.costProbes() : OursOps.costProbes()

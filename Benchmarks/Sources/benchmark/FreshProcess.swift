@@ -41,7 +41,7 @@ enum FreshProcess {
   private static let canCountSystemCalls = bench_can_count_system_calls() != 0
 
   private static func sample(_ side: Contest.Side, _ name: String, _ count: Int, environment: [String]) -> Sample {
-    let output = run(["duel", "--sample", side.rawValue, name, String(count)], environment: environment)
+    let output = run(["benchmark", "duel", "--sample", side.rawValue, name, String(count)], environment: environment)
     guard let sample = try? JSONDecoder().decode(Sample.self, from: Data(output)) else {
       Output.error.line("duel: no sample of \(name) from a process of its own")
       exit(2)

@@ -38,7 +38,7 @@ struct Ratio: Codable {
     guard let first = ratios.first, let last = ratios.last else { return nil }
     least = first
     greatest = last
-    median = duel.median(ratios)
+    median = benchmark.median(ratios)
     middleHalf = ratios[ratios.count * 3 / 4] - ratios[ratios.count / 4]
   }
 }

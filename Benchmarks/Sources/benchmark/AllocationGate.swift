@@ -10,7 +10,6 @@ import TheirsOps
 /// Counts the allocations of each operation and exits with 1 if one makes more than Thresholds/allocations.json allows.
 ///
 /// `--theirs` measures libdispatch as well, for comparison.
-@main
 enum AllocationGate {
   private struct Thresholds: Decodable {
     /// What caches may add per operation in the long run.
@@ -18,10 +17,9 @@ enum AllocationGate {
     let allocations: [String: Double]
   }
 
-  static func main() throws {
-    let arguments = CommandLine.arguments.dropFirst()
+  static func start(_ arguments: [String]) throws -> Never {
     guard arguments.allSatisfy({ $0 == "--theirs" }) else {
-      Output.error.line("usage: alloc-gate [--theirs]")
+      Output.error.line("usage: Scripts/benchmark allocations [--theirs]")
       exit(2)
     }
     checkCounter()
@@ -49,7 +47,7 @@ enum AllocationGate {
     bench_allocate_and_free(64)
     let counted = bench_allocations() - before
     if counted != 1 {
-      Output.error.line("alloc-gate: one malloc was counted as \(counted)")
+      Output.error.line("allocations: one malloc was counted as \(counted)")
       exit(2)
     }
   }
