@@ -17,6 +17,14 @@ fail() {
   exit 1
 }
 
+# The version of the release: CPlatformVersion.h is its one place.
+version() {
+  local found
+  found=$(sed -n 's/^#define GC_VERSION "\(.*\)"$/\1/p' Sources/CPlatform/include/CPlatformVersion.h)
+  [[ $found =~ ^[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?$ ]] || fail "no version in CPlatformVersion.h: ${found:-nothing}"
+  printf '%s\n' "$found"
+}
+
 # Installs a command's package when the command is missing: need COMMAND [PACKAGE].
 need() {
   command -v "$1" >/dev/null && return
@@ -31,12 +39,32 @@ need() {
     fail "cannot install ${2:-$1}, which $1 comes from"
 }
 
+# build_tool PRODUCT...: builds them in the tool's package; `binaries` is then the folder that they are in.
+build_tool() {
+  local product
+  for product in "$@"; do swift build --package-path Tool --product "$product" -j "$JOBS"; done
+  # shellcheck disable=SC2034 # For who calls.
+  binaries=$(swift build --package-path Tool --show-bin-path)
+}
+
+# first_block FILE LANGUAGE WORD: the first block of code of that language in a page that has the word in it.
+first_block() {
+  python3 - "$@" <<'END'
+import re, sys
+
+file, language, word = sys.argv[1:]
+blocks = re.findall(rf"^```{language}\n(.*?)^```$", open(file, encoding="utf-8").read(), re.MULTILINE | re.DOTALL)
+found = [block for block in blocks if word in block]
+sys.exit(f"error: {file} has no block of {language} with {word}") if not found else print(found[0], end="")
+END
+}
+
 # Our own files with one of the extensions; build folders and symlinked copies are left out.
 source_files() {
   local extension names=()
   for extension in "$@"; do names+=(-o -name "*.$extension"); done
   local roots=()
-  for root in Package.swift DropIn Sources Tests Tools Benchmarks Examples Verification Scripts .ci; do
+  for root in Package.swift DropIn Tool Sources Tests Tools Benchmarks Examples Integrations Verification Scripts .ci; do
     [ -e "$root" ] && roots+=("$root")
   done
   find "${roots[@]}" -name '.build*' -prune -o -type f \( "${names[@]:1}" \) -print | sort
@@ -45,7 +73,7 @@ source_files() {
 # Swift files of the layers that compile as Embedded Swift.
 inner_layer_files() {
   local root=Sources/GrandCentral layers=()
-  for layer in Platform Primitives Engine Dispatch; do
+  for layer in Platform Primitives Engine Lanes Dispatch; do
     [ -d "$root/$layer" ] && layers+=("$root/$layer")
   done
   find "${layers[@]}" -path "$root/Dispatch/Concurrency" -prune -o -name '*.swift' -print | sort
@@ -74,6 +102,3 @@ run_tests() {
   esac
   fact "$summary"
 }
-
-# The one place that knows how a benchmark command runs: benchmark COMMAND ARGUMENTS...
-benchmark() { swift run -c release --package-path Benchmarks -j "$JOBS" "$@"; }

@@ -6,9 +6,11 @@ import pathlib
 import sys
 import tempfile
 
+import decisions
 import ids
 import imports
 import orderings
+import words
 
 # name, source, the line numbers with a finding
 ORDERINGS = [
@@ -61,10 +63,6 @@ IMPORTS = [
     ("a C constant", "Engine", "let e = GC_EPOLLIN", 1),
     ("errno", "Engine", "if errno == 4 {}", 1),
     ("an operating system", "Engine", "#if os(Linux)\n#endif", 1),
-    ("worker in Primitives", "Primitives", "// the worker pops\nvar workerCount = 0", 2),
-    ("network is no worker", "Primitives", "// networker, fireworks", 0),
-    ("queue in Engine", "Engine", "let queueCount = 0  // a queue", 1),
-    ("run queue in Engine", "Engine", "let q: RunQueue  // the run queue; enqueue, FIFOQueue", 0),
 ]
 
 # name, sources by file name, number of findings; the contract has the clause Q1
@@ -84,9 +82,38 @@ IDS = [
     ("a model's macro", {"a.pml": "#define K0 1\n// K0 and Lane.L1"}, 1),
 ]
 
+RECORD = "# 0007: A title\n\nStatus: accepted\n\n## Context\n\n## Decision\n\n## Consequences\n"
+# name, a record of the number 0007, number of findings
+DECISIONS = [
+    ("the form", RECORD, 0),
+    ("all sections", RECORD.replace("## Decision", "## Findings\n\n## Decision") + "## Figures\n## Tried\n## Rejected\n", 0),
+    ("superseded", RECORD.replace("accepted", "superseded by [0008](0008-other.md)"), 0),
+    ("another number", RECORD.replace("0007", "0008"), 1),
+    ("no status", RECORD.replace("Status: accepted\n", ""), 1),
+    ("superseded by nothing", RECORD.replace("accepted", "superseded"), 1),
+    ("a missing section", RECORD.replace("## Decision\n", ""), 1),
+    ("an unknown section", RECORD + "## Thoughts\n", 1),
+    ("another order", RECORD + "## Findings\n", 1),
+]
+
+# name, source, the line numbers with a finding
+WORDS = [
+    ("a thread", "// Whoever wakes it must not touch it.\n/// Nobody knows who runs it, or for whom.", [1, 2, 2]),
+    ("a comment behind code", "let a = 1  // who reads it looks again", [1]),
+    ("named", "// The thread that wakes it, whose node it is, must not touch it.", []),
+    ("people", "// For people who read it, and Users who do not.", []),
+    ("other words", "// The whole of it, by `who` or who_is.", []),
+    ("a string", 'let text = "who waits for whom"', []),
+    ("a snippet", "/// ```swift\n/// call(who)  // who?\n/// ```\n/// who", [4]),
+]
+
 
 def main():
     failures = []
+    for name, record, expected in DECISIONS:
+        found = list(decisions.check("0007", record))
+        if len(found) != expected:
+            failures.append(f"decisions: {name}: found {found}, expected {expected}")
     for name, sources, expected in IDS:
         with tempfile.TemporaryDirectory() as folder:
             files = [pathlib.Path(folder, file) for file in sources]
@@ -102,6 +129,11 @@ def main():
             found = [number for _, number, _ in orderings.check(file)]
             if found != expected:
                 failures.append(f"orderings: {name}: found lines {found}, expected {expected}")
+        for name, source, expected in WORDS:
+            file.write_text(source)
+            found = [number for _, number, _ in words.check(file)]
+            if found != expected:
+                failures.append(f"words: {name}: found lines {found}, expected {expected}")
     for name, layer, source, expected in IMPORTS:
         with tempfile.TemporaryDirectory() as folder:
             file = pathlib.Path(folder, layer, "Case.swift")
@@ -110,7 +142,7 @@ def main():
             found, _ = imports.check(pathlib.Path(folder))
             if len(found) != expected:
                 failures.append(f"imports: {name}: {found}, expected {expected}")
-    print("\n".join(failures) or f"=> {len(ORDERINGS) + len(IMPORTS) + len(IDS)} cases")
+    print("\n".join(failures) or f"=> {len(ORDERINGS) + len(IMPORTS) + len(IDS) + len(DECISIONS) + len(WORDS)} cases")
     sys.exit(1 if failures else 0)
 
 

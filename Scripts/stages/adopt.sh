@@ -9,8 +9,7 @@ folder=$OUT/adopt
 mkdir -p "$folder"
 # A package in a folder goes by the folder's name.
 ln -sfn "$(pwd)" "$folder/swift-grand-central"
-swift build --product gcd -j "$JOBS"
-binaries=$(swift build --show-bin-path)
+build_tool gcd
 tool=$binaries/gcd
 
 # --- Every name, in a module that imports Foundation and Dispatch.

@@ -5,4 +5,4 @@
 
 . Scripts/lib.sh
 
-benchmark alloc-gate
+Scripts/benchmark allocations

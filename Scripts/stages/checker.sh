@@ -5,7 +5,7 @@
 
 . Scripts/lib.sh
 
-seconds=${GC_CHECKER_SECONDS:-2} seed=${GC_CHECKER_SEED:-$(date +%s)}
+seconds=${GC_CHECKER_SECONDS:-1} seed=${GC_CHECKER_SEED:-$(date +%s)}
 command -v llvm-symbolizer >/dev/null || fact "llvm-symbolizer is missing: failures name no lines"
 
 swift build -c release --package-path Verification/Checker --scratch-path .build-checker -j "$JOBS"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
-# What: client files compile as with Dispatch, in Swift 5 and 6: no diagnostic more than those listed; README's snippets too
+# What: client files compile as with Dispatch, in Swift 5 and 6: no diagnostic more than those listed
 # Budget: 300
 
 . Scripts/lib.sh
@@ -32,5 +32,3 @@ for planted in 'Handlers.swift:.* from a Sendable closure' "Blocking.swift:.* no
   grep -q "$planted" "$folder/planted.log" || fail "planted, and not found: $planted"
 done
 fact "2 planted differences found"
-
-Scripts/snippets.py README.md "$folder/snippets" -I "$folder/module" "${flags[@]}"

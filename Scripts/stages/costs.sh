@@ -8,6 +8,5 @@
 need valgrind
 need strace
 need strip binutils
-python3 Scripts/costs_selftest.py
-benchmark cost-probe --list
-python3 Scripts/costs.py
+python3 Benchmarks/costs/selftest.py
+Scripts/benchmark costs

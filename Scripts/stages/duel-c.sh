@@ -7,13 +7,13 @@
 
 prefix=$OUT/dropin-prefix
 Scripts/build-dropin "$prefix"
-python3 Benchmarks/c/duel.py --quick --gate --prefix "$prefix" | tee "$OUT/duel-c.md"
+Scripts/benchmark c --quick --gate --prefix "$prefix" | tee "$OUT/duel-c.md"
 fact "$(grep -c '≤' "$OUT/duel-c.md") rows, none above its bar"
 
 # E10: the rows in which a thread waits for another, beside two busy processes.
-python3 Benchmarks/c/duel.py --quick --gate --neighbours 2 --prefix "$prefix" | tee "$OUT/duel-c-neighbours.md"
+Scripts/benchmark c --quick --gate --neighbours 2 --prefix "$prefix" | tee "$OUT/duel-c-neighbours.md"
 
 # The gate can fail: the toolchain's library against itself is above the bars.
-if python3 Benchmarks/c/duel.py --quick --rounds 5 --gate --null --prefix "$prefix" >"$OUT/duel-c-null.md"; then
+if Scripts/benchmark c --quick --rounds 5 --gate --null --prefix "$prefix" >"$OUT/duel-c-null.md"; then
   fail "the bars let everything through"
 fi

@@ -5,7 +5,7 @@
 
 . Scripts/lib.sh
 
-benchmark duel --quick --gate
+Scripts/benchmark duel --quick --gate
 
 # E10: and beside two busy processes no wait takes several times as long as theirs.
-benchmark duel --quick --gate --neighbours 2
+Scripts/benchmark duel --quick --gate --neighbours 2

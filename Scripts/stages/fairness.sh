@@ -10,7 +10,7 @@
 export GC_FAIRNESS_RUNS=${GC_FAIRNESS_RUNS:-2}
 Scripts/fairness --brief --gate
 
-# The bars can be missed: the toolchain's library is no faster than itself.
-if Scripts/fairness --null 'interval 1000 us, 2' >"$OUT/fairness-null.md"; then
+# The bars can be missed: the toolchain's library is no faster than itself. One figure may be by chance, not all of them.
+if Scripts/fairness --null 'interval 1000 us, 2' 'all-to-all, burst' 'all-to-all, answers' >"$OUT/fairness-null.md"; then
   fail "the bars let everything through"
 fi

@@ -10,13 +10,16 @@ prefix=$OUT/dropin-prefix
 library=$(pwd)/$prefix/lib/libdispatch.so
 theirs=$(dirname "$(dirname "$(readlink -f "$(command -v swiftc)")")")/lib/swift
 mkdir -p "$folder"
-swift build --product gcd -j "$JOBS"
-tool=$(swift build --show-bin-path)/gcd
+build_tool gcd
+tool=$binaries/gcd
 Scripts/build-dropin "$prefix"
 Scripts/man --check "$tool"
 version=$("$tool" --version)
 grep -Fx "Version: $version" "$prefix/lib/pkgconfig/dispatch.pc" >/dev/null || fail "dispatch.pc is not of version $version"
-fact "version $version in the tool, its manual page and dispatch.pc"
+[ "$version" = "$(version)" ] || fail "the tool is of version $version, CPlatformVersion.h of $(version)"
+newest=$(sed -n 's/^## \[\([0-9][^]]*\)\] - [0-9-]*$/\1/p' CHANGELOG.md | head -n 1)
+[ "$newest" = "$version" ] || fail "the newest release in CHANGELOG.md is ${newest:-none}, the version $version"
+fact "version $version in the tool, its manual page, dispatch.pc and CHANGELOG.md"
 
 # Built for the toolchain's library: tells which one it has, and how its call of it went.
 cat >"$folder/program.c" <<'END'
@@ -79,7 +82,14 @@ clang -static "$folder/static.c" -o "$folder/static"
 refuse static linked-statically 'is linked statically'
 swiftc -static-stdlib -parse-as-library Tests/Programs/C/concurrency.swift -suppress-warnings -swift-version 5 -o "$folder/own"
 refuse own has-its-own 'has a libdispatch in itself'
-fact "refused: linked statically, a libdispatch of its own"
+# A library that is not there: the loader may end before it has listed anything.
+printf 'int gone(void) { return 0; }\n' >"$folder/gone.c"
+clang -shared -fPIC "$folder/gone.c" -o "$folder/libgone.so"
+printf 'int gone(void);\nint main(void) { return gone(); }\n' >"$folder/lacking.c"
+clang "$folder/lacking.c" -L "$folder" -lgone -o "$folder/lacking"
+rm "$folder/libgone.so"
+refuse lacking libraries-missing 'misses libgone.so'
+fact "refused: linked statically, a libdispatch of its own, a library that is not there"
 
 # A name that no libdispatch has.
 sed 's/int count = 0;/extern void dispatch_to_the_moon(void); int count = 0; if (words > 9) dispatch_to_the_moon();/' \

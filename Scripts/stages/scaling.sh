@@ -11,4 +11,4 @@ if [ "$(uname -m)" != x86_64 ]; then
 fi
 need llvm-symbolizer llvm
 python3 Benchmarks/scaling/thresholds_selftest.py
-python3 Benchmarks/scaling/run.py gate
+Scripts/benchmark scaling gate

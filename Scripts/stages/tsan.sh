@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 # What: primitives, engine, queues and stress under ThreadSanitizer
-# Budget: 600
+# Budget: 900
 
 . Scripts/lib.sh
 

@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+# What: public documentation: nothing lacks a summary, example, complexity or a word on blocking; no public declaration of the last version is gone; snippets compile; docc has no warning
+# Budget: 240
+
+. Scripts/lib.sh
+. Scripts/compat.sh
+
+folder=$PWD/$OUT/docs
+catalogue=Sources/GrandCentral/GrandCentral.docc
+rm -rf "$folder"
+mkdir -p "$folder/symbols"
+emit_module Sources "$folder/module" -Xfrontend -experimental-skip-non-inlinable-function-bodies \
+  -emit-symbol-graph -emit-symbol-graph-dir "$folder/symbols"
+graph=$folder/symbols/GrandCentral.symbols.json
+
+Scripts/docs.py "$graph" "$catalogue/GrandCentral.md"
+# The count finds a planted gap: the first sentence about blocking goes.
+sed '0,/Blocking:/s/Blocking:/Planted:/' "$graph" >"$folder/planted.json"
+if Scripts/docs.py "$folder/planted.json" "$catalogue/GrandCentral.md" >"$folder/planted.log"; then fail "a gap was planted, and not found"; fi
+
+# What the last version promises is still there. A function that is missing is planted, and found.
+Scripts/api check "$folder/symbols" "$(version)"
+mkdir -p "$folder/planted-api"
+sed -E 's/"asyncWait\b/"asyncDelay/g' "$graph" >"$folder/planted-api/GrandCentral.symbols.json"
+if Scripts/api check "$folder/planted-api" "$(version)" 2>"$folder/planted.log"; then fail "a break was planted, and not found"; fi
+grep -F 'gone or changed: DispatchGroup.asyncWait' "$folder/planted.log" >/dev/null || fail "$(cat "$folder/planted.log")"
+
+flags=(-I "$folder/module" -I "$PWD/Sources/CPlatform/include")
+mapfile -t sources < <(grep -rlF '```swift' Sources/GrandCentral --include='*.swift' | sort)
+Scripts/snippets.py "$folder/snippets" README.md Documentation/*.md "$catalogue"/*.md "${sources[@]}" -- "${flags[@]}"
+# shellcheck disable=SC2016 # No expansion is meant.
+printf '```swift\nqueue.frobnicate()\n```\n' >"$folder/planted.md"
+# The testing kit is another module: its page shows what a test of it compiles and runs.
+python3 - Documentation/Simulation.md Tests/SimulationTests/ExampleTests.swift <<'END' || fail "a snippet of a page is not in its test"
+import pathlib, re, sys
+
+page, test = (pathlib.Path(each).read_text() for each in sys.argv[1:])
+blocks = re.findall(r"```swift no-check\n(.*?)```", page, re.DOTALL)
+plain = " ".join(test.split())
+sys.exit(len(blocks) < 3 or not all(" ".join(block.split()) in plain for block in blocks))
+END
+if Scripts/snippets.py "$folder/snippets" "$folder/planted.md" -- "${flags[@]}" 2>"$folder/planted.log"; then
+  fail "a snippet that does not compile was planted, and not found"
+fi
+grep -F "planted.md:2:" "$folder/planted.log" >/dev/null || fail "the planted snippet fails for another reason: $(cat "$folder/planted.log")"
+
+# The programs in C, which the stage `release` also runs; a planted one does not compile.
+compile_c() { gcc -std=c11 -Wall -Wextra -Werror -fsyntax-only -I Sources/CDispatch/include -x c - 2>"$folder/planted.log"; }
+for page in README.md Documentation/MovingFromLibdispatchInC.md; do
+  first_block "$page" c dispatch | compile_c || fail "$page: $(cat "$folder/planted.log")"
+done
+if first_block README.md c dispatch | sed 's/dispatch_apply_f/dispatch_frobnicate_f/' | compile_c; then
+  fail "a program that does not compile was planted, and not found"
+fi
+
+command -v docc >/dev/null || { fact "docc is missing: the catalogue was not converted"; exit 0; }
+docc convert "$catalogue" --additional-symbol-graph-dir "$folder/symbols" --output-path "$folder/GrandCentral.doccarchive" \
+  --fallback-display-name GrandCentral --fallback-bundle-identifier grandcentral --warnings-as-errors
+fact "docc converts $(find "$folder/GrandCentral.doccarchive/data" -name '*.json' | wc -l) pages without a warning"

