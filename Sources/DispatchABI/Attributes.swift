@@ -2,8 +2,8 @@
 
 import CDispatchGlue
 
-/// What a queue is created as, in 13 bits: an attribute's handle is the address at that offset in the static object whose
-/// own address stands for "concurrent", and NULL for "serial".
+/// The attributes of a new queue, in 13 bits. An attribute's handle is the address at that offset in a static object. The
+/// address of the object itself stands for "concurrent", and NULL for "serial".
 struct QueueAttributes {
   private var bits: UInt
   private static let stride: UInt = 4

@@ -41,7 +41,6 @@ enum Call {
     init(_ job: Job) {
       function = job.raw.load(fromByteOffset: 24, as: Function.self)
       context = job.raw.load(fromByteOffset: 32, as: Raw?.self)
-      Items.adopt(job)
       job.recycle()
     }
 
@@ -58,14 +57,19 @@ enum Call {
 
   static let groupedFunction: Job.Invoke = { raw in
     let group = Unmanaged<DispatchGroup>.fromOpaque(Job(raw: raw).extra!)
-    Words(Job(raw: raw)).run()
+    let words = Words(Job(raw: raw))
+    Items.note(UInt(bitPattern: group.toOpaque()))
+    words.run()
+    Items.note(0)
     group._withUnsafeGuaranteedRef { $0.leave() }
   }
 
   static let groupedBlock: Job.Invoke = { raw in
     let group = Unmanaged<DispatchGroup>.fromOpaque(Job(raw: raw).extra!)
     let words = Words(Job(raw: raw))
+    Items.note(UInt(bitPattern: group.toOpaque()))
     words.run()
+    Items.note(0)
     gcd_block_release(words.context)
     group._withUnsafeGuaranteedRef { $0.leave() }
   }

@@ -11,7 +11,7 @@ private let timedOut = 49
 
 @c @implementation
 public func dispatch_group_create() -> dispatch_group_t? {
-  // Whoever leaves it need not hold it.
+  // The thread that leaves the group may hold no reference to it.
   Handle.made(DispatchGroup(keepsItself: true))
 }
 
@@ -39,7 +39,7 @@ public func dispatch_group_async_f(
   let (group, work): (Unmanaged<DispatchGroup>, dispatch_function_t) = (Handle.take(group), Handle.need(work))
   Handle.queue(queue)._withUnsafeGuaranteedRef { queue in
     let job = Job(work, context, Call.groupedFunction, qos: queue.submissionQoS)
-    // Entered, the group keeps itself.
+    // An entered group keeps itself alive.
     group._withUnsafeGuaranteedRef { $0.enter() }
     job.extra = group.toOpaque()
     queue.enqueue(job)
@@ -111,8 +111,8 @@ public func dispatch_semaphore_signal(_ semaphore: dispatch_semaphore_t?) -> Int
 /// | word    | meaning                                            |
 /// |---------|----------------------------------------------------|
 /// | 0       | not yet run                                        |
-/// | tid     | runs on that thread, nobody waits                  |
-/// | tid + W | runs on that thread, somebody sleeps on the word   |
+/// | tid     | runs on that thread, no other thread waits         |
+/// | tid + W | runs on that thread, another sleeps on the word    |
 /// | -1      | has run; programs compare with it themselves       |
 private struct OnceWord {
   private static let waited = 1 << 31
@@ -123,13 +123,16 @@ private struct OnceWord {
     word = UnsafeMutableRawPointer(Handle.need(predicate, call)).assumingMemoryBound(to: Atomic<Int>.self)
   }
 
-  /// - Returns: whether the caller is the one who runs the body.
+  /// - Returns: whether the caller runs the body.
   func begin() -> Bool {
     let me = Int(Thread.id)
     while true {
       // pairs with: finish – publishes what the body wrote
       let (first, seen) = word.pointee.compareExchange(expected: 0, desired: me, ordering: .acquiring)
-      if first { return true }
+      if first {
+        Thread.enterBody()
+        return true
+      }
       if seen == -1 { return false }
       if seen & ~Self.waited == me {
         Fault.misuse(
@@ -148,13 +151,16 @@ private struct OnceWord {
         return
       }
     }
+    let note = WaitNote.begin(.once, UInt(bitPattern: word), owner: UInt32(truncatingIfNeeded: seen & ~Self.waited))
     let blocking = Blocking.begin()
     // The lower half of the word, which comes first.
-    _ = Futex.wait(word, while: UInt32(truncatingIfNeeded: seen | Self.waited))
+    WaitGraph.waitForOnce(DispatchOnce.awaited(word), while: UInt32(truncatingIfNeeded: seen | Self.waited))
     blocking.end()
+    note.end()
   }
 
   func finish() {
+    Thread.leaveBody()
     // pairs with: begin – publishes what the body wrote
     if word.pointee.exchange(-1, ordering: .releasing) & Self.waited != 0 { _ = Futex.wake(word, count: .max) }
   }

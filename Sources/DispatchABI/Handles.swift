@@ -39,7 +39,7 @@ enum Handle {
     return Unmanaged<DispatchQueue>.fromOpaque(UnsafeRawPointer(handle))
   }
 
-  /// Out of line: every call has this way, and hardly any takes it.
+  /// Out of line: every call has this branch, and almost none takes it.
   @inline(never)
   private static func main() -> Unmanaged<DispatchQueue> { Unmanaged.passUnretained(GlobalQueues.main) }
 
@@ -49,9 +49,9 @@ enum Handle {
     handle.map { queue($0).takeUnretainedValue() }
   }
 
-  /// The handle of a queue that somebody else keeps.
+  /// The handle of a queue that is kept alive elsewhere.
   static func handle(of queue: DispatchQueue) -> OpaquePointer {
-    OpaquePointer(queue.kind == .main ? gcd_main_queue() : Unmanaged.passUnretained(queue).toOpaque())
+    OpaquePointer(queue.kind.isMain ? gcd_main_queue() : Unmanaged.passUnretained(queue).toOpaque())
   }
 
   /// The handle of a new object; the caller owns its reference.

@@ -13,7 +13,7 @@ public func osObjectRetain(_ object: Raw?) -> Raw? {
 @c(_os_object_release)
 public func osObjectRelease(_ object: Raw?) { dispatch_release(object) }
 
-/// There is one count: an object that is on its way out is not called back.
+/// There is one count: an object that is being destroyed is not revived.
 @c(_os_object_retain_with_resurrect)
 public func retainWithResurrect(_ object: Raw?) -> Raw? { osObjectRetain(object) }
 

@@ -52,7 +52,7 @@ public func dispatch_set_target_queue(_ object: dispatch_object_t?, _ queue: dis
   Handle.object(object)?._withUnsafeGuaranteedRef { $0.setTarget(queue: target) }
 }
 
-/// The least that an object's items are worth. For objects that are not active yet.
+/// The lowest quality of service of an object's items. For objects that are not active yet.
 @c @implementation
 public func dispatch_set_qos_class_floor(
   _ object: dispatch_object_t?, _ qosClass: dispatch_qos_class_t, _ relativePriority: Int32
@@ -67,7 +67,7 @@ public func dispatch_set_qos_class_floor(
 extension DispatchObject {
   fileprivate func raise(to floor: QoSWord) {
     if let queue = self as? DispatchQueue {
-      if queue.kind != .global { queue.setFloor(floor) }
+      if !queue.kind.isRunQueue { queue.setFloor(floor) }
     } else if let source = self as? DispatchSource {
       // relaxed: a hint for where to queue.
       source.floor.store(floor.rawValue, ordering: .relaxed)

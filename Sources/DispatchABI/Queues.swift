@@ -46,7 +46,7 @@ public func dispatch_workloop_set_autorelease_frequency(
 
 @c @implementation
 public func dispatch_get_global_queue(_ identifier: Int, _ flags: UInt) -> dispatch_queue_global_t? {
-  // 2 asks for a thread of one's own at once, as blocked workers are replaced anyway.
+  // 2 asks for a new thread at once. It has no effect: blocked workers are replaced anyway.
   guard flags & ~2 == 0 else { return nil }
   let queue: DispatchQueue
   switch identifier {
@@ -72,11 +72,11 @@ public func dispatch_queue_get_label(_ queue: dispatch_queue_t?) -> UnsafePointe
   return Handle.queue(queue)._withUnsafeGuaranteedRef { $0.cLabel }
 }
 
-/// For queues that nobody else uses yet.
+/// For queues that no other thread uses yet.
 @c(dispatch_queue_set_label_nocopy)
 public func queueSetLabel(_ queue: OpaquePointer?, _ label: UnsafePointer<CChar>?) {
   Handle.queue(queue, "dispatch_queue_set_label_nocopy")._withUnsafeGuaranteedRef { queue in
-    if queue.kind == .global || queue.kind == .main { return }
+    if queue.kind.isBuiltIn { return }
     queue.queueName.free()
     queue.queueName = QueueName(keptElsewhere: label)
   }
@@ -105,7 +105,7 @@ public func dispatch_queue_get_qos_class(
 @c(dispatch_queue_set_width)
 public func queueSetWidth(_ queue: OpaquePointer?, _ width: Int) {
   Handle.queue(queue, "dispatch_queue_set_width")._withUnsafeGuaranteedRef { queue in
-    if queue.kind != .concurrent {
+    if !queue.kind.hasReaders {
       Fault.misuse(
         .widthNotAllowed,
         "dispatch_queue_set_width was called on \"" + queue.name + "\", which is not a concurrent queue of your own. "
@@ -139,7 +139,7 @@ extension SpecificLookup {
   fileprivate func take() -> Raw {
     defer { leave() }
     // unsafe: an address is either that of a key object, which C does not know, or one of C's.
-    return box._withUnsafeGuaranteedRef { unsafeDowncast($0, to: AddressedValue.self).value }
+    return box.use { unsafeDowncast($0, to: AddressedValue.self).value }
   }
 }
 

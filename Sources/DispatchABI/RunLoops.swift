@@ -13,8 +13,8 @@ public func mainQueueHandle() -> Int32 { MainLoop.descriptor }
 @c(_dispatch_main_queue_callback_4CF)
 public func mainQueueCallback(_ message: Raw?) { DispatchMainLoop.drain() }
 
-/// A queue whose items nobody runs but `_dispatch_runloop_root_queue_perform_4CF`: it is never activated. A synchronous
-/// caller waits for that as well.
+/// A queue whose items only `_dispatch_runloop_root_queue_perform_4CF` runs: it is never activated. A synchronous caller waits
+/// for that call as well.
 @c(_dispatch_runloop_root_queue_create_4CF)
 public func runLoopQueueCreate(_ label: UnsafePointer<CChar>?, _ flags: UInt) -> OpaquePointer? {
   if flags != 0 { return nil }
@@ -38,7 +38,7 @@ public func runLoopQueuePerform(_ queue: OpaquePointer?) -> Bool {
 public func runLoopQueueWakeUp(_ queue: OpaquePointer?) {}
 
 extension DispatchQueue {
-  /// The queue is never activated, so that only who calls this takes items off (Lane.L1).
+  /// The queue is never activated, so that only the caller of this takes items off (Lane.L1).
   fileprivate func performFirst() -> Bool {
     let me = Thread.id
     let owns: Bool? = state.attempt { state in

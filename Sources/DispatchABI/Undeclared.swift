@@ -17,20 +17,20 @@ public func queueCreateWithVoucher(
   _ label: UnsafePointer<CChar>?, _ attributes: OpaquePointer?, _ voucher: Raw?
 ) -> OpaquePointer? { dispatch_queue_create(label, attributes) }
 
-/// As `dispatch_set_qos_class_floor`: what an object is created with may be raised, not taken back.
+/// As `dispatch_set_qos_class_floor`: the class that an object was created with can be raised, but not lowered.
 @c(dispatch_set_qos_class)
 public func setQoSClass(_ object: Raw?, _ qosClass: UInt32, _ relativePriority: Int32) {
   dispatch_set_qos_class_floor(object, qosClass, relativePriority)
 }
 
-/// Accepted: items for which nobody wants anything are worth the default anyway.
+/// Accepted: items that are given no class get the default anyway.
 @c(dispatch_set_qos_class_fallback)
 public func setQoSClassFallback(_ object: Raw?, _ qosClass: UInt32) {}
 
 @c(dispatch_workloop_copy_current)
 public func workloopCopyCurrent() -> OpaquePointer? {
   let current = DispatchQueue.current
-  return current.kind == .workloop ? Handle.made(current) : nil
+  return current.kind.sortsItems ? Handle.made(current) : nil
 }
 
 @c(dispatch_workloop_is_current)
@@ -38,7 +38,7 @@ public func workloopIsCurrent(_ workloop: OpaquePointer?) -> Bool {
   Handle.queue(workloop, "dispatch_workloop_is_current")._withUnsafeGuaranteedRef { $0.isCurrent }
 }
 
-/// Accepted: shares of processors are the system's.
+/// Accepted without effect: the system decides about shares of processors.
 @c(dispatch_workloop_set_cpupercent)
 public func workloopSetCPUPercent(_ workloop: OpaquePointer?, _ percent: UInt8, _ refill: UInt32) {}
 
@@ -85,7 +85,7 @@ public func sourceSetMandatoryCancelHandler(_ source: OpaquePointer?, _ function
   dispatch_source_set_cancel_handler_f(source, Handle.need(function, "dispatch_source_set_mandatory_cancel_handler_f"))
 }
 
-/// What an event handler may ask for at once: the event's data, and a status, which no kind of source has on Linux.
+/// What an event handler may read in one call: the event's data, and a status, which no kind of source has on Linux.
 ///
 /// - Returns: the size of all there is; a smaller buffer is given what fits.
 @c(dispatch_source_get_extended_data)
@@ -125,7 +125,7 @@ extension DispatchSource {
         "dispatch_source_cancel_and_wait was called on a " + kindName + " with a cancel handler. Set none, or call "
           + "dispatch_source_cancel.")
     }
-    if target.kind != .global, target.isCurrent {
+    if !target.kind.isRunQueue, target.isCurrent {
       Fault.misuse(
         .cancelAndWait,
         "dispatch_source_cancel_and_wait on a " + kindName + " would deadlock: the caller runs on its target \""
@@ -186,7 +186,7 @@ public func dataCreateWithTransform(_ data: OpaquePointer?, _ input: Raw?, _ out
 
 // MARK: The process
 
-/// A fault that a library beneath has found: nothing ends, but it is said.
+/// A fault that a library beneath this one has found: it is reported, and the process goes on.
 @c(_dispatch_bug)
 public func bug(_ line: Int, _ value: Int) {
   Fault.report("a bug was reported at line " + String(line) + ", with the value " + String(value) + ".")
@@ -202,7 +202,7 @@ public func waitForEnqueuer(_ pointer: UnsafeMutablePointer<Raw?>?) -> Raw? {
     .assumingMemoryBound(to: Atomic<Raw?>.self)
   var backoff = Backoff()
   while true {
-    // pairs with: whoever sets the pointer – publishes what it points to
+    // pairs with: the code that sets the pointer – publishes what it points to
     if let value = pointer.pointee.load(ordering: .acquiring) { return value }
     backoff.wait()
   }
@@ -212,11 +212,11 @@ public func waitForEnqueuer(_ pointer: UnsafeMutablePointer<Raw?>?) -> Raw? {
 @c(_dispatch_poll_for_events_4launchd)
 public func pollForEvents() {}
 
-/// Nothing to begin: the library begins when it is first used.
+/// Nothing to do: the library initializes itself at its first use.
 @c(libdispatch_init)
 public func initializeLibrary() {}
 
-// The library sees to forks itself.
+// The library handles forks itself.
 @c(dispatch_atfork_prepare)
 public func forkPrepare() {}
 

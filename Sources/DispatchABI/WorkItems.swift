@@ -73,7 +73,7 @@ public func dispatch_block_notify(_ block: Raw?, _ queue: dispatch_queue_t?, _ n
   if let next = gcd_block_work_item(work) {
     item.notify(queue: queue, execute: Unmanaged<DispatchWorkItem>.fromOpaque(next).takeUnretainedValue())
   } else {
-    // A closure: it is released when the item goes without having run.
+    // A closure, so that it is released if the item is destroyed without having run.
     let body = Block(work)
     nonisolated(unsafe) let former = gcd_block_body(block!)
     item.notify(queue: queue) {

@@ -4,17 +4,17 @@
   import GrandCentral
   @_spi(ExperimentalCustomExecutors) @_spi(ExperimentalScheduling) import _Concurrency
 
-  /// The executors of a program, in the form in which the compiler will once ask for them:
-  /// `typealias DefaultExecutorFactory = DispatchExecutorFactory`. Swift 6.3 does not look for that name yet.
+  /// The executors of a program, in the form that a later compiler will look for: `typealias DefaultExecutorFactory =
+  /// DispatchExecutorFactory`. Swift 6.3 does not look for that name yet.
   @_spi(ExperimentalCustomExecutors)
   public struct DispatchExecutorFactory: ExecutorFactory {
-    /// The platform's. Whoever waits for its jobs has captured it before a program can say otherwise.
+    /// The platform's executor. The code that waits for its jobs has captured it before a program can install another one.
     public static var mainExecutor: any MainExecutor { PlatformExecutorFactory.mainExecutor }
 
     public static let defaultExecutor: any TaskExecutor = PoolExecutor()
   }
 
-  /// Runs what has no other executor.
+  /// Runs the jobs that have no other executor.
   final class PoolExecutor: TaskExecutor, SchedulingExecutor {
     func enqueue(_ job: consuming ExecutorJob) { ConcurrencyPool.enqueue(UnownedJob(job)) }
 
@@ -35,12 +35,12 @@
       enqueue(job, after: clock.now.duration(to: instant), tolerance: tolerance, clock: clock)
     }
 
-    /// A clock of somebody else's is the only one to know how to wait for its instants.
+    /// Only a foreign clock itself knows how to wait for its instants.
     private static func enqueue<C: Clock>(
       _ job: UnownedJob, at instant: C.Instant, _ tolerance: C.Duration?, _ clock: C
     ) {
       Task.detached(priority: TaskPriority(ExecutorJob(job).priority)) {
-        // Nobody cancels this task; a clock that fails all the same ends the wait.
+        // No code cancels this task. If the clock fails nevertheless, the wait ends.
         try? await clock.sleep(until: instant, tolerance: tolerance)
         ConcurrencyPool.enqueue(job)
       }
@@ -48,7 +48,7 @@
   }
 
   extension Duration {
-    /// Nanoseconds, from none to as many as can be counted.
+    /// Nanoseconds, clamped to 0 and the largest count.
     fileprivate var clampedNanoseconds: UInt64 {
       let (seconds, attoseconds) = components
       if seconds < 0 || attoseconds < 0 { return 0 }
