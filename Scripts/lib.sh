@@ -90,12 +90,14 @@ run_tests() {
   swift test --disable-xctest --scratch-path "$scratch" -j "$JOBS" "$@" 2>&1 | tee "$log" || status=$?
   local summary
   summary=$(grep -aoE 'Test run with [0-9]+ tests?.*' "$log" | tail -n 1) || true
-  if grep -aqE '(WARNING|ERROR): [A-Za-z]+Sanitizer' "$log"; then
-    fail "$(grep -acE '(WARNING|ERROR): [A-Za-z]+Sanitizer' "$log") sanitizer reports"
-  fi
   # What failed stands far above the end of the log: as facts it is shown first.
   grep -aE -A 4 '✘ Test .*recorded an issue|(Fatal error|GrandCentral [a-z ]+):|unexpected signal' "$log" |
     head -n 30 | cut -c 1-300 | sed 's/^/=> /' || true
+  if grep -aqE '(WARNING|ERROR): [A-Za-z]+Sanitizer' "$log"; then
+    grep -aE 'SUMMARY: [A-Za-z]+Sanitizer' "$log" | sort | uniq -c | cut -c 1-300 | sed 's/^/=> /' || true
+    grep -aE -m 1 -A 40 '(WARNING|ERROR): [A-Za-z]+Sanitizer' "$log" | cut -c 1-260 | sed 's/^/=> /' || true
+    fail "$(grep -acE '(WARNING|ERROR): [A-Za-z]+Sanitizer' "$log") sanitizer reports"
+  fi
   [ "$status" -eq 0 ] || fail "swift test ended with $status: ${summary:-no summary}"
   case "$summary" in
     '' | *'with 0 tests'*) fail "no test ran" ;;

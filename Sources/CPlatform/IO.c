@@ -124,7 +124,7 @@ int gc_descriptor_set_nonblocking(int fd, bool on) {
 
 bool gc_descriptors_share(int fd, int other) {
   pid_t self = getpid();
-  long order = syscall(SYS_kcmp, self, self, KCMP_FILE, fd, other);
+  long order = syscall(SYS_kcmp, self, self, KCMP_FILE, (long)fd, (long)other);
   if (order >= 0) return order == 0;
   struct stat one, two;
   return fstat(fd, &one) == 0 && fstat(other, &two) == 0 && one.st_dev == two.st_dev && one.st_ino == two.st_ino;

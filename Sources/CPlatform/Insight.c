@@ -13,6 +13,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 __attribute__((aligned(GC_INSIGHT_PAGE))) unsigned char gc_insight_page[GC_INSIGHT_PAGE];
@@ -78,9 +79,20 @@ static int new_descriptor(void) {
   return descriptor < 0 ? -errno : moved_up(descriptor);
 }
 
+/// Maps memory in the place of the head's page: the file's, or memory of the process's own if the descriptor is -1. False where the
+/// kernel refuses it.
+///
+/// Threads look at the switches meanwhile. They see the old page or the new one, which have the same words in them (`makeSlow`), but
+/// ThreadSanitizer takes a call of `mmap` for a write of the whole page that those looks race with. It does not see a system call.
+static bool map_over_head(int descriptor) {
+  // What `syscall` is given are long words: of an int half a word would be left to chance.
+  const long page = sysconf(_SC_PAGESIZE), access = PROT_READ | PROT_WRITE, file = descriptor, begin = 0;
+  const long kind = MAP_FIXED | (descriptor < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED);
+  return syscall(SYS_mmap, gc_insight_page, page, access, kind, file, begin) != -1;
+}
+
 int gc_insight_make(size_t size, const gc_insight_head *head, void **base) {
-  size_t page = (size_t)sysconf(_SC_PAGESIZE);
-  if (page > GC_INSIGHT_PAGE) return -EINVAL;
+  if (sysconf(_SC_PAGESIZE) > GC_INSIGHT_PAGE) return -EINVAL;
   // A file that becomes larger than the process's files may be is a signal, SIGXFSZ, which ends it.
   struct rlimit limit;
   if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur < size) return -EFBIG;
@@ -106,7 +118,7 @@ int gc_insight_make(size_t size, const gc_insight_head *head, void **base) {
   __atomic_store_n(&shown->magic, head->magic, __ATOMIC_RELEASE);
   struct stat file;
   own_file = fstat(descriptor, &file) == 0 ? file.st_ino : 0;
-  if (mmap(gc_insight_page, page, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, descriptor, 0) == MAP_FAILED) {
+  if (!map_over_head(descriptor)) {
     int error = errno;
     munmap(all, size);
     close(descriptor);
@@ -150,7 +162,6 @@ void gc_insight_give_back_entry(int index) { entries_in_use[index / 64] &= ~(UIN
 void gc_insight_forget_entries(void) { memset(entries_in_use, 0, sizeof entries_in_use); }
 
 void gc_insight_leave(void *base, size_t size, int descriptor, uint32_t switches) {
-  size_t page = (size_t)sysconf(_SC_PAGESIZE);
   gc_insight_dump_from(NULL, NULL);
   // Closed only if it is still ours: the program may have closed it, and use the number for something else. A deleted file of
   // just this size and number is no coincidence.
@@ -160,9 +171,7 @@ void gc_insight_leave(void *base, size_t size, int descriptor, uint32_t switches
     close(descriptor);
   }
   if (base != NULL) munmap(base, size);
-  if (mmap(gc_insight_page, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED) {
-    *(volatile uint32_t *)gc_insight_page = switches;
-  }
+  if (map_over_head(-1)) *(volatile uint32_t *)gc_insight_page = switches;
 }
 
 // A copy that was torn is thrown away: the sanitizer need not know of it.

@@ -20,10 +20,10 @@ extern "C" {
 /// The head: memory of the library's own, until the region is made and its first page is mapped here.
 extern __attribute__((visibility("hidden"))) unsigned char gc_insight_page[GC_INSIGHT_PAGE];
 
-/// The switches that are on. No code waits for them to change, and calls lie between any two looks: a plain load, which the
-/// compiler makes one instruction with the test.
+/// The switches that are on.
 static inline __attribute__((always_inline)) uint32_t gc_insight_switches(void) {
-  return *(const uint32_t *)gc_insight_page;
+  // relaxed: a setting, which no code waits for.
+  return __atomic_load_n((const uint32_t *)gc_insight_page, __ATOMIC_RELAXED);
 }
 
 static inline gc_insight_head *GC_NONNULL gc_insight_own_head(void) { return (gc_insight_head *)gc_insight_page; }
