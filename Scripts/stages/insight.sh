@@ -8,11 +8,12 @@
 need tmux
 build_tool gcd photo-import traced
 swift build --product hangs -j "$JOBS"
+swift build --product contract-probe -j "$JOBS"
 hangs=$(swift build --show-bin-path)/hangs
 Scripts/insight.py hangs "$binaries/gcd" "$hangs"
 Scripts/insight.py awkward "$binaries/gcd" "$hangs"
 need gcore gdb
-Scripts/core_files.py "$binaries/gcd" "$hangs"
+Scripts/core_files.py "$binaries/gcd" "$hangs" "${hangs%/*}/contract-probe"
 Scripts/insight.py terminal "$binaries/gcd" "$hangs"
 Scripts/insight_top.py "$binaries/gcd" "$binaries/traced"
 Scripts/insight.py document "$binaries/gcd" "$binaries/photo-import"

@@ -27,6 +27,13 @@ void gc_insight_dump_from(void *base, const gc_insight_head *head) {
   __atomic_store_n(&region, base, __ATOMIC_RELEASE);
 }
 
+void *gc_insight_dumped(gc_insight_head *head) {
+  // pairs with: gc_insight_dump_from – publishes the parts
+  void *base = __atomic_load_n(&region, __ATOMIC_ACQUIRE);
+  if (base != NULL) *head = parts;
+  return base;
+}
+
 __attribute__((constructor)) static void keep_setting(void) {
   const char *value = secure_getenv("GRANDCENTRAL_DUMP");
   if (value != NULL && strlen(value) < sizeof setting) memcpy(setting, value, strlen(value) + 1);
@@ -119,8 +126,7 @@ static uint64_t age(uint64_t counter, moment now) {
 
 // MARK: Threads
 
-/// One entry as it was at one moment. False if it changes at each look: its thread may be the one that looks.
-static bool copy_whole(void *copy, const void *entry, size_t size, uint32_t *sequence) {
+bool gc_insight_copy_whole(void *copy, const void *entry, size_t size, uint32_t *sequence) {
   for (int attempt = 0; attempt < 100; attempt++) {
     // acquire: the copy is made after this look. pairs with: InsightSequence.change
     uint32_t before = __atomic_load_n(sequence, __ATOMIC_ACQUIRE);
@@ -208,7 +214,7 @@ static uint32_t show_threads(line *line, char *base, uint32_t most, moment now) 
     gc_insight_thread *entry = (void *)(base + parts.threads.offset + (uint64_t)index * sizeof *entry);
     gc_insight_thread thread;
     if (__atomic_load_n(&entry->tid, __ATOMIC_ACQUIRE) == 0) continue;
-    bool is_whole = copy_whole(&thread, entry, sizeof thread, &entry->sequence);
+    bool is_whole = gc_insight_copy_whole(&thread, entry, sizeof thread, &entry->sequence);
     if (thread.tid == 0) continue;
     if (shown == most) {
       left_out++;
@@ -301,7 +307,7 @@ static uint32_t show_objects(line *line, char *base, uint32_t most) {
   for (uint32_t number = 1; number < head.objects_used && number < parts.objects.count && !line->failed; number++) {
     gc_insight_object *entry = (void *)(base + parts.objects.offset + (uint64_t)number * sizeof *entry);
     gc_insight_object object;
-    if (!copy_whole(&object, entry, sizeof object, &entry->sequence) || object.kind == GC_OBJECT_FREE) continue;
+    if (!gc_insight_copy_whole(&object, entry, sizeof object, &entry->sequence) || object.kind == GC_OBJECT_FREE) continue;
     if (object.ended != 0) continue;
     if (shown == most) {
       left_out++;

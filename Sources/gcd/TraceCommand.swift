@@ -11,6 +11,7 @@ struct TraceCommand: ParsableCommand {
     usage: """
       gcd trace [<options>] <process>
       gcd trace [<options>] -- <program> [<argument> ...]
+      gcd trace [<options>] --core <file>
       gcd trace convert <file> --output <file> [--format <format>]
       """,
     discussion: """
@@ -21,7 +22,9 @@ struct TraceCommand: ParsableCommand {
       A process is recorded from now on, until it ends, or Ctrl-C, or as long as --seconds and --count say. It needs no \
       preparation. A process whose records another tool takes is refused: there would be a part of them for each. With --last \
       nothing is switched on: what a flight recorder has kept is written, which a process has that was started with \
-      GRANDCENTRAL_RECORD=ring in its environment.
+      GRANDCENTRAL_RECORD=ring in its environment. --core writes what such a recorder had when a core file was made: by the \
+      kernel, when the process crashed; by the library at its own faults, if GRANDCENTRAL_CORE is a path in the environment; or \
+      by GrandCentralRuntime.writeCore.
 
       A program is started as "gcd run" starts it, unless GrandCentral is in it already, and recorded from its begin. What \
       it reads and writes, its signals and its exit code stay its own.
@@ -41,6 +44,9 @@ struct TraceCommand: ParsableCommand {
   @Option(help: ArgumentHelp("Write what the flight recorder has of the last seconds.", valueName: "number"))
   var last: Double?
 
+  @Option(help: ArgumentHelp("Write what the flight recorder had when this core file was made.", valueName: "file"))
+  var core: String?
+
   @Option(help: ArgumentHelp("Stop after so many records.", valueName: "number"))
   var count: UInt64?
 
@@ -59,7 +65,7 @@ struct TraceCommand: ParsableCommand {
   @Argument(
     parsing: .captureForPassthrough,
     help: ArgumentHelp("A process's number, or -- and a program with its arguments.", valueName: "process"))
-  var subject: [String]
+  var subject: [String] = []
 
   func validate() throws {
     if let first = subject.first, ["-h", "--help"].contains(first) { throw CleanExit.helpRequest(self) }
@@ -73,6 +79,10 @@ struct TraceCommand: ParsableCommand {
     }
     if subject.first == "convert" { return }
     switch try subject(of: subject) {
+    case .core:
+      if seconds != nil || count != nil || library != nil {
+        throw ValidationError("--core writes what there is, all of it or the part that --last names.")
+      }
     case .process:
       if library != nil { throw ValidationError("--library is for programs that are started.") }
     case .command:
@@ -81,6 +91,10 @@ struct TraceCommand: ParsableCommand {
   }
 
   private func subject(of words: [String]) throws -> TraceOptions.Subject {
+    if let core {
+      if !words.isEmpty { throw ValidationError("--core stands alone: '\(words[0])'.") }
+      return .core(core)
+    }
     if words.first == "--" {
       let command = Array(words.dropFirst())
       if command.first?.isEmpty ?? true { throw ValidationError("Which program?") }

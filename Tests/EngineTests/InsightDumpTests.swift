@@ -62,6 +62,70 @@ struct InsightDumpTests {
     #expect(result["handled"] == "1")
   }
 
+  private static let recorded = ["GRANDCENTRAL_INSPECT": "1", "GRANDCENTRAL_RECORD": "ring"]
+
+  /// What stands in a core file: its type, its kinds of notes, and how many bytes of memory it has.
+  private func coreFile(_ path: String) throws -> (type: UInt16, notes: [UInt32], memory: Int) {
+    let file = try #require(fopen(path, "r"))
+    defer { fclose(file) }
+    var bytes = [UInt8](repeating: 0, count: 1 << 20)
+    let count = fread(&bytes, 1, bytes.count, file)
+    try #require(count > 4096 && Array(bytes[0..<4]) == [0x7F, 0x45, 0x4C, 0x46])
+    func number<T: FixedWidthInteger>(_ type: T.Type, at offset: Int) -> T {
+      bytes.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: offset, as: type) }
+    }
+    let (begin, length) = (Int(number(UInt64.self, at: 64 + 8)), Int(number(UInt64.self, at: 64 + 32)))
+    let memory = number(UInt64.self, at: 120 + 8) + number(UInt64.self, at: 120 + 32)
+    var notes: [UInt32] = []
+    var place = begin
+    while place < begin + length {
+      notes.append(number(UInt32.self, at: place + 8))
+      place += 20 + Int(number(UInt32.self, at: place + 4) + 3) & ~3
+    }
+    #expect(place == begin + length)
+    return (number(UInt16.self, at: 16), notes, Int(memory))
+  }
+
+  /// The kinds of notes: a process, its threads, and the files that are mapped.
+  private func expectCore(_ path: String, threads: ClosedRange<Int>) throws {
+    let file = try coreFile(path)
+    #expect(file.type == 4)
+    #expect(file.notes.first == 3 && file.notes.last == 0x4649_4C45)
+    #expect(threads.contains(file.notes.count { $0 == 1 }), "\(file.notes)")
+    var status = stat()
+    try #require(stat(path, &status) == 0)
+    #expect(Int(status.st_size) == file.memory)
+    // What was never used is a hole.
+    #expect(status.st_blocks * 512 < 8 << 20)
+  }
+
+  @Test("F3: a core file of what tools read: of the program's own will, in a handler of signals, at a fault")
+  func cores() throws {
+    let path = "/tmp/gc-core-\(getpid())"
+    var made = [path]
+    defer { for each in made { unlink(each) } }
+    let environment = Self.recorded.merging(["GC_PROBE_FILE": path]) { $1 }
+    let result = Probe.run("core-file", environment: environment)
+    #expect(result.ended, "\(result)")
+    for (field, expected) in [("early", 0), ("refused", 0), ("pipe", 0), ("errno", 77), ("written", 1), ("again", 1)] {
+      #expect(result.number(field) == expected, "\(field): \(result)")
+    }
+    try expectCore(path, threads: 3...8)
+    let handler = Probe.run("core-in-handler", environment: environment)
+    #expect(handler.ended && handler["handled"] == "1", "\(handler)")
+    try expectCore(path, threads: 1...8)
+    let fault = Probe.run("dump-fault", environment: ["GRANDCENTRAL_CORE": path + "-%p", "GRANDCENTRAL_DUMP": "off"])
+    #expect(fault.end == .killed(SIGABRT), "\(fault)")
+    let line = try #require(fault.errors.split(separator: "\n").last)
+    let name = try #require(line.split(separator: " ").last.map(String.init))
+    made.append(name)
+    #expect(line.hasPrefix("  gcd trace --core, gcd why --core: \(path)-"), "\(fault)")
+    try expectCore(name, threads: 1...8)
+    let nowhere = ["GRANDCENTRAL_CORE": "/proc/absent", "GRANDCENTRAL_DUMP": "off"]
+    let refused = Probe.run("dump-fault", environment: nowhere)
+    #expect(refused.errors.contains("  no core file could be written: /proc/absent\n"), "\(refused)")
+  }
+
   @Test("E5: the parent's threads are none of the child's")
   func forks() {
     let result = Probe.run("dump-fork", environment: Self.inspect)

@@ -185,7 +185,7 @@ struct MadeUpTrace {
     let folder = TemporaryFolder()
     let output = try TraceOutput(folder.path + "/trace")
     let writer = PerfettoWriter(output)
-    let collector = Collector(region, writer, number: 0, process: getpid(), since: since)
+    let collector = Collector(region, writer, number: 0, TracedProcess(running: getpid()), since: since)
     for pass in 0..<passes { collector.pass(limit: limit, isLast: pass == passes - 1) }
     collector.finish()
     seen(collector)

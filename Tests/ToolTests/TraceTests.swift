@@ -99,7 +99,8 @@ struct TraceTests {
     let region = try RegionReader(RegionMemory(descriptor: descriptor, writable: true))
     let folder = TemporaryFolder()
     let collector = Collector(
-      region, PerfettoWriter(try TraceOutput(folder.path + "/trace")), number: 0, process: getpid(), since: 0)
+      region, PerfettoWriter(try TraceOutput(folder.path + "/trace")), number: 0, TracedProcess(running: getpid()),
+      since: 0)
     #expect(collector.pass().records == 5)
     #expect(collector.pass().records == 0)
     var more = made
@@ -205,7 +206,7 @@ struct TraceTests {
       if round % 10 == 0 { for index in 4096..<8192 { bytes[index] = UInt8.random(in: 0...255, using: &random) } }
       guard let region = try? RegionReader(RegionMemory(bytes: bytes)) else { continue }
       read += 1
-      let collector = Collector(region, PerfettoWriter(output), number: 0, process: getpid(), since: 0)
+      let collector = Collector(region, PerfettoWriter(output), number: 0, TracedProcess(running: getpid()), since: 0)
       collector.keepRecording()
       collector.pass()
       collector.pass(isLast: true)

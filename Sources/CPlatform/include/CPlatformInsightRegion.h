@@ -127,6 +127,22 @@ void gc_insight_dump_at_fault(void);
 /// The region has been made, and is what is written; NULL: it is not the process's any more.
 void gc_insight_dump_from(void *base, const gc_insight_head *head);
 
+/// Where the region that is written begins, and its parts; NULL if there is none.
+void *gc_insight_dumped(gc_insight_head *head);
+
+// MARK: - As a core file
+
+/// Writes what tools read of the process to a file, from its begin: a core file with the region and nothing else of the process's
+/// memory. For signal handlers as well, as `gc_insight_dump`. False if there is no region, if the descriptor is that of no plain
+/// file, if another thread writes one at this moment, or if it cannot be written.
+bool gc_insight_write_core(int descriptor);
+
+/// The process ends because of a fault: the same, to where GRANDCENTRAL_CORE says, if that is a path.
+void gc_insight_write_core_at_fault(void);
+
+/// One entry as it was at one moment. False if it changes at each look: its thread may be the one that looks.
+bool gc_insight_copy_whole(void *copy, const void *entry, size_t size, uint32_t *sequence);
+
 /// Copies what another thread may change meanwhile: the caller looks at `sequence` before and afterwards.
 void gc_insight_copy(void *to, const void *from, size_t size);
 

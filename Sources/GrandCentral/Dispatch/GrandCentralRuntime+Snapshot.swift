@@ -156,6 +156,27 @@ extension GrandCentralRuntime {
   /// Complexity: O(threads + objects), a `write` each. Blocking: as long as the descriptor blocks.
   public static func writeSnapshot(to descriptor: Int32) -> Bool { InsightLayout.dump(to: descriptor) }
 
+  /// Writes what `gcd trace --core` and `gcd why --core` read of the process to a file: its threads, its objects, and what the
+  /// recorder has kept (`GRANDCENTRAL_RECORD=ring` in the environment keeps the last records at all times).
+  ///
+  /// The file is a core file without the program's own memory. It is written from its begin; what was in it before is gone. Handlers
+  /// of signals may call this, whatever the thread was doing:
+  ///
+  /// ```swift
+  /// signal(SIGUSR2) { _ in
+  ///   let file = open("/tmp/service.core", O_RDWR | O_CREAT, 0o600)
+  ///   _ = GrandCentralRuntime.writeCore(to: file)
+  ///   close(file)
+  /// }
+  /// ```
+  ///
+  /// False if nothing can be shown yet, if the descriptor is that of no plain file, if another thread writes one at this moment, or
+  /// if the file system refuses it. A fault of the library writes one before it ends the process, if `GRANDCENTRAL_CORE` in the
+  /// environment is a path that begins with `/`; `%p` in it is the process's number.
+  ///
+  /// Complexity: O(threads + objects + records). Blocking: as long as the file system takes.
+  public static func writeCore(to descriptor: Int32) -> Bool { InsightLayout.writeCore(to: descriptor) }
+
   /// What threads and queues do now.
   ///
   /// ```swift

@@ -8,7 +8,8 @@ import CPlatform
 /// the same in debug and release builds: `precondition` and `assert` lose their text with `-O`, this does not.
 ///
 /// Before the process stops, what its threads and objects do follows, a line each, set in by two blanks; `GRANDCENTRAL_DUMP=off`
-/// leaves that out, and `GRANDCENTRAL_DUMP=/path` appends it to a file.
+/// leaves that out, and `GRANDCENTRAL_DUMP=/path` appends it to a file. `GRANDCENTRAL_CORE=/path` has a core file written there, which
+/// `gcd trace` and `gcd why` read.
 enum Fault {
   /// Stops the process because the program used the library in a way that cannot work.
   ///
@@ -21,15 +22,19 @@ enum Fault {
     // A simulation tells it with the schedule, and the calling thread stays here.
     if let world = World.current { world.misuse(text) }
     say(text)
-    gc_insight_dump_at_fault()
-    gc_abort()
+    stop()
   }
 
   /// Stops the process because an invariant of the library itself does not hold.
   @inline(never)
   static func bug(_ message: @autoclosure () -> String) -> Never {
     say("GrandCentral bug: " + message())
+    stop()
+  }
+
+  private static func stop() -> Never {
     gc_insight_dump_at_fault()
+    gc_insight_write_core_at_fault()
     gc_abort()
   }
 

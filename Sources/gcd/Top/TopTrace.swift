@@ -44,7 +44,7 @@ final class TopTrace: Sendable {
     }
     let writer = PerfettoWriter(output)
     for (number, image) in kept.images.enumerated() {
-      let collector = Collector(image, writer, number: number, process: process, since: 0)
+      let collector = Collector(image, writer, number: number, TracedProcess(running: process), since: 0)
       collector.leaveOut(before: TopHistory.seconds)
       collector.pass(releases: false, isLast: true)
       collector.finish()

@@ -7,6 +7,7 @@ import Glibc
 /// up to a limit.
 final class Collector {
   let region: RegionReader
+  private let process: TracedProcess
   private let writer: PerfettoWriter
   private let objects: TracedObjects
   private let symbols: Symbols
@@ -58,14 +59,13 @@ final class Collector {
   private static let share = 8
 
   /// `number` tells the regions of a trace apart.
-  init(_ region: RegionReader, _ writer: PerfettoWriter, number: Int, process: pid_t, since: UInt64) {
+  init(_ region: RegionReader, _ writer: PerfettoWriter, number: Int, _ process: TracedProcess, since: UInt64) {
     self.region = region
     self.writer = writer
     self.since = since
-    // The list of mapped files comes first: the process may end at any time.
-    symbols = Symbols(writer, process: process)
-    let title = ProcessFile.text("/proc/\(process)/comm")?.split(separator: "\n").first.map(String.init)
-    objects = TracedObjects(writer, region, process: process, name: title ?? "process \(process)")
+    self.process = process
+    symbols = Symbols(writer, process.code)
+    objects = TracedObjects(writer, region, process: process.identifier, name: process.name)
     words = TraceWords(objects, number: number)
     pool = PoolCounters(objects)
     lossTrack = writer.track("lost records", .counter(of: objects.processTrack, unit: .count))
@@ -103,7 +103,7 @@ final class Collector {
   func pass(limit: UInt64 = .max, releases: Bool = true, isLast: Bool = false) -> Pass {
     objects.begin()
     var pass = Pass()
-    let now = RegionClock.now()
+    let now = process.now
     // A chunk that is begun after this comes in the next pass: then those of its thread from before it are in this one.
     let end = isLast ? .max : region.nextChunk
     var chunks: [RegionChunk] = []
@@ -119,7 +119,7 @@ final class Collector {
     }
     convert(isLast ? .max : Self.share)
     pass.backlog = backlog.count
-    finishPass(now.uptime)
+    finishPass(now)
     return pass
   }
 
@@ -172,9 +172,7 @@ final class Collector {
 
   /// Records that are older than so many seconds are left out.
   func leaveOut(before seconds: Double) {
-    let now = RegionClock.now()
-    let steps = region.clock.steps(nanoseconds: seconds * 1e9)
-    since = now.counter > steps ? now.counter - steps : 0
+    since = process.counter(ago: seconds, region.clock)
   }
 
   private func finishPass(_ now: UInt64) {
@@ -233,7 +231,7 @@ final class Collector {
 
   /// Writes what has begun and not ended, and the sums.
   func finish() {
-    let now = RegionClock.now().uptime
+    let now = process.now
     for thread in region.threads() {
       let key = Thread(index: thread.index, identifier: thread.identifier)
       guard let timeline = timelines[key] ?? idle(thread, key) else { continue }
@@ -258,8 +256,7 @@ final class Collector {
   /// A thread that has recorded nothing all the time, as it waits or runs one item.
   private func idle(_ thread: RegionThread, _ key: Thread) -> ThreadTimeline? {
     guard thread.itemBegun != 0 || thread.state == .waits else { return nil }
-    let path = "/proc/\(region.process)/task/\(thread.identifier)/comm"
-    let name = ProcessFile.text(path)?.split(separator: "\n").first.map(String.init)
+    let name = process.threadName(thread.identifier)
     let made = ThreadTimeline(
       objects, symbols, words, thread: thread.identifier, name: name ?? "thread \(thread.identifier)")
     timelines[key] = made

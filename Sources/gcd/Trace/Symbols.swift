@@ -18,9 +18,9 @@ final class Symbols {
   /// A limit above the number of any program's functions; a damaged region may have any number.
   private static let most = 1 << 18
 
-  init(_ writer: PerfettoWriter, process: pid_t) {
+  init(_ writer: PerfettoWriter, _ code: ProcessCode) {
     self.writer = writer
-    code = ProcessCode(process)
+    self.code = code
     nextReading = RegionClock.now().uptime + Self.pause
   }
 

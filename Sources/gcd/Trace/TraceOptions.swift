@@ -7,6 +7,8 @@ struct TraceOptions {
   enum Subject {
     case process(pid_t)
     case command([String])
+    /// The path of a core file.
+    case core(String)
   }
 
   let subject: Subject

@@ -26,6 +26,7 @@ final class TraceRun {
     _ = RegionClock.start
     switch options.subject {
     case .process(let process): trace(process, options)
+    case .core(let path): trace(core: path, options)
     case .command(let words): trace(words, options)
     }
   }
@@ -40,10 +41,7 @@ final class TraceRun {
     } catch {
       fail(error.words, error.code)
     }
-    if options.last != nil, regions.allSatisfy({ $0.chunkCount == 0 }) {
-      fail(
-        "process \(process) has no flight recorder: start it with GRANDCENTRAL_RECORD=ring in its environment", 4)
-    }
+    if options.last != nil { requireRecords(regions, process) }
     if options.last == nil {
       if regions.contains(where: { $0.isCollected }) {
         fail("process \(process) is recorded by another tool, which takes the records away", notWritten)
@@ -52,10 +50,25 @@ final class TraceRun {
     }
     let run = TraceRun(options, process, nil, since: RegionClock.start.counter)
     for region in regions { run.add(region) }
-    if let last = options.last { run.dump(last) } else { run.collect() }
-    run.finish()
-    run.tell()
-    exit(run.output.failure == nil ? 0 : notWritten)
+    if options.last != nil { run.dump() } else { run.collect() }
+    run.end()
+  }
+
+  private static func requireRecords(_ regions: [RegionReader], _ process: pid_t) {
+    guard regions.allSatisfy({ $0.chunkCount == 0 }) else { return }
+    fail("process \(process) has no flight recorder: start it with GRANDCENTRAL_RECORD=ring in its environment", 4)
+  }
+
+  // MARK: A core file
+
+  private static func trace(core path: String, _ options: TraceOptions) -> Never {
+    let file: CoreFile
+    do throws(RegionFailure) { file = try CoreFile(path) } catch { fail(error.words, error.code) }
+    requireRecords(file.regions, file.process)
+    let run = TraceRun(options, file.process, nil, since: 0)
+    for region in file.regions { run.add(region, TracedProcess(file)) }
+    run.dump()
+    run.end()
   }
 
   // MARK: A command
@@ -97,9 +110,10 @@ final class TraceRun {
     }
   }
 
-  private func add(_ region: RegionReader) {
+  private func add(_ region: RegionReader, _ process: TracedProcess? = nil) {
     known.insert(region.memory.identity)
-    collectors.append(Collector(region, writer, number: collectors.count, process: region.process, since: since))
+    let process = process ?? TracedProcess(running: region.process)
+    collectors.append(Collector(region, writer, number: collectors.count, process, since: since))
   }
 
   // MARK: Collecting
@@ -173,14 +187,20 @@ final class TraceRun {
   // MARK: The flight recorder
 
   /// Writes what the process has kept, without a change to it.
-  private func dump(_ seconds: Double) {
+  private func dump() {
     for collector in collectors {
-      collector.leaveOut(before: seconds)
+      if let seconds = options.last { collector.leaveOut(before: seconds) }
       collector.pass(releases: false, isLast: true)
     }
   }
 
   // MARK: The end
+
+  private func end() -> Never {
+    finish()
+    tell()
+    exit(output.failure == nil ? 0 : Self.notWritten)
+  }
 
   private func finish() {
     // An empty trace is a valid one.

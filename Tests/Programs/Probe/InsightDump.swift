@@ -9,6 +9,7 @@ import Synchronization
 extension Scenario {
   static let insightDumps: [String: Body] = [
     "dump-text": dumpText, "dump-fault": dumpFault, "dump-in-handler": dumpInHandler, "dump-fork": dumpFork,
+    "core-file": coreFile, "core-in-handler": coreInHandler,
   ]
 
   /// Written by one thread, before the process is looked at.
@@ -52,13 +53,26 @@ extension Scenario {
   private static let handled = Atomic<Int>(0)
   private static let target = Atomic<Int32>(-1)
 
-  /// GRANDCENTRAL_INSPECT=1: the handler interrupts a thread that allocates, and that holds the region's lock most of the time.
   private static func dumpInHandler() {
     target.store(open("/dev/null", O_WRONLY), ordering: .relaxed)
     signal(SIGUSR1) { _ in
       let isWritten = GrandCentralRuntime.writeSnapshot(to: Scenario.target.load(ordering: .relaxed))
       Scenario.handled.add(isWritten ? 1 : 1_000_000, ordering: .relaxed)
     }
+    interrupt(rounds: 500)
+  }
+
+  private static func coreInHandler() {
+    target.store(open(fileName, O_RDWR | O_CREAT, 0o600), ordering: .relaxed)
+    signal(SIGUSR1) { _ in
+      let isWritten = GrandCentralRuntime.writeCore(to: Scenario.target.load(ordering: .relaxed))
+      Scenario.handled.add(isWritten ? 1 : 1_000_000, ordering: .relaxed)
+    }
+    interrupt(rounds: 100)
+  }
+
+  /// GRANDCENTRAL_INSPECT=1: the handler interrupts a thread that allocates, and that holds the region's lock most of the time.
+  private static func interrupt(rounds: Int) {
     var blocked = sigset_t()
     sigemptyset(&blocked)
     sigaddset(&blocked, SIGUSR1)
@@ -78,7 +92,6 @@ extension Scenario {
         }
       }
     }
-    let rounds = 500
     for round in 0..<rounds {
       kill(getpid(), SIGUSR1)
       while handled.load(ordering: .relaxed) == round { sched_yield() }
@@ -86,6 +99,27 @@ extension Scenario {
     mayEnd.open()
     maker.join()
     report("handled", handled.load(ordering: .relaxed) == rounds)
+  }
+
+  private static var fileName: String { getenv("GC_PROBE_FILE").map { String(cString: $0) } ?? "/dev/null" }
+
+  /// Items, and then the file of the process.
+  private static func coreFile() {
+    let file = open(fileName, O_RDWR | O_CREAT, 0o600)
+    report("early", GrandCentralRuntime.writeCore(to: file))
+    prepare()
+    let queue = DispatchQueue(label: "busy")
+    for _ in 0..<100 { queue.async {} }
+    queue.sync {}
+    errno = 77
+    report("refused", GrandCentralRuntime.writeCore(to: -1))
+    guard let pipe = Kernel.closeOnExecPipe() else { preconditionFailure("no pipe") }
+    report("pipe", GrandCentralRuntime.writeCore(to: pipe.writeEnd))
+    report("errno", errno)
+    // What was in the file is gone.
+    require(ftruncate(file, 1 << 30) == 0, "the file is long")
+    report("written", GrandCentralRuntime.writeCore(to: file))
+    report("again", GrandCentralRuntime.writeCore(to: file))
   }
 
   private static func dumpFork() {

@@ -83,6 +83,9 @@ enum InsightLayout {
   /// The region as text, for signal handlers as well; false if there is none, or if it cannot be written.
   static func dump(to descriptor: Int32) -> Bool { gc_insight_dump(descriptor, .max) }
 
+  /// The region as a core file, for signal handlers as well; false if there is none, or if it cannot be written.
+  static func writeCore(to descriptor: Int32) -> Bool { gc_insight_write_core(descriptor) }
+
   // MARK: Which entries of threads are in use (InsightRegion.G3)
 
   static let mostThreads = Int(GC_INSIGHT_THREADS)
