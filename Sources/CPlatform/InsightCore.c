@@ -63,6 +63,15 @@ static void put(output *output, const void *bytes, size_t size, uint64_t offset)
   }
 }
 
+/// Memory that other threads may change meanwhile, a piece at a time.
+static void put_shared(output *output, const char *bytes, size_t size, uint64_t offset) {
+  for (size_t done = 0; done < size && !output->failed; done += sizeof memory.copies) {
+    size_t piece = size - done < sizeof memory.copies ? size - done : sizeof memory.copies;
+    gc_insight_copy(memory.copies, bytes + done, piece);
+    put(output, memory.copies, piece, offset + done);
+  }
+}
+
 // MARK: The list of mapped files
 
 typedef struct {
@@ -228,7 +237,7 @@ static void put_chunk(output *output, uint64_t place, gc_insight_chunk *chunk) {
   if (head.state == GC_CHUNK_FREE) return;
   uint64_t number = __atomic_load_n(&chunk->number, __ATOMIC_ACQUIRE);
   head.count = __atomic_load_n(&chunk->count, __ATOMIC_ACQUIRE);
-  put(output, chunk, sizeof *chunk, place);
+  put_shared(output, (const char *)chunk, sizeof *chunk, place);
   // acquire, and an addition of nothing: the copy was made before this look.
   bool is_same = __atomic_fetch_add(&chunk->number, 0, __ATOMIC_ACQ_REL) == number;
   if (!is_same) head.state = GC_CHUNK_FREE;
@@ -243,7 +252,7 @@ static void put_region(output *output, uint64_t begin, char *base, const gc_insi
   put_entries(output, begin, base, parts->objects, head.objects_used, sizeof(gc_insight_object),
               offsetof(gc_insight_object, sequence));
   uint32_t names = head.names_used < parts->names.count ? head.names_used : parts->names.count;
-  put(output, base + parts->names.offset, names * sizeof(gc_insight_name), begin + parts->names.offset);
+  put_shared(output, base + parts->names.offset, names * sizeof(gc_insight_name), begin + parts->names.offset);
   for (uint32_t index = 0; index < head.chunks_used && index < parts->chunks.count && !output->failed; index++) {
     uint64_t place = parts->chunks.offset + (uint64_t)index * GC_INSIGHT_CHUNK_SIZE;
     put_chunk(output, begin + place, (void *)(base + place));
