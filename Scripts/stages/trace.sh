@@ -94,6 +94,23 @@ kill "$program"
 answer=$(ask "$folder/blocked" "select count(*) from slice where name like 'waits for%' and category = 'unfinished'")
 [ "$answer" != "[[0]]" ] || fail "a thread that waits is not in the trace"
 
+# --- A flight recorder takes no more memory, however much it has recorded. A step of the ring is three records or more.
+
+steps=${GC_TRACE_STEPS:-600000}
+python3 - "$traced" "$steps" <<'END'
+import os, subprocess, sys
+
+def peak(steps):
+    program = subprocess.Popen([sys.argv[1], "ring", str(steps)], env={**os.environ, "GRANDCENTRAL_RECORD": "ring"})
+    _, status, usage = os.wait4(program.pid, 0)
+    assert status == 0, status
+    return usage.ru_maxrss
+
+few, many = peak(int(sys.argv[2]) // 6), peak(int(sys.argv[2]))
+assert many <= 1.1 * few, f"{few} KiB for a sixth, {many} for all"
+print(f"=> flight recorder: {few} KiB at most for a sixth of {sys.argv[2]} steps, {many} for all")
+END
+
 # --- Spans of the program's own, begun on one thread and ended on others: each a slice, inside of its parent.
 
 "$tool" trace -o "$folder/spans" -- "$traced" spans 1000
