@@ -2,6 +2,7 @@
 """What a record costs, beside an event of LTTng-UST with the same contents, in turn on one machine.
 
 usage: Scripts/benchmark record [ROUNDS]
+       Scripts/benchmark record --programs [ROUNDS]     what whole programs cost with the recorder on
 
 Needs Debian's lttng-tools and liblttng-ust-dev. Both write into memory that they use again, as a flight recorder does. Fails where a
 record costs as much as half an event, or more than 5 ns and half a reading of the processor's counter, which both read.
@@ -14,6 +15,8 @@ import subprocess
 import sys
 import tempfile
 
+import programs
+
 HERE = pathlib.Path(__file__).parent
 EVENTS = "1000000"
 
@@ -23,6 +26,8 @@ def output(*command, **environment):
 
 
 def main():
+    if sys.argv[1:2] == ["--programs"] and all(word.isdigit() for word in sys.argv[2:]):
+        return programs.main(*map(int, sys.argv[2:3] or [9]))
     if sys.argv[1:] and not sys.argv[1].isdigit():
         sys.exit(__doc__)
     rounds = int(sys.argv[1]) if sys.argv[1:] else 5

@@ -42,6 +42,29 @@ func ring(_ steps: Int) {
   done.wait()
 }
 
+/// Items that each take some 50 ns, on a serial queue.
+func fifty(_ count: Int) {
+  let queue = DispatchQueue(label: "fifty")
+  let group = DispatchGroup()
+  // The queue guards it.
+  nonisolated(unsafe) var state: UInt64 = 1
+  @Sendable func work() {
+    for _ in 0..<25 {
+      state ^= state << 13
+      state ^= state >> 7
+      state ^= state << 17
+    }
+  }
+  var left = count
+  while left > 0 {
+    let piece = min(left, 4_096)
+    for _ in 0..<piece { queue.async(group: group, execute: work) }
+    group.wait()
+    left -= piece
+  }
+  if queue.sync(execute: { state }) == 0 { say("zero\n", to: 2) }
+}
+
 switch words.dropFirst().first {
 case "serial": items(number, on: [DispatchQueue(label: "counted")])
 case "several": items(number, on: (0..<4).map { DispatchQueue(label: "queue \($0)") })
@@ -98,6 +121,8 @@ case "cost":
     least = min(least, Double(passed) / Double(number))
   }
   print(least)
+case "fifty":
+  fifty(number)
 case "exit":
   items(10, on: [DispatchQueue(label: "short")])
   say("to the output\n", to: 1)
