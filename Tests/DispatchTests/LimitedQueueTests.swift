@@ -68,7 +68,7 @@ struct LimitedQueueTests {
     let queue = limited(2)
     let (gate, done) = (Latch(), Latch(50))
     let waited = Recorder<Bool>()
-    // Goes on when those behind it have run, in the other place.
+    // This item goes on when the items behind it have run, one after the other in the second place.
     queue.async { waited.note(gate.wait()) }
     for index in 0..<50 {
       queue.async {

@@ -137,7 +137,7 @@ struct PrimitivesFIFOStress {
   func emptiness() {
     rounds {
       let box = Box(0)
-      // Each thread takes out at most as many as it has put in: while one has put in one more, something is there.
+      // Each thread takes out at most as many as it has put in. So the queue is not empty while a thread has put in one more.
       PlainThread.concurrently(3) { index in
         for turn in 0..<2_000 {
           box.queue.enqueue(pointer(turn))

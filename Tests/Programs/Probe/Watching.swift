@@ -59,7 +59,7 @@ extension Scenario {
       }
       require(waits.wait(), "round \(round): the first item runs")
       DispatchQueue.global().async {
-        // Whoever takes this out of the slot is the watcher, and stays it for some naps.
+        // The worker that takes this out of the slot is the watcher, and stays it for some naps.
         let taken = Latch()
         queue.async { taken.open() }
         while !taken.isOpen {}
