@@ -36,7 +36,7 @@ extension DispatchObject {
     let width: Atomic<UInt16>
     /// A workloop's items by urgency; the owner's alone (Lane.L1).
     let buckets: UnsafeMutablePointer<PriorityBuckets>?
-    /// By Lane.L1.
+    /// The items, oldest first. Every thread may push; the owner alone takes items off (Lane.L1).
     let items = MPSCList()
     /// The queue's number in the insight region: see `insightNumber`. Behind everything else, where it moves nothing.
     let insight = InsightNumber()

@@ -73,7 +73,7 @@ struct Ground {
     precondition(setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0)
   }
 
-  /// Uses up all descriptors; what `relieve` gives back.
+  /// Uses up all descriptors. Returns those that the caller has to close.
   static func exhaust() -> [Int32] {
     var taken: [Int32] = []
     while true {
