@@ -212,7 +212,7 @@ struct LimitedQueueTests {
     for _ in 0..<100 { queue.async { ran.add() } }
     queue.suspend()
     gate.open()
-    // On a queue of its own: it comes after the two have left, however long that takes.
+    // Time for the two items to leave: their places must not be filled now.
     let passed = Latch()
     DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(5)) { passed.open() }
     #expect(passed.wait())

@@ -44,7 +44,7 @@ struct RunToolTests {
       environment: ["LD_LIBRARY_PATH=/one:/two", "OTHER=kept"])
     #expect(result.output == "\(other.path):/one:/two kept\n")
     #expect(result.error.isEmpty)
-    // A library of another name is not found by the one that programs ask for, nor by a path that cannot be written.
+    // Programs do not ask for a library of another name, so it is preloaded. A path with a colon cannot be given to them at all.
     other.folder.folder("a:b")
     #expect(rename(other.path + "/libdispatch.so", other.path + "/mine.so") == 0)
     let preloaded = ToolProcess.run(

@@ -9,7 +9,7 @@ final class ToolProcess {
   let identifier: pid_t
   private let output: Int32
   private let error: Int32
-  /// What has been read so far, and what is not at its end.
+  /// What has been read so far, and the descriptors that are not at their ends.
   private var texts: [Int32: [UInt8]] = [:]
   private var open: [Int32] = []
 
