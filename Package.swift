@@ -17,7 +17,7 @@ let package = Package(
     // The same as a trait of Swift Testing, which the toolchain has.
     .library(name: "GrandCentralTestingTraits", targets: ["GrandCentralTestingTraits"]),
   ],
-  // No dependencies: whoever takes the package resolves nothing besides. The tool, which has one, is the package in Tool.
+  // No dependencies: a user of the package resolves nothing besides. The tool, which has one, is the package in Tool.
   targets: [
     .target(name: "CPlatform"),
     .target(

@@ -4,7 +4,7 @@
 import PackageDescription
 
 // The product `dispatch`: a libdispatch.so that shares the process's Swift runtime, of the same sources as the other
-// build. A package of its own, whose unsafe flags are no concern of who uses `GrandCentral`. See decision 0019.
+// build. A package of its own, whose unsafe flags do not reach users of `GrandCentral`. See decision 0019.
 
 let sources = "\(Context.packageDirectory)/Sources"
 

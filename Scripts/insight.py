@@ -250,7 +250,7 @@ def narrow(tool, pid):
         if not rows[0].startswith("gcd top") or not rows[23].startswith("q quit") or max(map(len, rows)) > 80:
             fail(f"80 x 24 is not filled:\n{screen}")
         shell.keys("4")
-        shell.expect("WHO WAITS FOR WHOM", "worker")
+        shell.expect("THREAD AND ITS WAITERS", "worker")
         shell.keys("3")
         shell.expect("gc-", "waiting")
         shell.keys("j", "Enter")

@@ -43,7 +43,7 @@ need() {
 build_tool() {
   local product
   for product in "$@"; do swift build --package-path Tool --product "$product" -j "$JOBS"; done
-  # shellcheck disable=SC2034 # For who calls.
+  # shellcheck disable=SC2034 # For the scripts that call it.
   binaries=$(swift build --package-path Tool --show-bin-path)
 }
 

@@ -3,7 +3,7 @@
 
 import PackageDescription
 
-// The tool `gcd` and its tests. A package of its own: whoever uses the library need not resolve what the tool depends on. It
+// The tool `gcd` and its tests. A package of its own: a user of the library need not resolve what the tool depends on. It
 // compiles the library's sources as they lie there, as the tool reads the structures of CPlatform, which is no product.
 
 let package = Package(

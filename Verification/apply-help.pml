@@ -1,6 +1,6 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 //
-// Callers of `concurrentPerform` that begin alone, and the monitor that helps those who are still alone at its second look:
+// Callers of `concurrentPerform` that begin alone, and the monitor that helps those that are still alone at its second look:
 // Engine/ApplyHelpRegistry.swift, Dispatch/Queues/ApplyCall.swift and the monitor's way to sleep.
 //
 // A lone call is memory of its caller: `inside` says whether the caller is in the call, so that the memory is there. A caller

@@ -2,11 +2,11 @@
 //
 // A reading operation of a channel: Sources/GrandCentral/Dispatch/IO/{IOState,IOOperation,IOOperation+Delivery,IORequest}.swift
 // and the wait of IOFile+Waiting.swift. The step reads CHUNKS buffers; each attempt brings one, ends the file, has to wait, or
-// becomes a request that somebody carries out. The handler may be slow. With STOP the channel is stopped at any moment.
+// becomes a request that others carry out. The handler may be slow. With STOP the channel is stopped at any moment.
 //
-// Properties: one step at a time; one handler at a time, none after the last; nobody writes into a buffer that is not the
+// Properties: one step at a time; one handler at a time, none after the last; no thread writes into a buffer that is not the
 // operation's, or uses the descriptor after the last user; and when nothing can move any more, the handler has been told the
-// end once, every buffer is back and nobody uses the file.
+// end once, every buffer is back and no thread uses the file.
 //
 // check: safety -DCHUNKS=2
 // check: safety -DCHUNKS=3 -DSTOP

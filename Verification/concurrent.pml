@@ -110,7 +110,7 @@ inline relay() {
   mustPush = false
 }
 
-// Who has found the list not empty raises the urgency if it sees none.
+// A thread that has found the list not empty raises the urgency if it sees none.
 inline overtake(flag) {
   if
   :: !urgent ->
@@ -195,7 +195,7 @@ inline own(drains, h) {
       fi
     :: atomic { head != NONE -> h = head };
       if
-      // A lane with a limit: who passes by sends some readers on their way as well, and then relays.
+      // A lane with a limit: a thread that only passes the lane on sends some readers on their way as well, and then relays.
       :: !drains && !IS_WAITER(item[h]) ->
         relay();
         break
@@ -220,7 +220,7 @@ inline own(drains, h) {
             break
           :: else ->
             runItem(item[h]);
-            // The turn may be over.
+            // The drainer's turn may be over.
             if :: relay(); break :: skip fi
           fi
         :: else ->

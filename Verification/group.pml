@@ -4,8 +4,8 @@
 // WAITERS threads wait once each, the first TIMED of them with a deadline that may pass at any moment, NOTES threads ask for a
 // notification.
 //
-// Properties: who is let through, or notified, has called while the count was zero, or the count has come to zero since; when nothing
-// can move any more, all have been, each note once, and nobody is registered.
+// Properties: a waiter that is let through, or a note that is submitted, came while the count was zero, or the count has come
+// to zero since. When nothing can move any more, all have been let through, each note once, and none is registered.
 //
 // check: safety -DMEMBERS=2 -DROUNDS=1 -DWAITERS=2 -DTIMED=1 -DNOTES=1
 // check: safety -DMEMBERS=3 -DROUNDS=1 -DWAITERS=1 -DTIMED=0 -DNOTES=1
@@ -95,7 +95,7 @@ proctype Member() {
     if
     :: seen != 0 || !wasWatched -> unlock()
     :: else ->
-      // Under the lock, and nobody looks at the lists without it.
+      // Under the lock, and no thread looks at the lists without it.
       d_step {
         watched = false;
 #ifdef CLEARS_THE_COUNT

@@ -43,7 +43,7 @@ byte owner = 0;
 bool enqueued = false;
 bool dirty = false;
 bool suspended = false;
-byte urgency = 0;         // 0: nobody has been in the list since the lane was last idle (Lane.L6)
+byte urgency = 0;         // 0: no item has been in the list since the lane was last idle (Lane.L6)
 bool sent[3];
 
 #include "list.inc"

@@ -1,9 +1,9 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 //
-// The poller's holder against threads that add and cancel timers: what is announced in `until`, and who interrupts whom.
+// The poller's holder against threads that add and cancel timers: what is announced in `until`, and when it is interrupted.
 // Instants are small numbers; the clock moves on whenever it likes.
 //
-// Property: when nobody else can do anything and the clock is over, the holder has fired every timer that was not
+// Property: when no other thread can do anything and the clock is over, the holder has fired every timer that was not
 // cancelled; it does not sleep over one.
 //
 // check: safety
@@ -111,7 +111,7 @@ end: atomic { (interrupted || now >= sleepsTo) -> interrupted = false; asleep = 
   od
 }
 
-// At rest everybody is done, the clock is over, and the holder sleeps without a reason to wake up.
+// At rest all adders are done, the clock is over, and the holder sleeps without a reason to wake up.
 proctype judge() {
   atomic {
     (done == ADDERS && now == END && asleep && !interrupted && sleepsTo > now) -> assert(earliest == NEVER)

@@ -4,8 +4,8 @@
 // TIMED of them with a deadline that may pass at any moment; LOOKS threads take a signal if there is one, without waiting. SIGNALLERS
 // threads signal EACH times: as often as all of them could need.
 //
-// Properties: every signal is taken once or left in the value; nobody who may take one is left waiting; when nothing can move any
-// more, the list is empty and no signal is promised to anybody.
+// Properties: every signal is taken once or left in the value; no thread that may take one is left waiting; when nothing can move
+// any more, the list is empty and no signal is promised to a waiter.
 //
 // check: safety -DWAITERS=2 -DTIMED=2 -DLOOKS=0 -DSIGNALLERS=2 -DEACH=1 -DSTART=0
 // check: safety -DWAITERS=2 -DTIMED=1 -DLOOKS=1 -DSIGNALLERS=3 -DEACH=1 -DSTART=0

@@ -4,7 +4,7 @@
 // that does not end; it fills its slot FILLS times, whenever the slot is empty. The others end a short job each, and then
 // search and sleep. Every job that they find runs until all jobs run at once. EXTRA submitters publish a job in the run queue.
 //
-// Property: when nothing can move any more, every job has started: no job of a busy worker's slot waits while somebody sleeps.
+// Property: when nothing can move any more, every job has started: no job of a busy worker's slot waits while a worker sleeps.
 //
 // check: safety -DWORKERS=2 -DFILLS=1 -DEXTRA=0
 // check: safety -DWORKERS=3 -DFILLS=2 -DEXTRA=0

@@ -9,7 +9,7 @@
 //   SourceState.V1  the job is in one place, no two handlers run at once
 //   SourceState.V2  no event handler starts once `cancelled` is set, no registration handler either
 //   SourceState.V3  the cancel handler runs once, when the kernel's side is off the table and nothing else runs
-//   SourceState.V4  at rest, a cancelled source has finished and given up its own reference, once; nobody but its user touches it
+//   SourceState.V4  at rest, a cancelled source has finished and given up its own reference, once; only its user touches it
 //       afterwards
 //   SourceState.V5  at rest, all that was written to a source that is not cancelled has been read, and the watch is armed again
 //   SourceState.V10 at rest, the registration handler has run, whenever it was set
@@ -128,7 +128,7 @@ inline cancel(must, mustUnregister) {
   fi
 }
 
-// The reference is taken first: once the step is done, others may bring the source to its end. Who was late returns it.
+// The reference is taken first: once the step is done, others may bring the source to its end. A thread that was late returns it.
 inline activate(must, mustRegister, mine) {
 #if !defined(RETAIN_LATE) && !defined(NO_RETAIN_WHEN_SUSPENDED)
   references++;

@@ -1,6 +1,6 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 //
-// Pending work always has a watcher, though workers block where nobody sees it: Sources/GrandCentral/Engine/Sleep with
+// Pending work always has a watcher, though workers block where the engine sees nothing: Sources/GrandCentral/Engine/Sleep with
 // SlotWatch.swift (SlotWatch.S1–SlotWatch.S6) and the monitor. The run queue holds a job B that blocks, unseen, until a job R has run; R lies in
 // worker 0's slot. Worker 0 has filled it between jobs, as the poller's holder does, and may take B first; with IN_JOB it
 // fills the slot in a job that waits for R itself. Worker 1 sleeps. Worker 2 is blocked unseen for good. With NAPS worker 1
@@ -208,7 +208,7 @@ proctype worker(byte me) {
   goto back;
 #else
   fills++;
-  slot = true; // between jobs: nobody is asked
+  slot = true; // between jobs: no watch is asked for
 #endif
 
 search:

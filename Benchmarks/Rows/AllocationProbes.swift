@@ -198,7 +198,7 @@ private func dataProbes() -> [Probe] {
 
 private let chunk = 4096
 
-/// A channel of `file`, which is closed with it, and what says so.
+/// A channel of `file`, which is closed with it, and the countdown that tells of that.
 private func channel(of file: Int32, on queue: DispatchQueue) -> (DispatchIO, Countdown) {
   let ended = Countdown(1)
   let channel = DispatchIO(type: .stream, fileDescriptor: file, queue: queue) { _ in

@@ -133,7 +133,7 @@ private func readSources() -> [Operation] {
         source.resume()
         var byte: UInt8 = 7
         for _ in 0..<n {
-          // Long enough that whoever waits for the kernel does so.
+          // Long enough that a thread which waits for the kernel has fallen asleep.
           bench_sleep(100_000)
           let latch = Latch()
           arrived.value = latch

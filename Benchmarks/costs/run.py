@@ -55,7 +55,7 @@ class Probe:
         return self.run(self.path, "probe", "--list").split()
 
     def instructions(self, name, count, side):
-        """Of all threads. `fair-sched` gives the threads their turns in the same order each time."""
+        """The instructions of all threads. `fair-sched` gives the threads their turns in the same order each time."""
         command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", "--fair-sched=yes"]
         processor = self.processors.get()
         try:
@@ -73,7 +73,7 @@ class Probe:
         return system_calls_in(self.log.read_text(encoding="utf-8"))
 
     def idle_calls(self, side):
-        """Per second, by the threads of the pool, between the two marks that the main thread leaves."""
+        """System calls per second, by the threads of the pool, between the two marks that the main thread leaves."""
         self.run("strace", "-f", "-qq", "-o", self.log, self.path, "probe", "idle-second", IDLE_SECONDS, *side)
         calls = calls_between_marks(self.log.read_text(encoding="utf-8"))
         return {name: count / IDLE_SECONDS for name, count in calls.items()}
@@ -117,7 +117,7 @@ def system_calls_in(log):
 
 
 def calls_between_marks(log):
-    """What other threads than the one that leaves the marks began in between."""
+    """The calls that began between the two marks, except for those of the thread that leaves the marks."""
     lines = [line.split(maxsplit=1) for line in log.splitlines()]
     marks = [at for at, (_, call) in enumerate(lines) if call.startswith("getppid(")]
     if len(marks) != 2:
@@ -128,7 +128,7 @@ def calls_between_marks(log):
 
 
 def cost(probe, kind, name, side=(), runs=1):
-    """Per operation: (total, parts). The run in the middle of several."""
+    """The cost of an operation: (total, parts). Of several runs it is the one in the middle."""
     if name == "idle-second":
         parts = probe.idle_calls(side)
         return sum(parts.values()), parts

@@ -1,7 +1,7 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 //
-// The caches: one per thread, without end. For each line: who has a valid copy, and who wrote it last. An access moves
-// the line if it reads what another thread has written since, or writes where another thread has a copy.
+// The caches: one per thread, without end. For each line: which threads have a valid copy, and which one wrote it last. An
+// access moves the line if it reads what another thread has written since, or writes where another thread has a copy.
 #define _GNU_SOURCE 1
 #include <stdio.h>
 #include <string.h>
@@ -19,8 +19,8 @@ typedef struct line {
   uintptr_t key;     // address / 64; 0: free
   uint64_t free_at;  // a transfer of it begins no earlier: lines move one at a time
   uint32_t writer;   // 0: nobody has written it
-  set copies;        // who has one
-  set seen[words];   // who knows the word's present value
+  set copies;        // the threads that have one
+  set seen[words];   // the threads that know the word's present value
 } line;
 
 typedef struct site {
@@ -92,7 +92,7 @@ static thread *owner_of_stack(uintptr_t address) {
   return NULL;
 }
 
-/// The line's record; NULL if it is nobody's business: the thread's own stack, as long as no other has touched it.
+/// The line's record; NULL if no other thread can meet it: the thread's own stack, as long as no other has touched it.
 static line *line_for(uintptr_t key) {
   line *l = find_line(key);
   if (LIKELY(l->key != 0)) return l;
@@ -117,8 +117,8 @@ static bool moves_falsely(const line *l, int first, int last, access_kind kind) 
   return true;
 }
 
-/// Waits for the line: requests are served in order, and until its arrival it stays with who has it. What that thread
-/// does with it meanwhile comes first.
+/// Waits for the line: requests are served in order, and until its arrival it stays with the thread that has it. What that
+/// thread does with it meanwhile comes first.
 static void await_line(line *l) {
   uint64_t begins = l->free_at > self->clock ? l->free_at : self->clock;
   l->free_at = begins + cost_transfer;

@@ -65,7 +65,7 @@ int machine_wake(const void *channel, int most);
 thread *thread_create(void (*body)(void *), void *context);
 /// What a created thread runs first.
 void thread_run(void *created);
-/// Until then what it does to begin with is not part of the machine, and not to mix with what others do.
+/// Waits until the thread has come to the machine: what it does before is not simulated, and no other thread runs beside it.
 void thread_await_arrival(thread *created);
 
 _Noreturn void machine_fail(const char *why);
@@ -76,7 +76,7 @@ typedef enum { access_read, access_write, access_rmw } access_kind;
 
 typedef struct counters {
   uint64_t moved[3];  // transfers of lines, by kind of access
-  uint64_t falsely;   // of them, those for a neighbour's sake
+  uint64_t falsely;   // of them, those because of another word in the line
   uint64_t atomics;   // read-modify-writes of the library's own words
   uint64_t counts;    // read-modify-writes of reference counts
   uint64_t fences;

@@ -45,7 +45,7 @@ static dispatch_source_t WriteDataToFile(const char *filename) {
 
     free(buffer);
 
-    // Whoever holds the source releases it.
+    // The caller of this function releases the source.
     dispatch_source_cancel(writeSource);
   });
 

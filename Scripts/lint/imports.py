@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
-"""Checks what the compiler cannot see of the layers: imports, and who calls C.
+"""Checks what the compiler cannot see of the layers: imports, and calls of C.
 
 usage: imports.py [ROOT]     default: Sources/GrandCentral
 """

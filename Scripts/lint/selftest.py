@@ -96,15 +96,20 @@ DECISIONS = [
     ("another order", RECORD + "## Findings\n", 1),
 ]
 
-# name, source, the line numbers with a finding
+# name, file, source, the line numbers with a finding
 WORDS = [
-    ("a thread", "// Whoever wakes it must not touch it.\n/// Nobody knows who runs it, or for whom.", [1, 2, 2]),
-    ("a comment behind code", "let a = 1  // who reads it looks again", [1]),
-    ("named", "// The thread that wakes it, whose node it is, must not touch it.", []),
-    ("people", "// For people who read it, and Users who do not.", []),
-    ("other words", "// The whole of it, by `who` or who_is.", []),
-    ("a string", 'let text = "who waits for whom"', []),
-    ("a snippet", "/// ```swift\n/// call(who)  // who?\n/// ```\n/// who", [4]),
+    ("a thread", "A.swift", "// Whoever wakes it must not touch it.\n/// Nobody knows who runs it, or for whom.", [1, 2, 2]),
+    ("a comment behind code", "A.swift", "let a = 1  // who reads it looks again", [1]),
+    ("named", "A.swift", "// The thread that wakes it, whose node it is, must not touch it.", []),
+    ("people", "A.swift", "// For people who read it, and Users who do not.", []),
+    ("other words", "A.swift", "// The whole of it, by `who` or who_is.", []),
+    ("a help text", "A.swift", 'let text = "who waits for whom"', [1, 1]),
+    ("a help text of lines", "A.swift", 'let text = """\n  waits\n  for whom\n  """\nlet whom = 1', [3]),
+    ("code in a string", "A.swift", 'let text = "it is \\(who), for \\(whom(1))"', []),
+    ("a snippet", "A.swift", "/// ```swift\n/// call(who)  // who?\n/// ```\n/// who", [4]),
+    ("C", "a.c", 'int who;  /* who has it */\nfail("who waits");  // whom', [1, 2, 2]),
+    ("a model", "a.pml", "inline begin(who) { who++ } // whoever begins", [1]),
+    ("a document", "A.md", "Whoever takes it.\n```\nwho\n```\nnever \"who\", nor `whom`", [1]),
 ]
 
 
@@ -129,7 +134,8 @@ def main():
             found = [number for _, number, _ in orderings.check(file)]
             if found != expected:
                 failures.append(f"orderings: {name}: found lines {found}, expected {expected}")
-        for name, source, expected in WORDS:
+        for name, at, source, expected in WORDS:
+            file = pathlib.Path(folder, at)
             file.write_text(source)
             found = [number for _, number, _ in words.check(file)]
             if found != expected:

@@ -1,15 +1,16 @@
 # Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
-"""Reads Swift as lines of code, each with its comment: as much of the language as the lints need."""
+"""Reads Swift, C and Promela as lines of code, each with its comment: as much of the languages as the lints need."""
 
 import pathlib
 import sys
 
 
 class Line:
-    """One source line, split. `code` has string contents blanked, so that only code is matched in it."""
+    """One source line, split. `code` has string contents blanked, so that only code is matched in it; `text` has them."""
 
-    def __init__(self, code, comment, is_documentation):
+    def __init__(self, code, text, comment, is_documentation):
         self.code = code
+        self.text = text
         self.comment = comment
         self.is_documentation = is_documentation
 
@@ -29,7 +30,7 @@ def interpolation_end(text, i):
 
 def split_line(text, in_block, in_string):
     """Splits one line; returns (Line, in_block, in_string), the states that reach into the next line."""
-    code, comment, is_documentation, i = [], None, False, 0
+    code, words, comment, is_documentation, i = [], [], None, False, 0
     quote = '"""' if in_string else None
     while i < len(text):
         if in_block:
@@ -45,7 +46,9 @@ def split_line(text, in_block, in_string):
                 code.append(quote)
                 i += len(quote)
                 quote = None
+                words.append(" ")
             else:
+                words.append(text[i])
                 i += 1
         elif text.startswith("//", i):
             comment, is_documentation = text[i:].lstrip("/").strip(), text.startswith("///", i)
@@ -59,7 +62,7 @@ def split_line(text, in_block, in_string):
         else:
             code.append(text[i])
             i += 1
-    return Line("".join(code).rstrip(), comment, is_documentation), in_block, quote == '"""'
+    return Line("".join(code).rstrip(), "".join(words), comment, is_documentation), in_block, quote == '"""'
 
 
 def read(path):

@@ -6,7 +6,7 @@
 . Scripts/lib.sh
 
 # An object in a word is `Borrowed` or `Owned` (Lanes/References.swift), the engine `Engine.current`, a job's payload has a type.
-# Whoever lowers a number lowers it here.
+# A change that lowers a number lowers it here, too.
 unsafe='\.pointee|Unmanaged|UnsafeRaw|UnsafeMutableRaw|OpaquePointer'
 
 at_most() {

@@ -57,7 +57,7 @@ static char *map(void *hint, size_t size) {
   return memory == MAP_FAILED ? NULL : memory;
 }
 
-/// Where there is no room for twice the size: what lies below a place that was free most likely is free as well.
+/// For when there is no room for twice the size: the place below one that was free is most likely free as well.
 static void *map_tightly(size_t size) {
   char *memory = map(NULL, size);
   if (memory == NULL) return NULL;
@@ -74,7 +74,7 @@ static void *map_tightly(size_t size) {
 
 void *gc_map(size_t size) {
 #ifdef GC_MAP_FROM_ALLOCATOR
-  // The leak checker follows pointers through the allocator's memory only.
+  // The leak checker follows pointers only through memory of the allocator's.
   void *memory = gc_aligned_alloc(size, size);
   return memory == NULL ? NULL : memset(memory, 0, size);
 #else
@@ -144,8 +144,8 @@ uint64_t gc_clock_thread_cpu(uint32_t tid) {
 
 // MARK: Threads
 
-// The processors that the process may use: those of its first thread and those of the calling one. One thread that is
-// pinned, whichever it is, does not speak for the process.
+// The processors that the process may use: those of its first thread and those of the calling one. A pinned thread, be it the
+// first or the calling one, does not speak for the process.
 typedef struct {
   cpu_set_t *set;
   size_t size;
@@ -198,7 +198,7 @@ int gc_thread_start(gc_thread_body body, void *argument, size_t stack_size) {
   pthread_attr_init(&attributes);
   pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
   if (stack_size != 0) pthread_attr_setstacksize(&attributes, stack_size);
-  // A thread that a pinned one starts is not pinned for that.
+  // A pool thread that a pinned thread starts is not pinned.
   allowed_processors allowed;
   if (get_allowed(&allowed) == 0) {
     if (allowed.caller_is_restricted) pthread_attr_setaffinity_np(&attributes, allowed.size, allowed.set);
@@ -315,17 +315,17 @@ int gc_epoll_wait(int epfd, gc_epoll_event *events, int capacity, uint64_t timeo
     t.tv_nsec = (long)(timeout_ns % 1000000000u);
     timeout = &t;
   }
-  // A watched signal that all threads block gets in here.
+  // A watched signal that all threads block is let in here.
   uint64_t mask, *open = gc_signals_wait_mask(&mask) ? &mask : NULL;
   // The kernel lets none into a wait that does not sleep.
   if (open != NULL && timeout_ns == 0 && mask != gc_signals_pool_mask()) gc_signals_set_mask(gc_signals_set_mask(mask));
   int count = -1;
 #ifdef SYS_epoll_pwait2
-  // Kernels before 5.11 do not know it, and filters made before then refuse it, with whatever error: not asked again.
+  // Kernels before 5.11 do not know the call, and filters made before then refuse it with any error: it is not asked again.
   static _Atomic(bool) is_refused;
   if (!atomic_load_explicit(&is_refused, memory_order_relaxed)) {
     count = (int)syscall(SYS_epoll_pwait2, epfd, raw, capacity, timeout, open, sizeof mask);
-    if (count < 0 && errno == EINTR) count = epoll_wait(epfd, raw, capacity, 0);  // It has been counted meanwhile.
+    if (count < 0 && errno == EINTR) count = epoll_wait(epfd, raw, capacity, 0);  // The signal has been counted meanwhile.
     if (count < 0 && (errno == EBADF || errno == EINVAL || errno == EFAULT)) return -errno;
     if (count < 0) atomic_store_explicit(&is_refused, true, memory_order_relaxed);
   }

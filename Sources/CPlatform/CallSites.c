@@ -23,7 +23,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-// Of the Swift runtime, if it is in the process. A pointer is returned in the same place as in C.
+// The function is the Swift runtime's, if that is in the process. Swift returns a pointer in the same place as C.
 extern void *swift_task_getCurrent(void) __attribute__((weak));
 extern char *swift_demangle(const char *name, size_t length, char *buffer, size_t *room, uint32_t flags)
     __attribute__((weak));
@@ -86,7 +86,7 @@ int gc_describe_code(const void *address, char *name, int name_room, char *place
   if (fd >= 0 && fstat(fd, &status) == 0 && status.st_size > 0) {
     char *file = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
     if (file != MAP_FAILED) {
-      // The addresses in a file that is not moved are those in memory.
+      // The addresses in a file of fixed position (ET_EXEC) are those in memory.
       const ElfW(Ehdr) *header = (const void *)file;
       if (header->e_type == ET_EXEC) offset = (uintptr_t)address;
       length = find_symbol(file, (size_t)status.st_size, offset, name, name_room);

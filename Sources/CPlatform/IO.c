@@ -44,7 +44,7 @@ static ssize_t write_once(int fd, const gc_span *spans, int count, int64_t offse
   }
 }
 
-// The signal is for this thread: blocked, it waits, and is taken before the mask is put back.
+// SIGPIPE comes to this thread. While it is blocked it waits, and is taken before the mask is put back.
 static ssize_t write_masked(int fd, const gc_span *spans, int count, int64_t offset, int manner) {
   sigset_t pipe_signal, before, pending;
   sigemptyset(&pipe_signal);
@@ -63,7 +63,7 @@ static ssize_t write_masked(int fd, const gc_span *spans, int count, int64_t off
 
 ssize_t gc_writev(int fd, const gc_span *spans, int count, int64_t offset, int manner, bool may_break) {
   if (!may_break) return write_once(fd, spans, count, offset, manner);
-  // Kernels from 6.18 on can be told for the one call. A kernel that does not know the flag refuses it before it writes.
+  // Kernels from 6.18 on can keep SIGPIPE from one call. A kernel that does not know the flag refuses the call before it writes.
   static int refused;
   if (!__atomic_load_n(&refused, __ATOMIC_RELAXED)) {
     ssize_t r = write_once(fd, spans, count, offset, manner | RWF_NOSIGNAL);

@@ -16,14 +16,14 @@ uint32_t gc_generation;
 
 static void note_main_thread(void) { __atomic_store_n(&gc_main_thread, (uint32_t)getpid(), __ATOMIC_RELAXED); }
 
-// The child of a fork has one thread, which is another one than the parent's that it is a copy of.
+// The child of a fork has one thread, with an id of its own: it is not the parent's thread that it is a copy of.
 static void begin_in_child(void) {
   __atomic_fetch_add(&gc_generation, 1, __ATOMIC_RELAXED);
   gc_thread_self()->tid = 0;
   note_main_thread();
 }
 
-// Before anything is asked, and before any other handler of ours: children run handlers in the order of registration.
+// Runs before any code asks, and before any other handler of ours: children run handlers in the order of registration.
 __attribute__((constructor)) static void begin(void) {
   note_main_thread();
   pthread_atfork(NULL, NULL, begin_in_child);

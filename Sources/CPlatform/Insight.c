@@ -65,7 +65,7 @@ static int handed_down(void) {
   gc_insight_head *head = mmap(NULL, sizeof *head, PROT_READ | PROT_WRITE, MAP_SHARED, (int)number, 0);
   if (head == MAP_FAILED) return -1;
   uint32_t nobody = 0;
-  // relaxed: the word says only whose it is; nothing else of it has been written.
+  // relaxed: the word says only which process owns the page; nothing else of it has been written.
   bool taken = head->magic == GC_INSIGHT_OFFER
       && __atomic_compare_exchange_n(&head->pid, &nobody, (uint32_t)getpid(), false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
   munmap(head, sizeof *head);
@@ -85,7 +85,7 @@ static int new_descriptor(void) {
 /// Threads look at the switches meanwhile. They see the old page or the new one, which have the same words in them (`makeSlow`), but
 /// ThreadSanitizer takes a call of `mmap` for a write of the whole page that those looks race with. It does not see a system call.
 static bool map_over_head(int descriptor) {
-  // What `syscall` is given are long words: of an int half a word would be left to chance.
+  // `syscall` takes long words: if it got an int, the upper half would be left to chance.
   const long page = sysconf(_SC_PAGESIZE), access = PROT_READ | PROT_WRITE, file = descriptor, begin = 0;
   const long kind = MAP_FIXED | (descriptor < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED);
   return syscall(SYS_mmap, gc_insight_page, page, access, kind, file, begin) != -1;
@@ -93,7 +93,7 @@ static bool map_over_head(int descriptor) {
 
 int gc_insight_make(size_t size, const gc_insight_head *head, void **base) {
   if (sysconf(_SC_PAGESIZE) > GC_INSIGHT_PAGE) return -EINVAL;
-  // A file that becomes larger than the process's files may be is a signal, SIGXFSZ, which ends it.
+  // A file that grows beyond the process's limit for files raises SIGXFSZ, which ends the process.
   struct rlimit limit;
   if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur < size) return -EFBIG;
   int descriptor = handed_down();
@@ -174,7 +174,7 @@ void gc_insight_leave(void *base, size_t size, int descriptor, uint32_t switches
   if (map_over_head(-1)) *(volatile uint32_t *)gc_insight_page = switches;
 }
 
-// A copy that was torn is thrown away: the sanitizer need not know of it.
+// A copy that was torn is thrown away, so the sanitizer need not know of it.
 #if defined(__has_attribute) && __has_attribute(no_sanitize)
 __attribute__((no_sanitize("thread")))
 #endif

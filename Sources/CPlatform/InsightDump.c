@@ -114,7 +114,7 @@ static uint64_t clock_now(clockid_t clock) {
   return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-/// How long it is from a reading of the counter until `now`.
+/// The time from a reading of the counter until `now`.
 static uint64_t age(uint64_t counter, moment now) {
   if (counter == 0 || counter >= now.counter) return 0;
   uint64_t told = gc_cycles_per_second();

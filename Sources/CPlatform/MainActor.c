@@ -15,7 +15,7 @@
 #include <stdint.h>
 #include <unistd.h>
 
-// The calls that run loops use: the library exports them for Foundation's.
+// Run loops use these functions: the library exports them for Foundation's.
 int gc_foreign_main_handle(void) {
   // A child of fork shares the parent's, and must leave that library alone.
   if (gc_is_forked()) return -1;
@@ -38,7 +38,7 @@ static struct {
   void *(*specific)(const void *key);
 } foreign;
 
-// Its address marks the queue.
+// The address of this variable is the key that marks the queue.
 static char mark;
 
 static void find_foreign(void) {

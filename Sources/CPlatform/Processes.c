@@ -24,12 +24,12 @@
 #endif
 
 int gc_pidfd_open(int32_t pid) {
-  // Closed on exec by the call's definition.
+  // The kernel closes such a descriptor on exec by definition.
   long result = syscall(SYS_pidfd_open, pid, 0);
   return result < 0 ? -errno : (int)result;
 }
 
-/// What kernels from 6.15 on remember in the descriptor once the process has been reaped, whosever child it was.
+/// How the process has ended, which kernels from 6.15 on remember in the descriptor after it was reaped, by whichever parent.
 static int gc_pidfd_recorded_end(int pidfd, gc_process_end *end) {
   struct {
     uint64_t mask;
@@ -74,7 +74,7 @@ int gc_pidfd_end(int pidfd, gc_process_end *end) {
 int gc_process_end_of(int32_t pid, gc_process_end *end) {
   int result = gc_child_end(P_PID, (id_t)pid, end);
   if (result != -ECHILD) return result;
-  // Another process's child, or none: whether it is there is all that can be known.
+  // Another process's child, or none: all that can be known is whether it is there.
   return kill(pid, 0) != 0 && errno == ESRCH ? -ESRCH : -ECHILD;
 }
 
@@ -121,7 +121,7 @@ int gc_connector_open(void) {
   const uint32_t listen = PROC_CN_MCAST_LISTEN;
   int result = bind(connector, (struct sockaddr *)&group, sizeof group) != 0 ? -errno : 0;
   if (result == 0) result = gc_connector_send(connector, &listen, 1);
-  // The kernel has answered by now, or does not, where the process is not allowed to listen.
+  // The kernel has answered by now. It does not answer if the process is not allowed to listen.
   bool answered = false;
   struct proc_event event;
   while (result == 0 && !answered) {
@@ -157,7 +157,7 @@ int gc_connector_next(int connector, int32_t *pid) {
   if (result != 0) return result < 0 ? result : 0;
   switch ((uint32_t)event.what) {
     case PROC_EVENT_FORK:
-      // Threads are cloned too.
+      // The kernel reports new threads in the same way.
       if (event.event_data.fork.child_pid != event.event_data.fork.child_tgid) return 0;
       *pid = event.event_data.fork.parent_tgid;
       return GC_CONNECTOR_FORK;

@@ -18,7 +18,7 @@ _Static_assert(sizeof(struct io_uring_sqe) == 64 && sizeof(struct io_uring_cqe) 
 static void *map(int fd, size_t size, off_t place) {
   void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, place);
   if (memory == MAP_FAILED) return NULL;
-  // A forked child has no business with it.
+  // A forked child must not use the ring.
   madvise(memory, size, MADV_DONTFORK);
   return memory;
 }

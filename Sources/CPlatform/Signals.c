@@ -79,7 +79,7 @@ static uint64_t change_mask(int how, uint64_t mask) {
 
 uint64_t gc_signals_set_mask(uint64_t mask) { return change_mask(SIG_SETMASK, mask); }
 
-/// What the process's first thread blocks; everything when the kernel does not say.
+/// The signals that the process's first thread blocks; all of them if the kernel does not say.
 static uint64_t mask_of_first_thread(void) {
   char text[4096];
   int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
@@ -95,7 +95,7 @@ uint64_t gc_signals_pool_mask(void) {
   static _Atomic(uint64_t) known;  // 0 before; the C library's own signals' bits tell that it is known.
   uint64_t mask = atomic_load(&known);
   if (mask == 0) {
-    // What one thread blocks for itself, as those of other libraries' pools do, the program does not block.
+    // A signal that a single thread blocks for itself, such as one of another library's pool, is not blocked by the program.
     uint64_t own = change_mask(SIG_BLOCK, 0);
     if ((pid_t)syscall(SYS_gettid) != getpid()) own &= mask_of_first_thread();
     own |= reserved;
@@ -129,7 +129,7 @@ static void unlock(uint64_t mask) {
 
 // MARK: The handler
 
-/// What the system does with a signal that has no handler, for a handler that should not have been called.
+/// Does what the system does with a signal that has no handler: this handler should not have been called.
 static void act_by_default(int number) {
   struct sigaction action = {.sa_handler = SIG_DFL};
   system_sigaction(number, &action, NULL);
@@ -138,7 +138,7 @@ static void act_by_default(int number) {
 
 static void deliver(int number, siginfo_t *info, void *context) {
   int error = errno;
-  // A child that shares our memory, or has a copy of it without having gone through `fork`, is not watched.
+  // A child that shares our memory, or has a copy of it without a `fork`, is not watched.
   bool counts_here = is_watched(number) && atomic_load(&owner) == getpid();
   if (counts_here) {
     atomic_fetch_add(&counts[number], 1);
@@ -155,7 +155,7 @@ static void deliver(int number, siginfo_t *info, void *context) {
     bool is_ours = !atomic_load(&record->once) ||
                    atomic_compare_exchange_strong(&record->function, &expected, word(SIG_DFL));
     errno = error;
-    // The kernel passes all three to every handler.
+    // The kernel passes all three arguments to every handler.
     if (is_ours) ((void (*)(int, siginfo_t *, void *))function)(number, info, context);
   } else if (function == word(SIG_DFL) && !counts_here) {
     act_by_default(number);
@@ -190,7 +190,7 @@ static int install(int number) {
     action.sa_mask = theirs.sa_mask;
   }
   action.sa_flags = (theirs.sa_flags & kept) | SA_SIGINFO | SA_ONSTACK | (handles ? 0 : SA_RESTART);
-  // A program that ignores the ends of its children does not wait for them.
+  // A program that ignores SIGCHLD wants no zombies.
   if (number == SIGCHLD && theirs.sa_handler == SIG_IGN) action.sa_flags |= SA_NOCLDWAIT;
   return system_sigaction(number, &action, NULL) == 0 ? 0 : -errno;
 }
@@ -202,7 +202,7 @@ static void restore(int number) {
   }
 }
 
-/// The program may have replaced the handler.
+/// Puts `deliver` back if the program has replaced it.
 static void reassert(int number) {
   struct sigaction installed;
   if (system_sigaction(number, NULL, &installed) != 0 || is_deliver(&installed)) return;
@@ -308,7 +308,7 @@ static int change(int number, const struct sigaction *new, struct sigaction *old
     error = system_sigaction(number, new, old) == 0 ? 0 : errno;
   } else {
     struct sigaction former = recorded(number);
-    // An action of ours that the program has got hold of and puts back changes nothing.
+    // The program may have read our action and put it back: that changes nothing.
     if (new != NULL && !is_deliver(new)) {
       record(number, new);
       error = -install(number);
@@ -329,7 +329,7 @@ bool gc_signals_are_interposed(void) {
   static _Atomic(int) answer;  // 0 not asked yet, 1 yes, 2 no
   int known = atomic_load_explicit(&answer, memory_order_relaxed);
   if (known == 0) {
-    // The first definition in the process is the one that all calls reach.
+    // All calls reach the first definition in the process.
     known = dlsym(RTLD_DEFAULT, "sigaction") == (void *)sigaction ? 1 : 2;
     atomic_store_explicit(&answer, known, memory_order_relaxed);
   }

@@ -10,7 +10,7 @@ struct DoctorCommand: ParsableCommand {
     abstract: "Tell which libdispatch a program uses, and whether it would run on this one.",
     discussion: """
       The tool does not run the program. It reads the files of the program and its libraries, and asks the dynamic \
-      loader what it would load. It tells whose libdispatch the program uses, how that can be replaced, which names \
+      loader what it would load. It tells which libdispatch the program uses, how that can be replaced, which names \
       the library lacks that the program or its libraries want, and what keeps the environment from having an effect: \
       static linking, set-user-id and capabilities, RPATH, a path in place of a name.
 

@@ -10,8 +10,8 @@ struct SnapshotCommand: ParsableCommand {
     abstract: "Show what a process does at this moment: its threads, what they wait for, its queues.",
     discussion: """
       The process is read, by memory that the library shows of itself: it is not stopped and not woken, and it need not run. \
-      So a process that hangs can be looked at, and one that is stopped. The kernel decides who may look: the same user, and the \
-      administrator. It works for programs that use GrandCentral, and for those that "gcd run" has put on it.
+      So the tool can look at a process that hangs, and at one that is stopped. The kernel permits that to the same user and to \
+      the administrator. It works for programs that use GrandCentral, and for those that "gcd run" has put on it.
 
       A thread is active (it runs, or blocks outside of the library), asleep (a worker without work), or waiting in one of the \
       library's calls. Queues, sources, timers, groups and channels are listed if the program was started with \

@@ -7,7 +7,7 @@ import ArgumentParser
 struct TopCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "top",
-    abstract: "Show live what a process does: queue latency, queues, threads, who waits for whom.",
+    abstract: "Show live what a process does: queue latency, queues, threads, and what each thread waits for.",
     discussion: """
       A full-screen table of 40 columns and 8 rows or more; "?" explains the columns and the keys. On top stands what "gcd why" would \
       tell. Rates and latencies need records: the tool switches the process's recording on and takes the records away, and \
@@ -17,7 +17,7 @@ struct TopCommand: ParsableCommand {
       --output. Of a program that does not use GrandCentral, "gcd top -- gcd run PROGRAM" shows the queues.
 
       With --web it serves the same as one page for a browser, which needs nothing else from the network: only on this machine \
-      (127.0.0.1), and only to those who know the address that is printed, as a token is in it. The same address with "json" at its \
+      (127.0.0.1), and only at the address that it prints, which has a token in it. The same address with "json" at its \
       end gives what --once --json prints. The key Ctrl-C ends it.
 
       NO_COLOR switches colours off. \(TopJSON.help)

@@ -20,11 +20,11 @@ struct TraceCommand: ParsableCommand {
       from where an item was submitted to where it began. Records that found no room are counted there.
 
       A process is recorded from now on, until it ends, or Ctrl-C, or as long as --seconds and --count say. It needs no \
-      preparation. A process whose records another tool takes is refused: there would be a part of them for each. With --last \
-      nothing is switched on: what a flight recorder has kept is written, which a process has that was started with \
-      GRANDCENTRAL_RECORD=ring in its environment. --core writes what such a recorder had when a core file was made: by the \
-      kernel, when the process crashed; by the library at its own faults, if GRANDCENTRAL_CORE is a path in the environment; or \
-      by GrandCentralRuntime.writeCore.
+      preparation. A process that another tool records is refused: each tool would get only a part of the records. With --last \
+      nothing is switched on: the tool writes what the process's flight recorder has kept. A process has one if it was started \
+      with GRANDCENTRAL_RECORD=ring in its environment. With --core the tool writes what that recorder had when a core file was \
+      made. The kernel makes one when the process crashes; the library makes one at its own faults, if GRANDCENTRAL_CORE is a \
+      path in the environment, and in GrandCentralRuntime.writeCore.
 
       A program is started as "gcd run" starts it, unless GrandCentral is in it already, and recorded from its begin. What \
       it reads and writes, its signals and its exit code stay its own.

@@ -7,14 +7,14 @@ import ArgumentParser
 struct WhyCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "why",
-    abstract: "Tell why a process does not get on: who waits for whom, since when, and what to do.",
+    abstract: "Tell why a process does not get on: what each thread waits for, since when, and what to do.",
     discussion: """
       Deadlocks come first, then what blocks the main queue, then everything that has waited long: for a queue and the thread \
       that holds it, a group, a semaphore, a work item, a once, the iterations of a concurrentPerform; workers that block outside \
-      of the library; a pool near its limit. What is told was read of the process, or the kernel says it; what is not known is \
-      said to be so.
+      of the library; a pool near its limit. All of it was read from the process, or comes from the kernel; the tool says what it \
+      does not know.
 
-      The process is not stopped and not woken; one that hangs can be looked at, and one that is stopped. What a thread does \
+      The process is not stopped and not woken; the tool can look at one that hangs, and at one that is stopped. What a thread does \
       outside of the library, a lock, a read, a sleep, is what the kernel says of it.
 
       A core file shows the same of a process that is gone: write one of a process that hangs by "gcore PID", or by kill -ABRT \

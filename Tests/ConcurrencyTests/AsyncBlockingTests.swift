@@ -33,7 +33,7 @@ struct AsyncBlockingTests {
   func compensated() {
     let result = Probe.run("all-tasks-block")
     #expect(result.ended, "\(result)")
-    // One thread a second, as elsewhere, would take a minute.
+    // A pool that adds one thread a second, as libdispatch does, would take a minute.
     #expect((result.number("milliseconds") ?? .max) < 20_000, "\(result)")
   }
 }

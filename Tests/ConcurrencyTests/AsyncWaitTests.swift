@@ -200,7 +200,7 @@ struct AsyncWaitTests {
     }
     group.leave()
     semaphore.signal()
-    // The signal was not taken by the wait that was cancelled.
+    // The cancelled wait has not taken the signal.
     #expect(tryTake(semaphore))
   }
 

@@ -3,7 +3,7 @@
 import ContractSupport
 import Testing
 
-/// The choice is for the whole process, so each test has one.
+/// The choice of a pool holds for the whole process, so each test has a process of its own.
 @Suite("Swift Concurrency on the pool", .timeLimit(.minutes(5)))
 struct PoolExecutorTests {
   private func expect(_ scenario: String, _ expected: [String: String], _ here: SourceLocation = #_sourceLocation) {

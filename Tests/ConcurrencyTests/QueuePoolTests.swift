@@ -53,7 +53,7 @@ struct QueuePoolTests {
     for _ in 0..<40 {
       for (index, pool) in pools.enumerated() { seen[index][ObjectIdentifier(pool.queue), default: 0] += 1 }
     }
-    // A pool may lie where another one was, and go on with its place: one more or less.
+    // A pool may lie at the address of an earlier one, and go on at that one's place: one more or less.
     for counts in seen { #expect(counts.count == 4 && counts.values.allSatisfy { (9...11).contains($0) }) }
   }
 

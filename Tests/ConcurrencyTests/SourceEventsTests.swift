@@ -24,7 +24,7 @@ struct SourceEventsTests {
     let iterator = DispatchSource.timer(every: .milliseconds(1)).makeAsyncIterator()
     _ = await iterator.next()
     usleep(30_000)
-    // The one that came before the source was suspended, at most, and then all of the others at once.
+    // At most one event came before the source was suspended. All later ones come at once.
     var largest: UInt = 0
     for _ in 0..<3 { largest = max(largest, await iterator.next() ?? 0) }
     #expect(largest >= 20)
@@ -126,7 +126,7 @@ struct SourceEventsTests {
     let (began, blocked) = (Latch(), Latch())
     let toucher = PlainThread {
       if !began.wait() {
-        // Lets the loop go that waits for the other end.
+        // Ends the wait of the loop that opens the other end.
         blocked.open()
         close(open(path, O_RDWR | O_CLOEXEC))
         began.wait()
@@ -142,7 +142,7 @@ struct SourceEventsTests {
 
   @Test("X2: a loop that is left while an event is delivered ends its source")
   func deliveryWhileEnding() {
-    // Loops whose end and whose first event meet, each time a little differently.
+    // In each round the loop's end and the first event meet a little differently.
     let count = Kernel.isSanitized ? 4_000 : 40_000
     let (ended, queue) = (Latch(count), DispatchQueue(label: "source"))
     for round in 0..<count {

@@ -8,7 +8,7 @@ import Testing
 private func data(_ text: String) -> DispatchData { DispatchData(Array(text.utf8)) }
 private func text(_ data: DispatchData?) -> String? { data.map { String(decoding: $0.array, as: UTF8.self) } }
 
-/// Each way of cutting short data: every length of the first regions, and single bytes.
+/// Ways to cut data into regions: the lengths of the regions, over and over.
 private let cuts = [[1], [2], [3], [5], [7], [1, 4], [1000]]
 
 @Suite("Transforms of data")
@@ -132,7 +132,7 @@ struct CodecTests {
         let encoded = regions.transformed(from: .none, to: format)
         let again = encoded?.inRegions(of: cut).transformed(from: format, to: .none)
         #expect(again?.array == bytes, "seed \(seed), round \(rounds)")
-        // Whatever decodes is what encoding it gives, white space aside: no two texts mean the same.
+        // Text that can be decoded equals the encoding of its bytes, white space aside. So no two texts stand for the same bytes.
         if let decoded = regions.transformed(from: format, to: .none) {
           let text = bytes.filter { ![0x20, 0x09, 0x0A, 0x0D].contains($0) }
           #expect(decoded.transformed(from: .none, to: format)?.array == text, "seed \(seed), round \(rounds)")

@@ -154,7 +154,7 @@ struct DataTests {
     var data = DispatchData(bytes).inRegions(of: lengths)
     #expect((0..<data.count).map { data[$0] } == bytes)
     let tail = data.subdata(in: 2..<data.count)
-    // In place, after the lookups above: a longer last region, then one of another length.
+    // Appends in place, after the lookups above: bytes that make the last region longer, then a region of another length.
     for more in [[1, 2, 3], Array(repeating: 9, count: 3 * lengths[0])] as [[UInt8]] {
       data.append(more)
       data.append(DispatchData(more))
@@ -178,7 +178,7 @@ struct DataTests {
 
 @Suite("Long ropes")
 struct DataRopeTests {
-  /// Levels of nodes.
+  /// The number of levels of nodes.
   private func levels(_ data: DispatchData) -> Int { data.height + 1 }
 
   @Test("D3: a million appended bytes share regions that double")

@@ -50,7 +50,7 @@ struct DeallocatorTests {
     #expect(eventually { releases[3].value == 1 })
     queue.sync {}
     #expect(releases.map(\.value) == [0, 0, 0, 1] && part.count == 200)
-    // One region of it.
+    // A part that lies within one region.
     let single = part.subdata(in: 60..<70)
     #expect(single.array == Array(10..<20))
     withExtendedLifetime(part) {}
@@ -61,7 +61,7 @@ struct DeallocatorTests {
     let size = 3 * Int(getpagesize())
     let pages = mmap(nil, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)!
     #expect(pages != MAP_FAILED)
-    // Not from the beginning of a page: the whole page goes all the same.
+    // The memory does not begin where a page begins; the deallocator unmaps the whole page all the same.
     var data: DispatchData? = DispatchData(
       bytesNoCopy: UnsafeRawBufferPointer(start: pages + 10, count: size - 20), deallocator: .unmap)
     var resident = [UInt8](repeating: 0, count: 3)

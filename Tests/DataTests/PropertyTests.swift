@@ -14,7 +14,7 @@ struct DataWorld {
 
   init(seed: UInt64) { random = SeededRandom(seed: seed) }
 
-  /// One step; what is wrong after it.
+  /// Takes one step. Returns what is wrong after it.
   mutating func step() -> [String] {
     let index = random.below(values.count)
     let other = values[random.below(values.count)]
@@ -27,7 +27,7 @@ struct DataWorld {
     case 1, 2:
       name = "append bytes"
       let bytes = someBytes()
-      // Taken out, so that the value is the only one and changes in place.
+      // The value leaves the list first. So there is no second reference to it, and it changes in place.
       values[index] = (.empty, [])
       data.append(bytes)
       model += bytes
@@ -71,7 +71,7 @@ struct DataWorld {
     return wrong.map { "\(name): \($0)" }
   }
 
-  /// Lets all go; what is wrong then.
+  /// Lets go of all values. Returns what is wrong then.
   mutating func end() -> [String] {
     values = []
     let adopted = adopted

@@ -88,7 +88,7 @@ struct AsyncTests {
     #expect(ran.value == 1)
   }
 
-  @Test("Q7: every item runs exactly once, whoever submits it", arguments: queues)
+  @Test("Q7: every item runs exactly once, whichever thread submits it", arguments: queues)
   func exactlyOnce(queue: DispatchQueue) {
     let (runs, done) = (Guarded([Int](repeating: 0, count: 8_000)), Latch(8_000))
     PlainThread.concurrently(4) { thread in

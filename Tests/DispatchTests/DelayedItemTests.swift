@@ -9,8 +9,8 @@ import Testing
 struct DelayedItemTests {
   private let queue = DispatchQueue(label: "delayed")
 
-  /// How long it takes until `count` timers of what `item` returns, due one after the other, have fired, together with a
-  /// stranger behind them.
+  /// How many seconds `count` timers take to fire, due one after the other, each with a work item of `item`'s, together with
+  /// one more timer behind them.
   private func secondsToFire(_ count: Int, _ runs: Latch, _ item: () -> DispatchWorkItem) -> Double {
     let stranger = Latch()
     let start = DispatchTime.now() + .milliseconds(1)
@@ -29,11 +29,11 @@ struct DelayedItemTests {
     let many = secondsToFire(count, others) { DispatchWorkItem { others.open() } }
     let item = DispatchWorkItem { runs.open() }
     let one = secondsToFire(count, runs) { item }
-    // What is quadratic takes hundreds of times as long.
+    // A quadratic algorithm would take hundreds of times as long.
     #expect(one < max(1, 20 * many), "\(one) s for one item, \(many) s for many")
   }
 
-  @Test("W2: cancelling a delayed item releases who waits for it, when it would have been dequeued")
+  @Test("W2: cancelling a delayed item releases its waiters when it would have been dequeued")
   func cancelWhileWaiting() {
     let due = DispatchTime.now() + .milliseconds(150)
     let (notified, runs) = (Latch(), Counter())
@@ -49,7 +49,7 @@ struct DelayedItemTests {
       if DispatchTime.now() < due { early.add() }
     }
     item.cancel()
-    // On a machine with much else to do the item may have been first.
+    // On a loaded machine the item may have run before it was cancelled.
     let wasInTime = DispatchTime.now() < due
     #expect(notified.wait())
     waiter.join()
@@ -122,14 +122,14 @@ struct DelayedItemTests {
       }
       DispatchQueue.global().async { item.cancel() }
       guard item.wait(timeout: .now() + Patience.seconds) == .success, notified.wait() else {
-        Issue.record("round \(round): who waits is not released")
+        Issue.record("round \(round): the waiter is not released")
         return
       }
     }
     #expect(runs.value <= 800)
   }
 
-  @Test("Q11: a delayed work item has the quality of service of who delays it, not of who serves the timer")
+  @Test("Q11: a delayed work item has the quality of service of its delayer, not of the timer's thread")
   func qosOfADelayedItem() {
     let seen = Recorder<UInt32>()
     for _ in 0..<20 {

@@ -4,7 +4,7 @@ import ContractSupport
 import Testing
 
 /// Each test runs a program with a pool of two whose workers compute for ever without a place.
-@Suite("Whoever computes without a place holds nothing back")
+@Suite("A worker that computes without a place holds nothing back")
 struct DisplacingTests {
   @Test(
     "E9: an urgent item and a queue's item start beside items that compute for ever",

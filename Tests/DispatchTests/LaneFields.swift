@@ -49,7 +49,7 @@ struct LaneFields: Equatable {
 
   mutating func raise(_ urgency: UInt8) { self.urgency = max(self.urgency, urgency) }
 
-  /// Nobody works on the lane or waits for it.
+  /// No thread works on the lane or waits for it.
   var idle: Bool {
     !owned && readers == 0 && !enqueued && !dirty && !readersPending && !halted && urgency == 0
   }

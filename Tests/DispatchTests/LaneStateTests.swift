@@ -24,7 +24,7 @@ private struct World: Hashable {
   var announcing: UInt8 = 0
   /// A pusher of an urgent item found the list not empty and has yet to look at the urgency.
   var overtaking = false
-  /// On their way through the present target, and through the former one.
+  /// Activations on their way through the present target, and strays on their way through the former one.
   var activations = PerBand()
   var strays = PerBand()
   var moved = false
@@ -50,7 +50,7 @@ private struct World: Hashable {
 @Suite("A lane's state word")
 struct LaneStateTests {
   private static let worker: UInt32 = 7
-  /// Has come through a target that the lane has left.
+  /// A worker whose activation has come through a target that the lane has left.
   private static let astray: UInt32 = 8
   private static let reader = UInt8(ascii: "r")
   private static let barrier = UInt8(ascii: "b")
@@ -264,7 +264,7 @@ struct LaneStateTests {
     } else if let item = world.list.first, world.announcing == 0 || world.list.count > 0 {
       if item == Self.barrier {
         if next.update({ $0.beginBarrier() }) == .givenUp { return [next] }
-        // Invariant L4: nobody reads while a barrier runs.
+        // Invariant L4: no reader runs beside a barrier.
         #expect(next.readers == 0)
       } else {
         if next.update({ $0.admit(limit: limit) }) == .givenUp { return [next] }
@@ -308,7 +308,7 @@ struct LaneStateTests {
     "Q1 Q2 Q3 O4: in every reachable state somebody is responsible for what is in the list, and few are on their way",
     arguments: [0, 1, 2, 9])
   func enumerate(limit: Int) {
-    // 0: a serial lane; 9: more than there will be.
+    // A limit of 0 stands for a serial lane; 9 is more than the readers that there will be.
     let concurrent = limit > 0
     let roles = concurrent ? LaneState.concurrent : 0
     let start = World(word: roles)
@@ -323,7 +323,7 @@ struct LaneStateTests {
         frontier.append(next)
       }
     }
-    // Far more than a handful, or the exploration has got stuck.
+    // An exploration that has got stuck would reach a handful.
     #expect(seen.count > 100)
   }
 }

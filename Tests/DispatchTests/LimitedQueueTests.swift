@@ -68,7 +68,7 @@ struct LimitedQueueTests {
     let queue = limited(2)
     let (gate, done) = (Latch(), Latch(50))
     let waited = Recorder<Bool>()
-    // Goes on when those behind it have run, in the other place.
+    // This item goes on when the items behind it have run, one after the other in the second place.
     queue.async { waited.note(gate.wait()) }
     for index in 0..<50 {
       queue.async {
@@ -212,7 +212,7 @@ struct LimitedQueueTests {
     for _ in 0..<100 { queue.async { ran.add() } }
     queue.suspend()
     gate.open()
-    // On a queue of its own: it comes after the two have left, however long that takes.
+    // Time for the two items to leave: their places must not be filled now.
     let passed = Latch()
     DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(5)) { passed.open() }
     #expect(passed.wait())

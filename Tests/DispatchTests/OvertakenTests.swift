@@ -68,7 +68,7 @@ struct OvertakenTests {
         lane.async(qos: .userInteractive) {}
         return true
       }
-      // One is left over in the low band. What is adopted first is overtaken again.
+      // One activation is left over in the low band. The next low work adopts it, and it is overtaken again.
       for (qos, name) in [(DispatchQoS.background, "low"), (.default, "loop"), (.utility, "between")] {
         let queue = name == "loop" ? loop : lane
         queue.async(qos: qos) {

@@ -56,7 +56,7 @@ struct RetargetInUseTests {
     #expect(runningQoS(child) == .unspecified)
   }
 
-  /// The class that an item runs at for which none is given; submitted by a thread without one.
+  /// The class at which an item runs that was submitted without a class, by a thread without one.
   private func runningQoS(_ queue: DispatchQueue) -> DispatchQoS.QoSClass {
     let (seen, done) = (Guarded<UInt32>(.max), Latch())
     PlainThread {

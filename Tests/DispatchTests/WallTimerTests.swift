@@ -40,8 +40,8 @@ struct WallTimerTests {
 
   @Test("T2: is armed with the kernel so that a step of the clock ends the wait")
   func armedAgainstSteps() {
-    // The kernel tells a timer of the wall clock about steps when it is armed with cancel-on-set: that it accepts this,
-    // and that an armed timer is quiet without a step, is what can be seen without the right to set the clock.
+    // The kernel tells a timer of the wall clock about steps if it is armed with cancel-on-set. Without the right to set the clock
+    // a test can see two things: the kernel accepts that flag, and an armed timer is quiet without a step.
     guard let timer = TimerFD(clock: .wall) else {
       Issue.record("no descriptor")
       return

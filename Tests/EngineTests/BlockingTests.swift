@@ -77,8 +77,8 @@ struct BlockingTests {
   func contended(scenario: String) {
     let result = run(scenario)
     #expect(result.ended, "\(result)")
-    // All of the budget's 512 if whoever joins them is replaced; on a machine with much else to do the holder of the mutex
-    // may stand still for so long that others are tried.
+    // If every worker that joins the convoy were replaced, there would be all of the budget's 512. On a loaded machine the mutex's
+    // holder may stand still for so long that the engine tries further workers.
     #expect(result.number("workers") ?? .max <= 300, "\(result)")
     #expect(!result.errors.contains("budget"), "\(result)")
   }

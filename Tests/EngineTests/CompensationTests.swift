@@ -12,8 +12,8 @@ struct CompensationTests {
     var blocked = 0
     var active = 2
 
-    /// One tick; the workers that are wanted are there at the next one.
-    /// `granted`: 0 if those that are active have had no processor.
+    /// One tick of the monitor. The workers that it asks for are there at the next tick.
+    /// `granted`: the processor time that the active workers have had; 0 for none.
     mutating func tick(
       stalled: Int = 0, ended: Int = 0, granted: UInt64 = 1_000_000, elapsed: UInt64 = 1_000_000
     ) -> Int? {
@@ -34,7 +34,7 @@ struct CompensationTests {
     var world = World()
     #expect(world.tick() == 2)
     #expect(world.tick(stalled: 2) == 2 + 4)
-    // A convoy by now, but nothing has ended since: the jobs wait for what is pending.
+    // This is a convoy by now. No wait has ended since, because the jobs wait for pending work.
     var added: [Int] = []
     for _ in 0..<8 {
       if let wanted = world.tick(stalled: world.active) { added.append(wanted - 2) }
@@ -49,9 +49,9 @@ struct CompensationTests {
     world.blocked = 9
     world.active = 1
     for _ in 0..<1000 {
-      // As many take their turns, whoever else waits.
+      // Five waits end at each tick, however many workers wait.
       _ = world.tick(ended: 5)
-      // Whoever was added waits as well.
+      // The workers that were added wait as well.
       world.blocked += world.active - 1
       world.active = 1
     }
@@ -65,14 +65,14 @@ struct CompensationTests {
     world.active = 1
     _ = world.tick(ended: 5)
     _ = world.tick(ended: 5)
-    // The holder and those that are added, now and then, get no processor for half a second.
+    // Now and then the holder and the added workers get no processor for half a second.
     for _ in 0..<500 {
       _ = world.tick(granted: 0)
       world.blocked += world.active - 1
       world.active = 1
     }
     #expect(world.blocked < 9 + 10, "\(world.blocked)")
-    // With a processor of its own it does not end either: then what is pending may be what the convoy waits for.
+    // The holder has a processor of its own and does not end either: then the convoy may wait for pending work.
     for _ in 0..<100 {
       _ = world.tick()
       world.blocked += world.active - 1
@@ -88,7 +88,7 @@ struct CompensationTests {
     world.active = 1
     var ticks = 0
     while world.blocked < 400, ticks < 5000 {
-      // Each waits for fifty milliseconds.
+      // Each worker waits for fifty milliseconds.
       _ = world.tick(ended: world.blocked / 50 + (ticks % 50 < world.blocked % 50 ? 1 : 0))
       world.blocked += world.active - 1
       world.active = 1
@@ -106,7 +106,7 @@ struct CompensationTests {
     var random = seed
     for _ in 0..<4000 {
       random = random &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-      // As many as the machine lets end, from none to sixty-three, whatever the size.
+      // A random number of waits ends, from none to sixty-three, whatever the convoy's size.
       _ = world.tick(ended: Int(random >> 58), elapsed: 5_000_000)
       world.blocked += world.active - 1
       world.active = 1
@@ -120,13 +120,13 @@ struct CompensationTests {
     world.blocked = 40
     var longest = 0
     for _ in 0..<10 {
-      // One of the two blocks for long.
+      // One of the two workers blocks for long.
       world.blocked += 1
       world.active = 1
       var ticks = 1
       while ticks < 100, world.tick(ended: 1) == nil { ticks += 1 }
       longest = max(longest, ticks)
-      // The new one works for a while.
+      // The new worker works for a while.
       for _ in 0..<4 { #expect(world.tick(ended: 1) == nil) }
     }
     #expect(longest <= 4)
@@ -137,13 +137,13 @@ struct CompensationTests {
     var world = World()
     world.blocked = 20
     world.active = 1
-    // What has ended before the first look does not count.
+    // Waits that ended before the first look do not count.
     _ = world.tick()
     _ = world.tick(ended: 1)
     var waits: [Int] = []
     for _ in 0..<6 {
       var ticks = 1
-      // Only a burst goes beyond the processors.
+      // Only a burst adds workers beyond the number of processors.
       world.active = 2
       while ticks < 1000, (world.tick(stalled: 1) ?? 0) < 3 {
         world.active = 2
@@ -161,7 +161,7 @@ struct CompensationTests {
     var world = World()
     world.blocked = 20
     world.active = 1
-    // Standstills that added workers did not end.
+    // Standstills that went on although workers were added.
     for _ in 0..<4 {
       _ = world.tick(ended: 1)
       for _ in 0..<200 {

@@ -8,14 +8,14 @@ import Testing
 struct InsightDumpTests {
   private static let inspect = ["GRANDCENTRAL_INSPECT": "1"]
 
-  /// What `prepare` of the program has made.
+  /// The text must show everything that `prepare` of the program has made.
   private func expectAll(_ text: String) {
     let lines = text.split(separator: "\n").filter { $0.hasPrefix("  ") }
     func expect(_ parts: String...) {
       #expect(lines.contains { line in parts.allSatisfy { line.contains($0) } }, "\(parts) in\n\(text)")
     }
     expect("  process ")
-    // What could move a cursor is none of the label's.
+    // A byte of the label that could move a terminal's cursor is shown as a question mark.
     expect("  thread ", "(program): waits since ", "for its turn on queue \"he?ld\"", ", which thread ")
     expect("  object ", "serial queue \"he?ld\"")
     expect("timer, fires in 9", ", every 5.000 s, target ")
@@ -37,7 +37,7 @@ struct InsightDumpTests {
   @Test("F1, F3: a fault writes them after its line; to a file where a setting says so, or nowhere")
   func faults() throws {
     let path = "/tmp/gc-dump-\(getpid())"
-    // A pipe that nobody reads keeps no process from ending.
+    // A pipe without a reader does not keep the process from ending.
     let pipe = path + "-pipe"
     try #require(mkfifo(pipe, 0o600) == 0)
     defer { for made in [path, pipe] { unlink(made) } }

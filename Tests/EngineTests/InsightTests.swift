@@ -5,7 +5,7 @@ import Testing
 
 @Suite("What other processes may look at")
 struct InsightTests {
-  @Test("F3: a thread that waits says for what, inside which queue, and who holds it")
+  @Test("F3: a thread that waits says for what, inside which queue, and which thread holds it")
   func waits() {
     let result = Probe.run("insight-waits")
     #expect(result.ended, "\(result)")
@@ -14,7 +14,7 @@ struct InsightTests {
     #expect(result["ownerInside"] == "held")
     #expect(result["ownerIsHolder"] == "1")
     #expect(result["numbered"] == "held")
-    #expect(result["wait"] == "0", "who is back says so")
+    #expect(result["wait"] == "0", "a thread that is back says so")
   }
 
   @Test("F3: each item is one record, and each submission; they name the same function, and do not overlap")
@@ -77,7 +77,7 @@ struct InsightTests {
   func ring() throws {
     let result = Probe.run("insight-ring", environment: ["GRANDCENTRAL_RECORD": "ring"])
     #expect(result.ended, "\(result)")
-    // Four for each thread that has records, and one that it writes.
+    // Each thread that has records keeps four chunks, besides the one that it writes.
     #expect(try #require(result.number("chunks")) <= 40)
     #expect(result["full"] == "1")
     #expect(result["newest"] == "1")

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Places")
 struct PlacesTests {
-  /// The addresses of the tests' engines. No engine is ever freed; as long as somebody knows them they have not leaked.
+  /// The addresses of the tests' engines. No engine is ever freed; while these addresses are here, none has leaked.
   private static let engines = Mutex([UInt]())
 
   /// An engine without workers, with `count` places.
@@ -16,14 +16,14 @@ struct PlacesTests {
     engine.initialize(to: Engine())
     Self.engines.withLock { $0.append(UInt(bitPattern: engine)) }
     engine.pointee.setParallelism(count)
-    // Nobody is woken or started for what the tests submit.
+    // No worker is woken or started for the jobs that the tests submit.
     engine.pointee.pool.updateInOrder { $0.startSearching() }
     return engine
   }
 
   private func worker(_ engine: Engine.Pointer) -> Worker.Pointer { engine.pointee.workers.take() }
 
-  // Macros take no values that cannot be copied.
+  // `#expect` takes no values that cannot be copied, so the tests call these functions.
   private func take(_ engine: Engine.Pointer, _ worker: Worker.Pointer) -> Bool { engine.pointee.takePlace(worker) }
   private func place(_ worker: Worker.Pointer) -> Int? { worker.pointee.place?.pointee.index }
   private func next(_ engine: Engine.Pointer, _ place: Place.Pointer) -> Job? {
@@ -68,7 +68,7 @@ struct PlacesTests {
     #expect(place(worker) == 1)
   }
 
-  @Test("with fewer processors those who hold the last places lose them")
+  @Test("with fewer processors the workers that hold the last places lose them")
   func fewer() {
     let engine = engine(places: 2)
     let workers = [worker(engine), worker(engine)]
@@ -162,7 +162,7 @@ struct PlacesTests {
 struct SlicesTests {
   private let tick: UInt64 = 1_000_000
 
-  /// How many have lost their places after each of `ticks` in which nothing is started.
+  /// How many workers have lost their places after each of `ticks` in which no job is started.
   private func standstill(_ ticks: Int, places: Int, lanesWait: Bool) -> [Int] {
     var (slices, adrift) = (Slices(), 0)
     return (0..<ticks).map { _ in

@@ -16,7 +16,7 @@ struct PoolTests {
   func spinners() {
     let result = Probe.run("threads-of-spinners", environment: ["GRANDCENTRAL_THREADS": "2"])
     #expect(result.ended, "\(result)")
-    // On a convoyed machine a worker that was preempted for long looks blocked, so a few more may come.
+    // On a loaded machine a worker that was preempted for long looks blocked, so a few more may come.
     #expect(1...6 ~= result.number("threads") ?? 0, "\(result)")
   }
 

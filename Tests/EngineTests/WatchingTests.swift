@@ -3,7 +3,7 @@
 import ContractSupport
 import Testing
 
-/// Each test runs a program with a pool of two, in which a wait ends only if somebody watches the blocked worker's slot.
+/// Each test runs a program with a pool of two, in which a wait ends only if another worker watches the blocked worker's slot.
 @Suite("Pending work always has a watcher")
 struct WatchingTests {
   private func run(_ scenario: String) -> ProbeResult {

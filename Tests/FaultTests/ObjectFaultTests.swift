@@ -44,7 +44,7 @@ struct ObjectFaultTests {
       source?.activate()
       source?.suspend()
       source = nil
-      // A worker that has begun with an event holds the last reference, and traps.
+      // If a worker has begun with an event, it holds the last reference. Then that worker traps.
       sleep(UInt32(Patience.seconds))
     }
     expectFault(result, "GC0002", mentions: "timer source", "suspended", "Resume")

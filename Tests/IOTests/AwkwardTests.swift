@@ -94,7 +94,7 @@ struct AwkwardTests {
     #expect(flags(duplicate) & O_NONBLOCK != 0)
     #expect(write(user, "y", 1) == 1)
     waitFor { silent.text == "y" }
-    // It waits again, and no thread with it.
+    // The read waits again, and no thread waits with it.
     other.close(flags: .stop)
     #expect(silent.end() == Call(true, nil as String?, ECANCELED))
     #expect(second.error() == 0)
@@ -196,7 +196,7 @@ struct AwkwardTests {
     let calls = channels.map { $0.read() }
     for (index, pipe) in pipes.enumerated() { pipe.write("\(index)") }
     for (index, call) in calls.enumerated() { waitFor { call.text == "\(index)" } }
-    // All wait; others' work goes on.
+    // All reads wait, and other work goes on.
     let fence = Latch()
     DispatchQueue.global().async { fence.open() }
     #expect(fence.wait())

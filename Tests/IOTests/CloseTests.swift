@@ -159,7 +159,7 @@ struct CloseTests {
 
   @Test("I6: barriers cost the same each, however many wait")
   func barriersAreLinear() {
-    /// Seconds for all, of which so many wait at a time.
+    /// The seconds that all barriers take, `waiting` of them waiting at a time.
     func run(waiting: Int) -> Double {
       let channel = DispatchIO.stream(open("/dev/null", O_RDONLY))
       return measureSeconds {

@@ -118,7 +118,7 @@ struct PathTests {
     let cleanup = Cleanup()
     let channel = try #require(make(name, O_RDONLY, cleanup))
     let calls = channel.read()
-    // It is open, and the read waits.
+    // The file is open, and the read waits.
     waitFor { channel.fileDescriptor >= 0 }
     let writer = open(name, O_WRONLY | O_CLOEXEC)
     #expect(writer >= 0)

@@ -52,7 +52,7 @@ struct RandomTests {
     #expect(calls.end() == Call(true, ""))
     #expect(calls.bytes == [0, 0, 0] + Array("the end".utf8))
     #expect(channel.read(10, at: size + 5).end() == Call(true, ""))
-    // A stream goes there too.
+    // A stream that is made from this channel reads the same file, from its position.
     lseek(file, off_t(size - 7), SEEK_SET)
     let stream = DispatchIO(type: .stream, io: channel, queue: .global(), cleanupHandler: { _ in })
     let end = stream.read()

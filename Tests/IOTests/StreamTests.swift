@@ -107,7 +107,7 @@ struct StreamTests {
     channel.setInterval(interval: .milliseconds(1))
     let calls = channel.read()
     ends.write("abc")
-    // A strict one on another channel ticks ten times meanwhile.
+    // Meanwhile a strict interval of another channel ticks ten times.
     let other = Ends.pipe()
     let watcher = DispatchIO.stream(other.reading)
     watcher.setInterval(interval: .milliseconds(1), flags: .strictInterval)
@@ -126,7 +126,7 @@ struct StreamTests {
     let channel = DispatchIO.stream(ends.reading)
     let queue = DispatchQueue(label: "handlers")
     let reads = (0..<20).map { _ in channel.read(3, on: queue) }
-    // The reads wait; writes pass them.
+    // The reads wait, and the writes pass them.
     let writes = (0..<20).map { channel.write(data("w\($0 % 10)"), on: queue) }
     #expect(String(decoding: drain(ends.writing, 40), as: UTF8.self) == (0..<20).map { "w\($0 % 10)" }.joined())
     for write in writes { #expect(write.end() == Call(true, nil as String?)) }
@@ -175,14 +175,14 @@ struct StreamTests {
     channel.read(offset: 0, length: .max, queue: .global()) { done, data, _ in
       let began = monotonicNanoseconds()
       total.value += data?.count ?? 0
-      // After a call that took long, because it was kept from its processor, reading ahead is right.
+      // If the call before took long, because its thread had lost the processor, the channel may read ahead.
       if lastTook.value < 10_000, lseek(file, 0, SEEK_CUR) > total.value { ahead.value += 1 }
       if done { ended.open() }
       lastTook.value = monotonicNanoseconds() - began
     }
     #expect(ended.wait())
     #expect(total.value == 4_000_000)
-    // One that was kept from its processor between the two clocks is no fault.
+    // A thread may lose its processor between its two readings of the clock, so a few calls may be wrong.
     #expect(ahead.value <= 4, "of 40 calls \(ahead.value) found more read than they were given")
   }
 
@@ -203,7 +203,7 @@ struct StreamTests {
       if done { ended.open() }
     }
     #expect(inside.wait())
-    // It reads on beside a handler that was slow the last time, up to the mark, and no further.
+    // The last handler was slow. So the channel reads on beside it, up to the high-water mark and no further.
     waitFor { lseek(file, 0, SEEK_CUR) == 300_000 }
     let fence = DispatchIO.stream(temporaryFile(pattern(1_000_000))).read()
     #expect(fence.end()?.error == 0)

@@ -81,8 +81,8 @@ final class Cleanup: Sendable {
   var count: Int { errors.count }
 }
 
-/// Two connected descriptors that block, as programs have them; but the processes that other tests start do not get them,
-/// who would keep them open.
+/// Two connected descriptors that block, as programs have them. The processes that other tests start do not inherit them:
+/// they would keep the descriptors open.
 struct Ends {
   let reading: Int32
   let writing: Int32

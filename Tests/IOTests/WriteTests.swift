@@ -52,7 +52,7 @@ struct WriteTests {
     let calls = channel.write(data(bytes), on: queue)
     #expect(calls.end() == Call(true, nil as String?))
     let rests = calls.all.dropLast().map { $0.bytes! }
-    // A handler that is still out when the next mark is passed misses it.
+    // If the handler still runs when the next mark is passed, it is not called for that mark.
     #expect(!rests.isEmpty && rests.allSatisfy { $0 == Array(bytes.suffix($0.count)) })
     #expect(rests.allSatisfy { [250_000, 150_000, 50_000].contains($0.count) })
   }

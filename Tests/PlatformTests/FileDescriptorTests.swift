@@ -20,7 +20,7 @@ struct FileDescriptorTests {
   func closes() {
     let (reader, writer) = pipe()
     let input = FileDescriptor(owning: reader)
-    // The other end finds out: that does not depend on a number that other threads may use again.
+    // The test asks the other end: other threads may open a new file under the old number.
     var byte: UInt8 = 0
     #expect(gc_read(input.raw, &byte, 1) == -Int(EAGAIN))
     do { _ = FileDescriptor(owning: writer) }

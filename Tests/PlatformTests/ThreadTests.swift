@@ -81,7 +81,7 @@ struct ThreadTests {
     #expect(eventually { endedThreads.load(ordering: .relaxed) == 1 })
   }
 
-  @Test("S11: blocks what the program's threads blocked at first, whoever starts it")
+  @Test("S11: blocks what the program's threads blocked at first, whichever thread starts it")
   func signals() throws {
     let masks = Recorded<[Bool]>()
     let look: @Sendable () -> Void = {

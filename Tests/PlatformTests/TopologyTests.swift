@@ -17,8 +17,8 @@ struct TopologyTests {
       let count = Topology.activeProcessors()
       guard (1...allowed).contains(count) else { exit(1) }
 
-      // Only the first allowed processor is left to this thread, then to the process's first thread too: one thread alone
-      // does not speak for the process, and the next reading sees a change.
+      // First this thread alone is left one processor, then the process's first thread, too. One thread does not speak for the
+      // process, so only the second step changes what the next reading says.
       guard let first = mask.firstIndex(where: { $0 != 0 }) else { exit(2) }
       let bit = mask[first] & (~mask[first] &+ 1)
       mask = [UInt8](repeating: 0, count: mask.count)

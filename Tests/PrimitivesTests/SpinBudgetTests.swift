@@ -92,7 +92,7 @@ struct SpinBudgetTests {
     let budget = SpinBudget(nanoseconds: SpinBudget.answer)
     var spins = 0
     for _ in 0..<40 {
-      // A look that takes as long as a neighbour's time slice stands for the neighbour.
+      // A look that takes as long as another program's time slice counts as if that program had run.
       let found: Int? = budget.run {
         spins += 1
         let end = Clock.uptime.now() + 200_000

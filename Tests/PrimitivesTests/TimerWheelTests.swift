@@ -129,7 +129,7 @@ struct TimerWheelTests {
     #expect(fired(wheel, at: .max) == [1, 0])
   }
 
-  /// A wheel beside the plainest thing that could work.
+  /// A wheel, beside the simplest implementation that could work.
   private func run(seed: UInt64, live: Int, steps: Int, reach: Int = 48, leeways: Bool, backwards: Bool) {
     var random = SeededRandom(seed: seed)
     let entries = Entries(live)

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("A waiter list")
 struct WaiterListTests {
-  @Test("does what an array of waiters does, whoever gives up in between")
+  @Test("does what an array of waiters does, whichever waiters give up in between")
   func model() {
     var random = SeededRandom(seed: Stress.seed("waiter list"))
     let waiters = UnsafeMutablePointer<Waiter>.allocate(capacity: 16)

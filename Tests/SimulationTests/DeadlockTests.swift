@@ -29,7 +29,7 @@ struct DeadlockTests {
     }
   }
 
-  @Test("Who waits for ever at the end of a run is named: a semaphore, a group, a queue that is suspended")
+  @Test("What waits for ever at the end of a run is named: a semaphore, a group, a queue that is suspended")
   func forever() async {
     await #expect(processExitsWith: .success) {
       func waits(_ body: @escaping (Simulation) -> Void) throws -> String {
@@ -37,10 +37,10 @@ struct DeadlockTests {
         guard case .deadlock(let waits) = failure.reason, waits.count == 1 else { throw failure }
         return waits[0]
       }
-      // The body itself.
+      // The body itself waits.
       let semaphore = try waits { _ in DispatchSemaphore(value: 0).wait() }
       try require(semaphore == "test waits for a semaphore")
-      // An item, when the body has returned.
+      // An item waits when the body has returned.
       let group = try waits { _ in
         let group = DispatchGroup()
         group.enter()

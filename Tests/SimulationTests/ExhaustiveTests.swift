@@ -55,7 +55,7 @@ struct ExhaustiveTests {
   @Test("The known bugs are found, and their mends proven, with two interruptions")
   func patterns() async {
     await #expect(processExitsWith: .success) {
-      // They have thousands of schedules.
+      // These patterns have thousands of schedules.
       let many = ["parallel loop", "three queues", "three philosophers"]
       for pattern in Pattern.all where isThorough || !many.contains(where: { pattern.name.hasPrefix($0) }) {
         let strategy = Simulation.Strategy.exhaustive(preemptions: 2)

@@ -55,7 +55,7 @@ extension Pattern {
       sim.run()
       sim.expect(value.value == 2)
     },
-    Pattern("lazy value: made by two who both find none") { sim, repaired in
+    Pattern("lazy value: made by two threads that both find none") { sim, repaired in
       let made = Box(0)
       let value = Box<Int?>(nil)
       let guardian = DispatchQueue(label: "lazy")
@@ -69,7 +69,7 @@ extension Pattern {
       sim.run()
       sim.expect(made.value == 1)
     },
-    Pattern("close: two who find it open both close it") { sim, repaired in
+    Pattern("close: two threads that find it open both close it") { sim, repaired in
       let (isClosed, closes) = (Box(false), Box(0))
       let guardian = DispatchSemaphore(value: 1)
       for _ in 0..<2 {
@@ -220,7 +220,7 @@ extension Pattern {
       }
       sim.run()
     },
-    Pattern("group: entered by the item itself, so that who waits goes on before") { sim, repaired in
+    Pattern("group: entered by the item itself, so that a waiter goes on before") { sim, repaired in
       let group = DispatchGroup()
       let done = Box(0)
       for _ in 0..<3 {

@@ -127,7 +127,7 @@ struct TimeTests {
     }
   }
 
-  @Test("A pipe inside of the process: who reads it is told, and time stands still for that")
+  @Test("A pipe inside of the process: its reader is told, and time stands still for that")
   func pipes() async {
     await #expect(processExitsWith: .success) {
       try Simulation.check(runs: 50) { sim in

@@ -67,7 +67,7 @@ struct DescriptorSourceTests {
     ends.write("one")
     #expect(inside.wait())
     ends.write("two")
-    // Somebody else polls, and sees the second write: another source's event proves it.
+    // Another thread polls, and sees the second write: another source's event proves it.
     let other = Ends.pipe()
     let seen = Latch()
     let watcher = DispatchSource.makeReadSource(fileDescriptor: other.reading, queue: .global())
@@ -279,7 +279,7 @@ struct DescriptorSourceTests {
     source.cancel()
     #expect(cancelled.wait())
     old.write("nobody's")
-    // Other sources go on to work after what nobody watches has been left behind.
+    // A registration is left behind that no source watches. Other sources go on to work.
     for round in 0..<3 {
       let ends = Ends.pipe()
       let texts = Recorder<String>()

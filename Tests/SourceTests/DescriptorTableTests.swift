@@ -6,7 +6,7 @@ import Testing
 
 @testable import GrandCentral
 
-/// The table and an epoll of its own, with nobody else at work.
+/// The table and an epoll of its own, with no other thread at work.
 @Suite("What is watched")
 struct DescriptorTableTests {
   private final class Heard: Sendable {
@@ -97,7 +97,7 @@ struct DescriptorTableTests {
       Issue.record("no descriptor")
       return
     }
-    // Adding fails there, though not for the watched descriptor's sake.
+    // Adding fails at that epoll, and the watched descriptor is not the reason.
     let replaced = dup2(ends.writing, full.descriptor.raw)
     #expect(replaced >= 0)
     let moving = table.move(from: poller.epoll!, to: full, on: poller)
@@ -111,7 +111,7 @@ struct DescriptorTableTests {
     ends.close()
   }
 
-  /// A poller that is kept awake by a file that is watched no more, and cannot be called off as a duplicate is open.
+  /// A poller that a file keeps awake which is watched no more. The kernel keeps the registration, as a duplicate is open.
   private struct Haunted: ~Copyable {
     let poller = EpollPoller()
     let table = DescriptorTable()
@@ -153,7 +153,7 @@ struct DescriptorTableTests {
     await #expect(processExitsWith: .exitCode(0)) {
       let haunted = DescriptorTableTests.makeHaunted()
       haunted.look()
-      // Without the leak checker's word: the tables live for ever.
+      // `_exit` keeps the leak checker quiet: the tables live for ever.
       _exit(haunted.wait(milliseconds: 20) >= 20 ? 0 : 1)
     }
   }
@@ -169,7 +169,7 @@ struct DescriptorTableTests {
       close(haunted.keeper)
       // The last look in between.
       haunted.look()
-      // Without the leak checker's word: the tables live for ever.
+      // `_exit` keeps the leak checker quiet: the tables live for ever.
       _exit(haunted.wait(milliseconds: 100) >= 100 ? 0 : 1)
     }
   }
@@ -178,11 +178,11 @@ struct DescriptorTableTests {
   func interruptionRefused() async {
     await #expect(processExitsWith: .exitCode(0)) {
       let haunted = DescriptorTableTests.makeHaunted()
-      // No epoll takes a plain file; the old one has forgotten the event descriptor.
+      // The event descriptor becomes a plain file. The old epoll has forgotten it, and no new one takes a plain file.
       let file = open("/proc/self/exe", O_RDONLY)
       guard dup2(file, haunted.interruption) >= 0 else { exit(5) }
       haunted.look()
-      // Without the leak checker's word: the tables live for ever.
+      // `_exit` keeps the leak checker quiet: the tables live for ever.
       _exit(haunted.wait(milliseconds: 8) >= 8 ? 0 : 1)
     }
   }

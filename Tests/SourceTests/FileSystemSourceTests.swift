@@ -143,7 +143,7 @@ struct FileSystemSourceTests {
     #expect(!file.seen.contains(.delete))
     #expect(unlink(folder.name("b")) == 0)
     file.hears(.delete)
-    // Without a name it is a file still.
+    // Without a name the file goes on.
     #expect(write(file.descriptor, "x", 1) == 1)
     file.hears(.write)
     #expect(file.calls.values.filter { $0.contains(.delete) }.count == 1)
@@ -186,7 +186,7 @@ struct FileSystemSourceTests {
     let inner = folder.file("d/a")
     watched.hears(.write)
     func settled() -> Int {
-      // Its own attributes come after everything else.
+      // The event of this change comes after all others.
       let before = watched.calls.count
       #expect(fchmod(watched.descriptor, 0o710) == 0)
       watched.hears(.attrib, since: before)

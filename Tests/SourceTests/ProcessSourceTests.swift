@@ -171,7 +171,7 @@ struct ProcessSourceTests {
     child.say("go")
     watched.hears(.exit)
     #expect(child.line() == "reaped")
-    // Kernels from 6.15 on know it now, older ones never.
+    // Kernels from 6.15 on know the exit status now, older ones never.
     #expect([nil, .exited(code: 5)].contains(watched.source.exitStatus))
     child.say("go")
     child.reap()
@@ -272,7 +272,7 @@ struct ProcessSourceTests {
     .enabled(if: DispatchSource.supportedProcessEvents.contains(.fork), "needs CAP_NET_ADMIN"))
   func forkAndExec() {
     let child = Child("echo ready; read x; (true); read y; exec /bin/cat")
-    // Its own exec is over.
+    // The shell's own exec is over.
     #expect(child.line() == "ready")
     let watched = Watched(child.id, [.exit, .fork, .exec])
     let narrow = Watched(child.id, [.exec])

@@ -45,7 +45,7 @@ struct SourceHandlerTests {
     let (alone, done) = (Recorder<Bool>(), Latch(2))
     source.setEventHandler {
       alone.note(self.isAlone(on: queue))
-      // Due while a job that is no barrier runs: the same job must not run it.
+      // The cancel handler becomes due while a job runs that is no barrier: that job must not run it.
       source.cancel()
       done.open()
     }

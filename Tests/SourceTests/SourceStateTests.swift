@@ -16,7 +16,7 @@ private enum Answer: Hashable {
   static func owed(_ debt: SourceState.Debt) -> Answer { .enqueue(if: debt == .enqueue) }
 }
 
-/// Who may call what, and when.
+/// The calls of the state's transitions, by whatever thread.
 private enum Call: CaseIterable {
   case activate, delayed, registered, refused, announceAgain, cancel, lose, unregistered, fire, forget, begin, end
   case suspend, resume
@@ -91,7 +91,7 @@ private struct Specification: Hashable {
   var silenced = false
   var delayed = false
   var suspensions: UInt64 = 0
-  /// Somebody is about to unregister.
+  /// A thread is about to unregister.
   var unregisters = false
 
   var word: SourceState {

@@ -63,7 +63,7 @@ struct IOChannelStress {
       channels[0].read(
         offset: 0, length: random.oneIn(3) ? .max : random.below(50_000), queue: queues[0]
       ) { done, data, error in
-        // Of the one serial queue, so the places follow each other.
+        // The handlers run on one serial queue, so the places follow each other.
         for found in data ?? .empty {
           if found != byte(place.value, seed) { ledger.wrong.add() }
           place.value += 1

@@ -70,9 +70,9 @@ struct PrimitivesFIFOStress {
     var dequeues: [ClosedRange<Int>]
     var empties: [ClosedRange<Int>] = []
 
-    /// The later calls of two that did not overlap may not come first in the queue's order.
+    /// If two calls did not overlap, the later one may not come first in the queue's order.
     func check() {
-      // By the begin of enqueues: of all that were in before, which was the last to be taken out?
+      // In the order in which the enqueues began: of all values that were in the queue before, which one was taken out last?
       let byBegin = enqueues.indices.sorted { enqueues[$0].lowerBound < enqueues[$1].lowerBound }
       let byEnd = enqueues.indices.sorted { enqueues[$0].upperBound < enqueues[$1].upperBound }
       var latestDequeue = 0
@@ -137,7 +137,7 @@ struct PrimitivesFIFOStress {
   func emptiness() {
     rounds {
       let box = Box(0)
-      // Each thread takes out at most as many as it has put in: while one has put in one more, something is there.
+      // Each thread takes out at most as many as it has put in. So the queue is not empty while a thread has put in one more.
       PlainThread.concurrently(3) { index in
         for turn in 0..<2_000 {
           box.queue.enqueue(pointer(turn))

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("MPSC list and magazine under stress")
 struct PrimitivesListStress {
-  private final class List: @unchecked Sendable {  // why: whoever drains owns `seen`, `drains` and `inside`
+  private final class List: @unchecked Sendable {  // why: the thread that drains owns `seen`, `drains` and `inside`
     let list = MPSCList()
     var seen: [Int]
     var inside = false
@@ -24,7 +24,7 @@ struct PrimitivesListStress {
         #expect(Numbered.sequence(next) == seen[producer])
         seen[producer] += 1
         if list.tailIsNil { Issue.record("the tail says empty while a node is there") }
-        // With the last node off it, the list may be another thread's.
+        // Once the last node is off the list, the list may be another thread's.
         inside = false
         node = list.pop(next)
         if node != nil { inside = true }
@@ -48,7 +48,7 @@ struct PrimitivesListStress {
     }
   }
 
-  private final class Tight: @unchecked Sendable {  // why: whoever drains owns `popped`
+  private final class Tight: @unchecked Sendable {  // why: the thread that drains owns `popped`
     let list = MPSCList()
     var popped = 0
   }
@@ -60,7 +60,7 @@ struct PrimitivesListStress {
       let shared = Tight()
       PlainThread.concurrently(2) { _ in
         for turn in 0..<perThread where shared.list.push(Magazine.take()) {
-          // Some time for the previous drainer, who should have finished with the list.
+          // Gives the previous drainer some time; it should have finished with the list.
           for _ in 0..<turn % 8 { gc_pause() }
           var isLast = false
           while !isLast {

@@ -129,7 +129,7 @@ struct PrimitivesLockStress {
     }
   }
 
-  @Test("waiters on stacks: each signal wakes one wait, or stays, whoever gives up meanwhile")
+  @Test("waiters on stacks: each signal wakes one wait, or stays, whichever waiters give up meanwhile")
   func waiters() {
     let seed = Stress.seed("waiters on stacks")
     rounds {

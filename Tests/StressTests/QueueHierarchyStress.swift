@@ -102,7 +102,7 @@ private struct Submitter {
     }
   }
 
-  /// A work item that is cancelled sooner or later: it runs, or is cancelled, never both undone.
+  /// A work item that is cancelled sooner or later: it runs, or it has been cancelled, or both.
   private mutating func cancel(_ target: StressQueue) {
     let (body, runs) = (world.looseItem(on: target, asBarrier: false), Counter())
     let item = DispatchWorkItem {

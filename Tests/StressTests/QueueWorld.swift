@@ -112,7 +112,7 @@ final class StressWorld: Sendable {
   /// The checks around one item.
   func run(on queue: StressQueue, asBarrier: Bool, _ body: () -> Void) {
     let base = currentBase()
-    // What never moves is its own base.
+    // A queue that never changes its target is its own base.
     if base !== queue { queue.enterChain(faults) }
     base?.enterChain(faults)
     queue.enter(asBarrier: asBarrier, faults)

@@ -11,7 +11,7 @@ struct ServerStress {
     let deadline = Stress.deadline()
     let (runs, failures) = (Counter(), Recorder<String>())
     PlainThread.concurrently(7) { thread in
-      // Two processors are what leaves one worker to find a blocking item and its rescuer.
+      // With two processors one worker is left, which must find a blocking item and the item that ends its wait.
       let environment = thread % 2 == 0 ? ["GRANDCENTRAL_THREADS": "2"] : [:]
       repeat {
         let result = Probe.run("server-on-the-same-pool", environment: environment)

@@ -7,7 +7,7 @@ public enum Patience {
   public static let seconds: Double = getenv("GC_TEST_PATIENCE").flatMap { Double(String(cString: $0)) } ?? 30
 }
 
-/// Counts down; whoever waits goes on once it has reached zero.
+/// Counts down; the waiting threads go on once it has reached zero.
 ///
 /// It stands on a POSIX condition variable alone, so it owes nothing to what is under test, and a queue
 /// item that waits here blocks in a way that the engine cannot see.

@@ -3,7 +3,7 @@
 @_silgen_name("swift_retainCount")
 private func swiftRetainCount(_ object: UnsafeMutableRawPointer) -> Int
 
-/// How many strong references to `object` there are: who keeps it alive.
+/// How many strong references keep `object` alive.
 public func retainCount(of object: AnyObject) -> Int {
   swiftRetainCount(Unmanaged.passUnretained(object).toOpaque())
 }

@@ -129,7 +129,7 @@ struct RegionReaderTests {
     made.chunk(1, 0, 7, records)
     let place = Int(made.head.chunks.offset) + Int(made.head.chunks.stride)
     var bytes = made.complete
-    // A count that lies.
+    // A count that is not true.
     bytes.replaceSubrange(place + 4..<place + 8, with: [255, 255, 255, 255])
     let region = try RegionReader(RegionMemory(bytes: bytes))
     var read: [gc_insight_record] = []
@@ -213,7 +213,7 @@ struct RegionReaderTests {
     #expect(throws: RegionFailure.damaged("its size may change")) { try RegionMemory(descriptor: descriptor) }
   }
 
-  @Test("who collects is known by a sign of life; what one has left on that is gone is switched off")
+  @Test("a tool that collects is known by a sign of life; switches that a dead one has left on are switched off")
   func leftovers() throws {
     let all = UInt32(GC_SWITCH_RECORD | GC_SWITCH_OBJECTS | GC_SWITCH_COLLECT)
     var made = MadeUpRegion()

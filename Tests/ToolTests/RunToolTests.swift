@@ -44,7 +44,7 @@ struct RunToolTests {
       environment: ["LD_LIBRARY_PATH=/one:/two", "OTHER=kept"])
     #expect(result.output == "\(other.path):/one:/two kept\n")
     #expect(result.error.isEmpty)
-    // A library of another name is not found by the one that programs ask for, nor by a path that cannot be written.
+    // Programs do not ask for a library of another name, so it is preloaded. A path with a colon cannot be given to them at all.
     other.folder.folder("a:b")
     #expect(rename(other.path + "/libdispatch.so", other.path + "/mine.so") == 0)
     let preloaded = ToolProcess.run(
@@ -121,7 +121,7 @@ struct RunToolTests {
     var program = folder.path + "/other"
     folder.file("other", try #require(Self.bytes("/bin/true")))
     if chown(program, 65534, 65534) != 0 || chmod(program, 0o4755) != 0 {
-      // Without the right to make one it takes one that is there; without that there is nothing to be told.
+      // If the test may not make a set-user-id program, it takes one that is there. If there is none, there is nothing to test.
       program = "/usr/bin/su"
       var status = stat()
       guard stat(program, &status) == 0, status.st_mode & S_ISUID != 0, status.st_uid != getuid() else { return }
@@ -143,7 +143,7 @@ struct RunToolTests {
     for round in 0..<60 {
       var bytes = original
       if round % 2 == 0 { bytes.removeLast(Int.random(in: 1..<bytes.count, using: &random)) }
-      // The head, the tables, and anything.
+      // Changes in the head, in the tables, and anywhere.
       for limit in [128, 2048, bytes.count] where bytes.count > 4 {
         for _ in 0..<4 {
           bytes[Int.random(in: 4..<max(5, min(limit, bytes.count)), using: &random)] = .random(

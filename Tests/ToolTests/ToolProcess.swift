@@ -9,7 +9,7 @@ final class ToolProcess {
   let identifier: pid_t
   private let output: Int32
   private let error: Int32
-  /// What has been read so far, and what is not at its end.
+  /// What has been read so far, and the descriptors that are not at their ends.
   private var texts: [Int32: [UInt8]] = [:]
   private var open: [Int32] = []
 
@@ -156,7 +156,7 @@ final class ToolProcess {
     var attributes = posix_spawnattr_t()
     posix_spawnattr_init(&attributes)
     defer { posix_spawnattr_destroy(&attributes) }
-    // Whoever runs the tests may ignore or block Ctrl-C; the tool must see it as from a shell.
+    // The process that runs the tests may ignore or block Ctrl-C; the tool must see it as from a shell.
     var signals = sigset_t()
     sigemptyset(&signals)
     posix_spawnattr_setsigmask(&attributes, &signals)

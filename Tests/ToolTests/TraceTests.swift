@@ -10,7 +10,7 @@ private typealias Made = MadeUpRegion
 
 @Suite("The collector of a trace")
 struct TraceTests {
-  /// Times of a region's are those of the clock: the newest is now.
+  /// The region's times are those of the clock: the newest one is now.
   private func clock() -> UInt64 { RegionClock.now().counter }
 
   private func record(
@@ -105,13 +105,13 @@ struct TraceTests {
     #expect(collector.pass().records == 0)
     var more = made
     more.chunk(0, 0, 10, records + records)
-    // The same chunk, and not the next one.
+    // The chunk keeps its number, so the collector takes it for the same one and not for the next one.
     let place = Int(made.head.chunks.offset)
     var bytes = Array(more.complete[place..<place + 65_536])
     bytes.replaceSubrange(8..<16, with: made.complete[place + 8..<place + 16])
     #expect(pwrite(descriptor, bytes, bytes.count, place) == bytes.count)
     #expect(collector.pass().records == 5)
-    // Full: it is given back, and what it still looks like is not read twice.
+    // The chunk is full, so the collector gives it back, and does not read its old contents again.
     bytes[0] = UInt8(GC_CHUNK_FULL)
     #expect(pwrite(descriptor, bytes, bytes.count, place) == bytes.count)
     #expect(collector.pass().fullChunks == 1)

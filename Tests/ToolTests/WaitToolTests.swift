@@ -36,7 +36,7 @@ struct WaitToolTests {
   func others() {
     let other = Other()
     let process = ToolProcess(["wait", String(other.identifier)])
-    // It is known to wait before the other one is ended: it holds the other's descriptor.
+    // Once the tool has a descriptor of the other process it waits for it. Only then may that process end.
     #expect(process.waitUntilOpen("[pidfd]"))
     other.end()
     let result = process.wait()

@@ -79,7 +79,7 @@ struct Contest {
     return Self.sample(operation, count)
   }
 
-  /// Per operation, in a process of its own: what counts the calls slows them down, so it is absent from the rounds.
+  /// System calls per operation, in a process of its own: counting them slows them down, so the timed rounds do not count.
   private func systemCalls(_ side: Side, _ count: Int) -> Double? {
     FreshProcess.systemCalls(arguments.isNull ? .theirs : side, ours.name, count)
   }

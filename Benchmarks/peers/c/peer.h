@@ -33,7 +33,7 @@ typedef void (*peer_body)(uint64_t operations, struct meter *meter);
 struct operation {
   /// The name in the duel.
   const char *row;
-  /// Who does it.
+  /// The peer that does it.
   const char *peer;
   /// How many, unless the caller says so.
   uint64_t count;

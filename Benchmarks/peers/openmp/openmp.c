@@ -41,7 +41,7 @@ static void bodies(uint64_t n, struct meter *m) {
   tasks(n, 1000);
 }
 
-/// Nobody waits for the children: the team does, for all of them, at its end.
+/// No task waits for its children: the team waits for all of them, at its end.
 static void grow(int depth) {
   if (depth == 0) return;
 #pragma omp task

@@ -4,7 +4,7 @@ import GrandCentral
 import Logging
 
 extension Logger.MetadataProvider {
-  /// Adds to each line that is logged on which queue that was: the label under the key `queue`.
+  /// Adds to each logged line the label of the queue that it was logged on, under the key `queue`.
   ///
   /// ```swift
   /// LoggingSystem.bootstrap(StreamLogHandler.standardError, metadataProvider: .dispatchQueue)

@@ -42,7 +42,7 @@ public struct TimelineTracer: Tracer {
       name, context: context, ofKind: kind, at: instant, function: function, file: fileID, line: line)
   }
 
-  /// Nil: spans are known to those who have begun them.
+  /// Nil: the timeline keeps no list of open spans; the code that begins a span has it.
   public func activeSpan(identifiedBy context: ServiceContext) -> TimelineSpan? { nil }
 
   /// What is recorded is in the timeline already; the other tracer is told.

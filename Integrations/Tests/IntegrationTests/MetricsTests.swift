@@ -9,7 +9,7 @@ import Testing
 
 @Suite("GrandCentralMetrics reports what the engine does")
 struct MetricsTests {
-  /// Whose timer never fires: each test reports when it wants to.
+  /// Metrics whose timer never fires: each test reports when it wants to.
   private static func metrics(_ factory: TestMetrics, mostLabels: Int = 64) -> RuntimeMetrics {
     RuntimeMetrics(every: .never, mostLabels: mostLabels, factory: factory)
   }
@@ -28,7 +28,7 @@ struct MetricsTests {
       }
     }
     for _ in 0..<3 { begun.wait() }
-    // The three have said so before they wait.
+    // The three items open `begun` before they wait, so the test looks until they do.
     while GrandCentralRuntime.snapshot().threads.count(where: { $0.wait?.kind == .semaphore }) < 3 {}
     metrics.report()
     for _ in 0..<3 { held.signal() }
@@ -97,7 +97,7 @@ struct MetricsTests {
       metrics.report()
       queue.sync {}
     }
-    // The drainer gives its reference up in a moment.
+    // The drainer is about to give up its reference.
     while gone != nil {}
     metrics.report()
     let measured = try factory.expectCounter("grandcentral.queue.measured", [("queue", "mortal")])

@@ -2,11 +2,11 @@
 //
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 //
-// Shims only, no logic: the thread-local record, raw system calls, and the
-// handful of libc calls that the engine needs. The inner layers import this
-// module instead of Glibc, so that the same sources compile as Embedded
-// Swift. Every function that can fail returns -errno, never sets errno for
-// the caller to look at.
+// The thread-local record, raw system calls, and the handful of libc calls
+// that the engine needs. What has logic of its own is in the other headers
+// here. The inner layers import this module instead of Glibc, so that the
+// same sources compile as Embedded Swift. Every function that can fail
+// returns -errno, never sets errno for the caller to look at.
 //
 //===----------------------------------------------------------------------===//
 #ifndef GC_CPLATFORM_H
@@ -24,7 +24,7 @@ extern "C" {
 
 #if defined(__clang__)
 #define GC_NONNULL _Nonnull
-// One annotation does not oblige the others: it spares the hot path a test.
+// Without this, one annotation would oblige all others. The annotations spare the hot path a test.
 #pragma clang diagnostic ignored "-Wnullability-completeness"
 #pragma clang diagnostic ignored "-Wnullability-completeness-on-arrays"
 #else
@@ -184,14 +184,14 @@ int gc_fork(void);
 int gc_affinity_count(void);
 int gc_online_processors(void);
 
-/// Registers the process for, and issues, an expedited private barrier.
+/// Registers the process for, and issues, a barrier that all its running threads pass.
 int gc_membarrier_register(void);
 int gc_membarrier(void);
 
 // MARK: - Descriptors
 
 int gc_open_read(const char *path);
-/// As O_PATH does: without the file's own part in it.
+/// Opens as O_PATH does: the descriptor stands for the file, and the file's driver does not notice.
 int gc_open_path(const char *path);
 int gc_close(int fd);
 /// Bytes, or -errno. Repeats on EINTR.
@@ -284,7 +284,7 @@ __attribute__((noreturn)) static inline __attribute__((always_inline)) void gc_a
   register long signal __asm__("x2") = 6;
   __asm__ volatile("svc #0" : "+r"(process) : "r"(number), "r"(thread), "r"(signal) : "memory");
 #endif
-  // Elsewhere; and where the program handles the signal and goes on.
+  // On other architectures, and where the program handles the signal and goes on.
   gc_abort_slow();
 }
 /// Text of an errno value; never NULL.

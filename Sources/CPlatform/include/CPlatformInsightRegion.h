@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-/// Pages may be this large.
+/// The largest size of a page.
 #define GC_INSIGHT_PAGE 65536
 
 /// The head: memory of the library's own, until the region is made and its first page is mapped here.
@@ -55,7 +55,7 @@ GC_INSIGHT_ADDRESS(chunk, void, name)
 static inline gc_insight_state *GC_NONNULL gc_insight_object_state(gc_insight_object *GC_NONNULL entry) {
   return (gc_insight_state *)(void *)entry->label;
 }
-/// The same of a copy.
+/// The same for a copy of an entry.
 static inline gc_insight_state gc_insight_state_of(const gc_insight_object *GC_NONNULL entry) {
   gc_insight_state state;
   __builtin_memcpy(&state, entry->label, sizeof state);
@@ -65,8 +65,8 @@ static inline uint64_t *GC_NONNULL gc_insight_state_count(gc_insight_state *GC_N
 static inline uint64_t *GC_NONNULL gc_insight_state_bytes(gc_insight_state *GC_NONNULL state) { return &state->bytes; }
 static inline void *GC_NONNULL gc_insight_state_what(gc_insight_state *GC_NONNULL state) { return state->what; }
 
-/// Makes everything of the entry zero that is behind its sequence, but for what those before have lost: no reader may have
-/// seen it yet.
+/// Makes everything in the entry zero that stands behind its sequence, except for what earlier threads have lost: a reader may
+/// not have seen that yet.
 static inline void gc_insight_thread_clear(gc_insight_thread *GC_NONNULL entry) {
   uint64_t lost = entry->lost;
   __builtin_memset(&entry->role, 0, sizeof *entry - offsetof(gc_insight_thread, role));
@@ -80,7 +80,7 @@ static inline void gc_insight_forget_chunk(gc_thread *GC_NONNULL thread) {
   thread->record_limit = 0;
 }
 
-/// Whether the thread, which has found no chunk, does not look for one again yet.
+/// Whether the thread, which has found no free chunk, waits before it looks for one again.
 static inline bool gc_insight_pauses(gc_thread *GC_NONNULL thread) {
   if (thread->record_chunk != NULL || thread->record_count == 0) return false;
   thread->record_count -= 1;

@@ -25,8 +25,8 @@ bool gc_foreign_main_post(void (*item)(void *));
 /// Whether the calling thread runs an item of that queue.
 bool gc_foreign_main_is_current(void);
 
-/// Has the Swift runtime call `run` where it would park the main thread of a program with an `async` main; false if the
-/// runtime has no such hook, or the thread goes to Foundation's run loop there, which the program may need.
+/// Makes the Swift runtime call `run` where it would park the main thread of a program with an `async` main. False if the runtime
+/// has no such hook, or if the thread goes to Foundation's run loop there, which the program may need.
 bool gc_take_async_main(void (*run)(void));
 
 #ifdef __cplusplus

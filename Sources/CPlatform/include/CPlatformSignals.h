@@ -20,7 +20,7 @@ extern "C" {
 bool gc_signal_can_be_watched(int number);
 /// Begins to count. 0 or -errno.
 int gc_signal_watch(int number);
-/// Ends it: the program's disposition is installed again, unless something else than the counter is.
+/// Ends it: installs the program's disposition again, unless another handler than the counter stands there.
 void gc_signal_unwatch(int number);
 /// Deliveries since the last call.
 uint32_t gc_signal_take(int number);

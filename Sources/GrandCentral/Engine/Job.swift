@@ -31,7 +31,7 @@ struct Job: Equatable, @unchecked Sendable {  // a handle; the ownership rule ab
     static let barrier = Flags(rawValue: 2)
     /// Holds a closure.
     static let hasBody = Flags(rawValue: 4)
-    /// The drainer looks at its lane again after this job: the lane's parallelism has changed.
+    /// The drainer looks at its lane again after this job: the lane's target has changed.
     static let retarget = Flags(rawValue: 8)
   }
 

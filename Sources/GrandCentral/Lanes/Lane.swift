@@ -36,13 +36,13 @@ extension DispatchObject {
     let width: Atomic<UInt16>
     /// A workloop's items by urgency; the owner's alone (Lane.L1).
     let buckets: UnsafeMutablePointer<PriorityBuckets>?
-    /// By Lane.L1.
+    /// The items, oldest first. Every thread may push; the owner alone takes items off (Lane.L1).
     let items = MPSCList()
     /// The queue's number in the insight region: see `insightNumber`. Behind everything else, where it moves nothing.
     let insight = InsightNumber()
 
-    /// - Parameter target: The caller counts it when this has returned: `Owned.give`. So the compiler moves the count that it
-    ///   has.
+    /// - Parameter target: The caller gives the lane a reference to it after this call, by `Owned.give`. So the compiler can
+    ///   move the reference that the caller has.
     @inline(__always)
     init(
       kind: Kind, name: QueueName, qos: QoSWord, target: Borrowed<Lane>?, inactive: Bool, annotation: UInt8

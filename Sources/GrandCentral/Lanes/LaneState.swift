@@ -16,7 +16,7 @@
 /// | 51    | threadBound    | role: one thread runs the items, and no caller does: main, a run loop's queue |
 /// | 52–54 | urgency        | the most urgent band asked for since the lane was last idle; 0 = none        |
 /// | 55    | roomPending    | the first item is a reader and waits for room; the next reader to leave sees to it |
-/// | 56–61 | sent           | one bit for each band: an activation in this band is on its way, needed or not |
+/// | 56–61 | sent           | one bit for each band: an activation in this band is on its way, needed or left over |
 ///
 /// Invariants
 /// Lane.L1  Only the owner takes items off the list. Readers run what was taken off for them.
@@ -60,12 +60,12 @@
 /// changes with the lane's own target, so the lane's holder can rely on it; the other two are given for life.
 ///
 /// Roles                     steps
-///   pusher                  push; list was empty → `announce` → maybe push an activation
+///   pusher                  push; list was empty → `announce`, else if more urgent → `overtake`; maybe push an activation
 ///   activation (a worker)   `arrive` → drain: pop, run … → `finish` | `rest` | `relay` | hand over to a waiter
 ///   owner, other target     `moveAway` → publish the target
 ///   barrier syncer          `acquire`, or join the list; list was empty → `join` → holds it at once, or waits to be handed it
 ///   reader                  `enterRead`, or join the list; … `leaveRead` → the last one may take over as owner;
-///                           so may anyone that leaves a lane at its limit
+///                           so may any reader that leaves a lane at its limit
 ///   suspender               `suspend` / `resume` → maybe push an activation
 ///
 /// Orderings: a transition that gives the lane up releases; one that takes it acquires; they pair with each other, so

@@ -25,7 +25,7 @@ struct CallSite {
   static func outside(_ trace: [UInt]) -> CallSite? {
     var isInside = false
     for address in trace {
-      // The address before: a call may be the last instruction of its function.
+      // The address before the one that the call returns to: a call may be the last instruction of its function.
       let (name, place) = describe(address - 1)
       if isOurs(name) || gc_is_in_own_library(address - 1) {
         isInside = true
@@ -42,7 +42,7 @@ struct CallSite {
     description = name.isEmpty ? place : Self.demangled(name) + " (" + place + ")"
   }
 
-  /// Ours, or the standard library's that we call: a generic function that is compiled into the program keeps its name.
+  /// Whether the function is ours, or one of the standard library's that is compiled into the program under its own name.
   private static func isOurs(_ name: String) -> Bool {
     for prefix in ["$s12GrandCentral", "gc_", "$ss", "$sS", "$s8Dispatch"] where name.utf8.starts(with: prefix.utf8) {
       return true

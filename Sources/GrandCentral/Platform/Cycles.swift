@@ -30,9 +30,9 @@ enum Cycles {
     return known != 0 ? known : perMillisecondSlow()
   }
 
-  /// In a simulation each time that is measured counts as long, so that nothing depends on how long something took.
+  /// In a simulation every measured time counts as long, so that nothing depends on how long something took.
   static func countAsLong(_ long: Bool) {
-    // relaxed: a number by itself; 0 has it measured anew.
+    // relaxed: a number by itself; 0 makes the next user measure it anew.
     pace.store(long ? 1 : 0, ordering: .relaxed)
   }
 

@@ -14,7 +14,7 @@ struct Epoll: ~Copyable, Sendable {
 
     static let readable = Interest(rawValue: UInt32(GC_EPOLLIN))
     static let writable = Interest(rawValue: UInt32(GC_EPOLLOUT))
-    /// What the kind of descriptor counts as exceptional: a pressure trigger, for one.
+    /// Exceptional conditions, such as a pressure trigger that has fired.
     static let priority = Interest(rawValue: UInt32(GC_EPOLLPRI))
     /// Reported without being asked for.
     static let error = Interest(rawValue: UInt32(GC_EPOLLERR))

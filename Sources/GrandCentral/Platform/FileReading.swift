@@ -75,7 +75,7 @@ enum FileReading {
     return position < 0 ? nil : position
   }
 
-  /// So many bytes further.
+  /// Moves the file's position forward by `count` bytes.
   static func advance(_ descriptor: Int32, by count: Int) { _ = gc_move_position(descriptor, Int64(count)) }
 
   static func close(_ descriptor: Int32) { _ = gc_close(descriptor) }

@@ -57,7 +57,7 @@ enum Futex {
 }
 
 extension timespec {
-  /// The same instant in the kernel's two words.
+  /// An instant as the kernel's two words.
   fileprivate init(nanoseconds: UInt64) {
     self.init(tv_sec: Int(nanoseconds / 1_000_000_000), tv_nsec: Int(nanoseconds % 1_000_000_000))
   }

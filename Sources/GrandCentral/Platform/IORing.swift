@@ -18,7 +18,7 @@ struct IORing: ~Copyable, @unchecked Sendable {  // the memory is shared with th
   private let completeHead: Word
   private let completeTail: Word
 
-  /// What a submission carries back.
+  /// What the kernel says about a request that is over.
   struct Completion {
     let token: UInt64
     /// A count, or the negated error number.

@@ -57,7 +57,7 @@ enum Memory {
       Thread.sleep(nanoseconds: pause)
     }
 
-    /// There is memory again.
+    /// The kernel has granted the memory.
     @inline(__always)
     func isRewarded() { if began != 0 { Shortages.memory.granted() } }
 

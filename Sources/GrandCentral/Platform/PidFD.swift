@@ -38,7 +38,7 @@ enum PidFD {
   /// What can be known of a process without a descriptor.
   enum Sight {
     case runs
-    /// How is known of a child only.
+    /// It has ended. The way in which is known of a child only.
     case ended(End?)
   }
 

@@ -29,11 +29,11 @@ struct PressureFiles: Sendable {
 
   // MARK: Being told
 
-  /// Which tasks have to be held up by the lack of memory.
+  /// Which tasks lack of memory has to hold up before the kernel tells.
   enum Stall {
-    /// At least one.
+    /// At least one task.
     case some
-    /// All that are not idle.
+    /// All tasks that are not idle.
     case full
 
     /// A tenth of two seconds, the shortest span that a program without privileges may ask for.
@@ -72,9 +72,9 @@ struct PressureFiles: Sendable {
 
   /// How much memory is left, in thousandths of what there is.
   struct Reading: Equatable, Sendable {
-    /// Before the machine, or a group at its hard limit, has none; 1000 when nothing tells.
+    /// How much is left before the machine, or a group at its hard limit, has none; 1000 when no file tells.
     var left = 1000
-    /// Before the kernel slows a group down, at the limit that it has for that; 1000 without one.
+    /// How much is left before the kernel slows a group down, at its soft limit; 1000 without one.
     var leftUntilSlow = 1000
   }
 

@@ -104,14 +104,14 @@ enum Shortages {
   static let processes = Shortage(
     "a descriptor for a process; process sources look once a second whether their process has ended")
   static let memory = Shortage("memory; threads that need some wait for it, a second at most")
-  /// Helper threads do the same meanwhile: nothing to report.
+  /// Not reported: helper threads do the same work meanwhile.
   static let rings = Shortage("io_uring")
-  /// The pace of parties that look meanwhile for what the kernel would tell them.
+  /// The pace of parties that have to look by themselves for what the kernel does not tell them.
   static let looks = Shortage("")
   static let waits = Shortage("to wait for events; they are looked for every few milliseconds")
 
-  /// What a registration that has failed is short of. `.again` stands for one that looks, at each attempt, for what it
-  /// would be told.
+  /// What a failed registration is short of. `.again` stands for a registration that is served by looks: each attempt looks for
+  /// the event that the kernel would have told.
   static func ofRegistration(_ error: Errno) -> Kind {
     error == .noSpace ? .watches : error == .again ? .looks : .descriptors
   }

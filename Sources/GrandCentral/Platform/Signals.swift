@@ -37,7 +37,7 @@ enum Signals {
   /// Puts the counting handler before what the program has installed behind our back; nothing if it cannot.
   static func reassert() { gc_signals_reassert() }
 
-  /// Lets the calling thread receive what is watched while it waits in `body`: perhaps no other thread of the process does.
+  /// Lets the calling thread receive the watched signals while it waits in `body`: all other threads may block them.
   static func receiving(_ body: () -> Void) {
     var mask: UInt64 = 0
     if !gc_signals_wait_mask(&mask) { return body() }

@@ -8,7 +8,7 @@ enum Text {
   typealias Bytes = ArraySlice<UInt8>
 
   /// The parts between the separators; empty ones are left out unless `keepsEmpty`.
-  /// - Parameter most: After so many parts but one, the rest is the last part, separators and all.
+  /// - Parameter most: The greatest number of parts. The last one is the rest of the text, separators and all.
   static func parts(_ text: Bytes, _ separator: UInt8, most: Int = .max, keepsEmpty: Bool = false) -> [Bytes] {
     var result = [Bytes]()
     var start = text.startIndex

@@ -11,7 +11,7 @@ enum Topology {
   /// The numbers that an override may have.
   static let overrideRange = 1...1024
 
-  /// A (`A`tomic): what `setOverride` was told; 0 = nothing.
+  /// What `setOverride` was told; 0 means nothing.
   private static let override = Atomic<Int>(0)
 
   /// The number of threads that can run at once.

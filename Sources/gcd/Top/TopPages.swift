@@ -149,7 +149,7 @@ struct TopPages {
 
   static let waitColumns: [TopColumn] = [
     TopColumn(
-      title: "WHO WAITS FOR WHOM", width: 40, isRight: false, isElastic: true,
+      title: "THREAD AND ITS WAITERS", width: 40, isRight: false, isElastic: true,
       help: "a thread; below it, those that wait for it"),
     TopColumn(title: "FOR", width: 8, help: "how long it has waited"),
   ]

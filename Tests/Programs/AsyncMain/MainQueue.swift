@@ -63,7 +63,7 @@ extension AsyncMain {
     DispatchQueue.main.sync { report("ran", 1) }
   }
 
-  /// What was submitted before there was a loop is run by the loop, once, and nobody else runs items from then on.
+  /// What was submitted before there was a loop is run by the loop, once. From then on no other thread runs items.
   @MainActor static func lateDispatchMain() async {
     let (order, first) = (Recorder<Int>(), Kernel.threadID)
     for index in 0..<10 { DispatchQueue.main.async { order.note(index) } }

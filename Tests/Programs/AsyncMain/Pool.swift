@@ -75,7 +75,7 @@ extension AsyncMain {
     report("past", (try? await Task.sleep(until: .now - .seconds(1), clock: .continuous)) != nil)
   }
 
-  /// Sleepers who would sleep for hours.
+  /// Tasks that would sleep for hours.
   @MainActor static func cancels() async {
     let cancelled = await withTaskGroup(of: Int.self) { group in
       for _ in 0..<1_000 {

@@ -223,7 +223,7 @@ static void items(void) {
   CHECK(runs == 1);
   CHECK(dispatch_block_testcancel(item) == 0);
   Block_release(item);
-  // Not the same one: what somebody has waited for may not run again, elsewhere.
+  // Another item: one that was waited for may not run again on every library.
   item = dispatch_block_create(DISPATCH_BLOCK_BARRIER, ^{
     runs++;
   });

@@ -20,7 +20,7 @@ static void count(void *unused) {
   int seen = __atomic_load_n(&most, __ATOMIC_SEQ_CST);
   while (now > seen && !__atomic_compare_exchange_n(&most, &seen, now, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
   }
-  // Waiting by invitation: the pool brings in more threads.
+  // The library sees this wait, and adds threads to the pool.
   dispatch_semaphore_t never = dispatch_semaphore_create(0);
   dispatch_semaphore_wait(never, dispatch_time(DISPATCH_TIME_NOW, 200000));
   dispatch_release(never);
@@ -95,7 +95,7 @@ static void places(void) {
 
 static void leave_group(void *group) { dispatch_group_leave((dispatch_group_t)group); }
 
-// Entered, a group stays until it has been left, whoever releases it: a waiter may do so at once.
+// A group that was entered stays until it has been left, even if its last reference goes: a waiter may release it at once.
 static void groups(void) {
   dispatch_group_t group = dispatch_group_create();
   dispatch_group_enter(group);
@@ -137,7 +137,7 @@ static void floors(void) {
   dispatch_sync_f(low, "", note);
   dispatch_sync_f(raised, "", note);
   CHECK(strcmp(order, "rl") == 0);
-  // It is no answer to what the queue was made with.
+  // The floor does not change what the queue was made with, and this call tells that.
   CHECK(dispatch_queue_get_qos_class(raised, NULL) == 0x09);
   dispatch_release(low);
   dispatch_release(raised);

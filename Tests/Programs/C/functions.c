@@ -76,6 +76,6 @@ int main(void) {
     printf("%zu items ran\n", count);
     return 1;
   }
-  // A thread that is started late, or a stock of nodes that grows once more, is not one allocation for each call.
+  // A thread that starts late, or a stock of nodes that grows, allocates now and then, but not once for each call.
   return made > calls / 100;
 }

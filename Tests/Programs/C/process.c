@@ -292,7 +292,7 @@ enum { CASES = sizeof cases / sizeof cases[0] };
 
 int main(int count, char **arguments) {
   if (count > 1) {
-    // Nobody waits for a case that hangs.
+    // The alarm ends a case that hangs.
     alarm(30);
     for (int i = 0; i < CASES; i++) {
       if (strcmp(cases[i].name, arguments[1]) == 0) return cases[i].run();

@@ -96,7 +96,7 @@ static void run_loop_queues(void) {
     strcat(text, "b");
   });
   _dispatch_runloop_root_queue_wakeup_4CF(queue);
-  // Nobody else runs them, and each call runs one.
+  // No other thread runs the items, and each call runs one.
   usleep(1000);
   CHECK(order[0] == 0);
   CHECK(_dispatch_runloop_root_queue_perform_4CF(queue) && strcmp(order, "a") == 0);
@@ -160,7 +160,7 @@ static void sources(void) {
   CHECK(running == 0 && runs == 1);
   CHECK(size == sizeof data && data[0] == 7 && data[1] == 0);
   CHECK(part[0] == 7 && part[1] == 99);
-  // Again, and before it was ever active.
+  // The same once more for this source, and for one that was never active.
   dispatch_source_cancel_and_wait(source);
   dispatch_release(source);
   source = dispatch_source_create(DISPATCH_SOURCE_TYPE_TIMER, 0, 0, queue);

@@ -67,13 +67,13 @@ struct Ground {
     unlink("guarded-folder/new")
   }
 
-  /// So that they are soon used up.
+  /// Lowers the limit of descriptors, so that `exhaust` soon uses them up.
   static func limitDescriptors() {
     var limit = rlimit(rlim_cur: 1000, rlim_max: 1000)
     precondition(setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0)
   }
 
-  /// Uses up all descriptors; what `relieve` gives back.
+  /// Uses up all descriptors. Returns those that the caller has to close.
   static func exhaust() -> [Int32] {
     var taken: [Int32] = []
     while true {

@@ -13,7 +13,7 @@ struct Object: Sendable {
   enum Way: Sendable {
     case path(String, Int32)
     case descriptor(@Sendable () -> Int32)
-    /// From another channel; the closure says in which state that one is.
+    /// Made from another channel; the closure makes that one, and brings it into the state that the case wants.
     case channel(@Sendable (DispatchQueue) -> DispatchIO?)
   }
 
@@ -114,7 +114,7 @@ final class Talk: @unchecked Sendable {  // why: `heard` and `cleanup` belong to
     if !wait(closed) { return "no cleanup" }
     return queue.sync {
       let error = Talk.name(cleanup ?? -1)
-      // A closed channel that could not be made gives the one error or the other on libdispatch, by chance.
+      // On libdispatch a closed channel that could not be made reports one of two errors, by chance.
       if sequence == .late, cleanup != 0 {
         heard = heard.map { $0.hasSuffix(error) ? $0.dropLast(error.count) + "ECANCELED" : $0 }
       }

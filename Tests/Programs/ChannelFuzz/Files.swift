@@ -112,7 +112,7 @@ extension Life {
     }
   }
 
-  /// A file read, or appended to, in order.
+  /// A file that is read, or appended to, in order.
   func streamFile() -> () -> Void {
     let (size, seed) = (random.below(300_000), UInt8(truncatingIfNeeded: random.next()))
     let file = makeFile(size, seed)
@@ -124,7 +124,7 @@ extension Life {
     let places = DispatchQueue(label: "places")
     let (place, written) = (Unprotected(0), Guarded<[(bytes: [UInt8], count: Int)]>([]))
     let life = self
-    // While a path is looked at, its channels' operations wait in each channel by itself: only one's have an order.
+    // Until a path has been looked at, the operations wait in each channel by itself. So only one channel's have an order.
     let used = random.oneIn(2) ? [members[random.below(members.count)]] : members.filter { !$0.isByPath }
     for _ in 0..<1 + random.below(8) where !used.isEmpty {
       let member = used[random.below(used.count)]

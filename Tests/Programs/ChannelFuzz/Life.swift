@@ -63,11 +63,11 @@ final class Life: @unchecked Sendable {  // why: `random` and `kept` are the pla
 
   func tell(_ more: String) { story += ", " + more }
 
-  /// Keeps the channel to the end of the life; who is not kept may go at once.
+  /// Keeps the channel to the end of the life; a channel that is not kept may go at once.
   func keep(_ member: Member) { kept.append(member) }
 }
 
-/// What a handler holds: who holds the handler holds this.
+/// Held by each handler: it goes when the last handler goes.
 final class Token: Sendable {
   private let handlers: Counter
 

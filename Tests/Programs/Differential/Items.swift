@@ -247,7 +247,7 @@ let groupScenarios: [(String, () -> Void)] = [
           log.add("b\(round)")
           group.leave()
         }
-        // Whether a waiter or a notification comes first is nobody's promise.
+        // No library promises whether a waiter or a notification comes first.
         let notified = DispatchSemaphore(value: 0)
         group.notify(queue: queue) {
           log.add("n\(round)")
@@ -305,7 +305,7 @@ let groupScenarios: [(String, () -> Void)] = [
       let item = DispatchWorkItem { log.add("ran") }
       item.cancel()
       queue.async(group: group, execute: item)
-      // Whether a waiter or a notification comes first is nobody's promise.
+      // No library promises whether a waiter or a notification comes first.
       let notified = DispatchSemaphore(value: 0)
       group.notify(queue: queue) {
         log.add("notified")

@@ -84,7 +84,7 @@ private final class Feed {
     }
   }
 
-  /// Waits for what must come now. What does not is told by the line that is missing.
+  /// Waits for the lines that must come now. If one does not come, it is missing in the output.
   func settle() {
     guard isActive, suspensions == 0, subject.runs else { return }
     for role in isCancelled ? ["cancel"] : ["registration", "event"] where handlers.contains(role) {
@@ -204,7 +204,7 @@ private final class Program {
       let group = dice.below(groups.count)
       subject.queue.async(group: groups[group], execute: work(subject, "in group \(group)"))
     case 11, 12:
-      // A target comes before those that target it, so that there is no cycle.
+      // A target comes before the queues that target it, so that there is no cycle.
       let target = subjects[dice.below(subjects.firstIndex { $0 === subject }! + 1)]
       if target === subject || !subject.isInactive || subject.suspensions > 0 { return }
       trace("\(subject.name) targets \(target.name)")
@@ -295,7 +295,7 @@ private final class Program {
       feed.source.activate()
       feed.isActive = true
     case 10:
-      // Where what is on its way runs is not told.
+      // An event that is on its way may run on the old target or on the new one.
       if feed.isActive { return }
       feed.subject = any()
       (feed.source as! DispatchSource).setTarget(queue: feed.subject.queue)

@@ -11,7 +11,7 @@ let scenarios: [(String, () -> Void)] =
   + channelScenarios + valueScenarios + trapScenarios
 
 setvbuf(stdout, nil, _IOLBF, 0)
-// A crash is what some scenarios are about: it leaves nothing behind.
+// Some scenarios crash on purpose, and must leave no core file behind.
 var none = rlimit()
 setrlimit(__rlimit_resource_t(4), &none)  // RLIMIT_CORE
 if CommandLine.arguments.last == "--list" {

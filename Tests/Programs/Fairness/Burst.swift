@@ -45,7 +45,7 @@ enum Burst {
         ended.open()
       }
     }
-    // Until there are as many as there will be.
+    // Waits until no further threads come.
     var seen = (most: 0, since: monotonicNanoseconds())
     while seen.most < count && span(seen.since, monotonicNanoseconds()) < 300_000_000 {
       let now = threadCount()

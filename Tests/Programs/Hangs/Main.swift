@@ -48,7 +48,7 @@ let mainPatterns: [Pattern] = [
     formation.wait { disk.sync {} }
   },
   .other("dispatch-main-never-called", says: "main") {
-    // The main thread sleeps elsewhere; nobody drains its queue.
+    // The main thread sleeps elsewhere, so no thread drains its queue.
     let formation = Formation()
     DispatchQueue.global().async {
       formation.wait { DispatchQueue.main.sync {} }

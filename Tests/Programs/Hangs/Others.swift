@@ -4,7 +4,7 @@ import ContractSupport
 import Glibc
 import GrandCentral
 
-/// Waits that a thread of the program could still end, as far as the library can know: it accuses nobody.
+/// Waits that, as far as the library can know, a thread of the program could still end: so it reports no cycle.
 let otherPatterns: [Pattern] = [
   .other("semaphore-on-an-error-path", says: "semaphore", "render") {
     let (render, slots, formation) = (DispatchQueue(label: "render"), DispatchSemaphore(value: 1), Formation())

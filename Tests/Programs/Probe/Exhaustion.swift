@@ -5,7 +5,7 @@ import ContractSupport
 import Glibc
 import GrandCentral
 
-/// What is had for a while not at all, and then again.
+/// What the kernel refuses for a while, and then grants again.
 extension Scenario {
   static let exhaustion: [String: Body] = [
     "short-of-threads-by-limit": threadsByLimit, "short-of-threads-by-group": threadsByGroup,
@@ -17,7 +17,7 @@ extension Scenario {
 
   // MARK: Threads
 
-  /// Submits while no thread at all can be had; `end` ends that, from a thread that was there before.
+  /// Submits while no thread can be started; `end` ends that shortage, on a thread that was there before.
   private static func requireDelay(_ begin: () -> Bool, _ end: @escaping @Sendable () -> Void) {
     let (submits, ran) = (Latch(), Latch(100))
     let savior = PlainThread {
@@ -160,7 +160,7 @@ extension Scenario {
     let supported = DispatchSource.supportedProcessEvents
     sources.activate()
     sources.stir()
-    // Those two need no descriptor: they are looked for.
+    // These two sources need no descriptor: the engine looks for their events by itself.
     require(sources.fired[2].wait(), "the signal is counted")
     require(sources.fired[3].wait(), "the end of the child is noticed")
     let start = clock()

@@ -51,7 +51,7 @@ extension Scenario {
     require(cancelled.wait(), "cancelled")
   }
 
-  /// As clients of libraries do that close their connections themselves.
+  /// As a client of a library does that closes its connections itself.
   private static let descriptorsClosedCancelled: Body = {
     closingUnderSources { reader, writer in
       reader.cancel()
@@ -87,7 +87,7 @@ extension Scenario {
     }
     let deadline = monotonicNanoseconds() + UInt64(Patience.seconds * 1e9)
     while !heard.isOpen, monotonicNanoseconds() < deadline {
-      // Two equal events in a row would be one.
+      // The kernel would merge two equal events in a row.
       for file in busy { fchmod(file, 0o600) }
     }
     require(heard.isOpen, "an overflow within patience")

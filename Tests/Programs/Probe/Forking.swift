@@ -82,7 +82,7 @@ extension Scenario {
     report("secondChild", runChild())
   }
 
-  /// The parent has asked who it is, and has no engine yet: nothing of ours has been told of forks.
+  /// The parent has asked which thread it is on, and has no engine yet: no fork handler of ours is registered.
   @Sendable private static func forkBeforeUse() {
     if Kernel.isThreadSanitized { skip("ThreadSanitizer starts no thread after a fork") }
     dispatchPrecondition(condition: .onQueue(.main))

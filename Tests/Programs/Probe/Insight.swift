@@ -25,7 +25,7 @@ extension Scenario {
     let inner = DispatchQueue(label: "inner")
     inner.async(group: group) { queue.sync {} }
     let region = awaitRegion()
-    // They are on their way: looked at until both say so.
+    // Both threads are on their way: the test looks until both say that they wait.
     var seen = [gc_insight_thread]()
     while seen.count < 2 { seen = region.threads.filter { $0.state == UInt32(GC_STATE_WAITS) } }
     let turn = seen.first { $0.wait == UInt32(GC_WAIT_QUEUE) }
@@ -94,7 +94,7 @@ extension Scenario {
     report("written", all(Int(GC_RECORD_TRANSFER)).filter { $0.detail == 2 }.reduce(0) { $0 + $1.word })
     report("read", all(Int(GC_RECORD_TRANSFER)).filter { $0.detail == 1 }.reduce(0) { $0 + $1.word })
 
-    // One processor has nobody to help, and nobody to steal.
+    // With one processor no other worker helps, and none steals.
     let isAlone = GrandCentralRuntime.snapshot().parallelism < 2
     repeat {
       DispatchQueue.concurrentPerform(iterations: 64) { _ in spin(microseconds: 100) }
@@ -211,7 +211,7 @@ extension Scenario {
     let group = DispatchGroup()
     DispatchQueue.global().async(group: group) {}
     group.wait()
-    // The worker is about to sleep, and makes it before it does. Where it is not to be made, a while must do.
+    // The worker makes the region before it falls asleep. Where it must not make one, the test looks for a while.
     var looks = 0
     while Region.link() == nil, looks < 300 {
       usleep(1_000)

@@ -154,7 +154,7 @@ extension Scenario {
       turns.append(runs.value - before)
     }
     report("turns", turns.map(String.init).joined(separator: ","))
-    // More than a share of the drainer's, each of which adds another one.
+    // More items than the drainer runs in one turn; each adds another one.
     for _ in 0..<200 { DispatchQueue.main.async { step() } }
     let before = runs.value
     DispatchMainLoop.drain()

@@ -77,7 +77,7 @@ extension Scenario {
     }
   }
 
-  /// What an item that a timer has brought starts has the timer slack that it would have from the main thread.
+  /// A thread that an item starts which a timer has brought has the timer slack that it would have from the main thread.
   @Sendable private static func timerSlack() {
     @Sendable func slack() -> String? { readText("/proc/\(Kernel.threadID)/timerslack_ns") }
     guard let main = slack() else { skip("the timer slack cannot be read") }

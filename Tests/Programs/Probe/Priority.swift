@@ -76,7 +76,7 @@ extension Scenario {
   @Sendable private static func queueBands() {
     attempt { submitted in
       let (early, done, threads) = (Counter(), Latch(500), Guarded<Set<Int32>>([]))
-      // By queues, not by items: a thread that the kernel stops keeps the queue that it drains, with all that is on it.
+      // Counted by queues, not by items: a thread that the kernel stops keeps the queue that it drains, with all its items.
       let none = Array(repeating: Array(repeating: 0, count: 10), count: bands.count)
       let state = Guarded<(started: [[Int]], worst: Int)>((none, 0))
       let queues = bands.map { qos in (0..<10).map { DispatchQueue(label: "\(qos.qosClass)-\($0)", qos: qos) } }

@@ -112,7 +112,7 @@ extension Scenario {
   }
 }
 
-/// A queue that knows whether somebody is in it.
+/// A queue that knows whether an item is inside it.
 private final class WatchedQueue: Sendable {
   let queue: DispatchQueue
   let isExclusive: Bool
@@ -128,7 +128,7 @@ private final class WatchedQueue: Sendable {
   /// Whether the calling item runs through this queue.
   var isOnChain: Bool { DispatchQueue.getSpecific(key: key) ?? false }
 
-  /// False if somebody is inside.
+  /// False if an item is inside.
   func enter() -> Bool {
     // relaxed: only the exchange itself counts, so that it orders nothing that the queue should.
     !isTaken.exchange(true, ordering: .relaxed)

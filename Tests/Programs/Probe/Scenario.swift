@@ -3,7 +3,7 @@
 import ContractSupport
 import Glibc
 
-/// One thing to try in a process of its own. It prints `key=value` lines, on which the tests have an opinion.
+/// One thing to try in a process of its own. It prints `key=value` lines, which the tests judge.
 enum Scenario {
   typealias Body = @Sendable () -> Void
 

@@ -67,7 +67,7 @@ extension Scenario {
     pthread_sigmask(how, &set, nil)
   }
 
-  /// Under a sanitizer the source notices a change of the disposition with the engine's next event: has some happen.
+  /// Under a sanitizer the source notices a changed disposition at the engine's next event, so this makes events happen.
   static func settle(until isRight: () -> Bool) {
     let settled = eventually {
       if isRight() { return true }

@@ -165,7 +165,7 @@ extension Scenario {
     report("stillBlocked", mask("SigBlk") & 1 << UInt64(SIGUSR1 - 1) != 0)
   }
 
-  /// Somebody waits for events already when the signal is first watched.
+  /// A thread waits for events already when the signal is first watched.
   @Sendable private static func blockedWhilePolling() {
     block(SIGUSR1, SIGUSR2)
     let first = CountedSignal(SIGUSR2)
@@ -175,7 +175,7 @@ extension Scenario {
     report("count", second.sum.value)
   }
 
-  /// At a thread that has a mask of its own, at one that runs, at one that blocks in the kernel.
+  /// Signals to a thread that has a mask of its own, to one that runs, and to one that blocks in the kernel.
   @Sendable private static func threads() {
     let watched = CountedSignal(SIGUSR1)
     let (stop, ready, ids) = (Latch(), Latch(2), Recorder<UInt>())

@@ -43,8 +43,8 @@ extension Scenario {
     report("rounds", 20)
   }
 
-  /// A worker comes back from a wait while another naps as the watcher, which is one too many from then on. Then both
-  /// busy ones block, one with a full slot.
+  /// A worker comes back from a wait while another naps as the watcher: from then on there is one worker too many. Then both
+  /// busy workers block, one of them with a full slot.
   @Sendable private static func surplusWatcher() {
     for round in 0..<10 {
       let (gate, waits, isBack) = (DispatchSemaphore(value: 0), Latch(), Latch())
@@ -59,7 +59,7 @@ extension Scenario {
       }
       require(waits.wait(), "round \(round): the first item runs")
       DispatchQueue.global().async {
-        // Whoever takes this out of the slot is the watcher, and stays it for some naps.
+        // The worker that takes this out of the slot is the watcher, and stays it for some naps.
         let taken = Latch()
         queue.async { taken.open() }
         while !taken.isOpen {}

@@ -16,14 +16,14 @@ enum CrashNote {
     for (index, byte) in note.utf8.prefix(length).enumerated() { text[index] = CChar(bitPattern: byte) }
   }
 
-  /// Afterwards whoever was to handle the signal does, with the same thread and stack.
+  /// After the note the former handler gets the signal, on the same thread and stack.
   static func install() {
     for number in [SIGILL, SIGSEGV, SIGBUS, SIGTRAP, SIGABRT] {
       var action = Action()
       action.__sigaction_handler.sa_handler = { number in
         _ = write(2, CrashNote.text, CrashNote.length)
         CrashNote.length = 0
-        // What crashed comes again.
+        // The instruction that crashed runs again, now under the former handler.
         sigaction(number, CrashNote.former + Int(number), nil)
       }
       sigaction(number, &action, former + Int(number))

@@ -3,7 +3,7 @@
 import ContractSupport
 import GrandCentral
 
-/// A queue of a life, and who is on it.
+/// A queue of a life, and how many items are on it.
 final class FuzzQueue: Sendable {
   enum Kind: String { case serial, concurrent, limited, workloop, main }
 
@@ -21,7 +21,7 @@ final class FuzzQueue: Sendable {
   let isInactive: Bool
   let ledgers: [Ledger]
   private let held: Guarded<DispatchQueue?>
-  /// Set on this queue alone: found by who runs on it, and above it.
+  /// Set on this queue alone. Items find it that run on this queue or above it.
   private let key = DispatchSpecificKey<Token>()
   private let inside = Counter()
   private static let alone = 1 << 32

@@ -104,7 +104,7 @@ final class Life: Sendable {
   }
 }
 
-/// What a closure or a queue holds: who holds that holds this.
+/// Held by each closure and queue: it goes when the last of them goes.
 final class Token: Sendable {
   private let tokens: Counter
 

@@ -109,7 +109,7 @@ let begin = monotonicNanoseconds()
 let sum = await words[1] == "lets" ? asLets(count, work) : inGroup(count, work)
 let took = monotonicNanoseconds() - begin
 let most = watch.end()
-// Every task has run: none of them adds nothing, but the sleepers' first.
+// Every task has run. Each of them adds more than zero, except the first one that sleeps.
 precondition(sum != 0)
 print("threads \(most)")
 print("ms \(Double(took) / 1e6)")

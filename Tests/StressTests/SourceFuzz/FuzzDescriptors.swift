@@ -10,7 +10,7 @@ protocol FuzzLoad: Sendable {
   var subjects: [FuzzSubject] { get }
   /// Something happens.
   func step(_ random: inout SeededRandom)
-  /// Nothing more happens; whether all that has happened was reported. Asked until it is, by loads that are not cancelled.
+  /// Whether everything that has happened was reported. Loads that are not cancelled ask until it was; nothing more happens then.
   func isSettled() -> Bool
   /// For messages: what has happened, and what was reported.
   var account: String { get }

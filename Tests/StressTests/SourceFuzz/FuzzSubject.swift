@@ -153,7 +153,7 @@ final class FuzzSubject: Sendable {
       use { $0.setTarget(queue: queue) }
     case 4: use { setEventHandler($0) }
     case 5: use { setCancelHandler($0) }
-    // Not before the driver's: what happens after that must be reported, and this one may not be through by then.
+    // Not before the driver has activated the source: this activation may last, and later events must be reported.
     case 6: if isActive.value > 0 { use { $0.activate() } }
     default:
       let queue = queues.any(&random)

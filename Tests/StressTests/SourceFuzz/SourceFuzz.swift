@@ -21,7 +21,7 @@ struct SourceFuzz {
     let seed = Self.variable("GC_FUZZ_SEED") ?? Stress.seed("source fuzz")
     print("source fuzz: GC_FUZZ_SEED=\(seed)")
     let report = FuzzReport()
-    // Both end the process otherwise, once nobody watches or reads.
+    // Otherwise both kinds would end the process when no source watches the signal, or no thread reads the pipe.
     signal(SIGPIPE, SIG_IGN)
     for lane in 0..<4 { signal(FuzzSignals.number(lane), SIG_IGN) }
     // The engine's own descriptors, and those of the kinds, are made once.

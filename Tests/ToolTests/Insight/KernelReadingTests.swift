@@ -62,7 +62,7 @@ struct KernelReadingTests {
     #expect(sleeper.wait().code == -SIGKILL)
   }
 
-  @Test("a thread of this process that waits for a mutex, and who holds it")
+  @Test("a thread of this process that waits for a mutex, and the thread that holds it")
   func mutex() throws {
     let lock = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     pthread_mutex_init(lock, nil)

@@ -54,7 +54,7 @@ struct WebTests {
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  @Test("it answers those who know the token, with a page that asks nobody else, and tells others nothing")
+  @Test("it answers requests that have the token, with a page that asks no other server, and tells others nothing")
   func answers() throws {
     let server = try WebServer(port: 0)
     #expect(server.token.count == 32 && server.address.hasSuffix("/\(server.token)/"))

@@ -20,7 +20,7 @@ struct WhyTests {
     #expect(finding.kind == .cycle && finding.age == 5 * second)
     #expect(finding.sentence == "Deadlock: 2 threads wait for each other, for 5.00 s.")
     #expect(finding.threads == [2, 1, 3] && finding.labels == ["accounts", "ledger"])
-    // The main thread is behind them.
+    // The main thread waits behind them.
     #expect(finding.blocksMain)
     #expect(
       report.words.contains(

@@ -38,7 +38,7 @@ void check_futexes(void) {
   for (intptr_t clock = 0; clock < 2; clock++) {
     done = 0;
     SHOW(gc_thread_start(sleeper, (void *)clock, 0));
-    // Until it waits.
+    // Tries until the sleeper waits.
     while (gc_futex_wake(&word, 1) == 0) gc_nanosleep(100000);
     wait_for(&done, 1);
     SHOW(other_result);

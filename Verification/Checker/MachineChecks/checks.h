@@ -19,7 +19,7 @@
 #define SHOW(call) printf("  %-58s %lld\n", #call, (long long)(call))
 static inline void title(const char *name) { printf("%s\n", name); }
 
-/// What a wait brings, within a while: a slow machine is no other machine.
+/// What a wait brings, within some time: a slow machine must print the same.
 static inline void show_wait(const char *what, int epfd, uint64_t timeout) {
   gc_epoll_event events[8];
   int count = gc_epoll_wait(epfd, events, 8, timeout);

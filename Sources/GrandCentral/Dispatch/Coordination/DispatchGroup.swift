@@ -88,7 +88,7 @@ public final class DispatchGroup: DispatchObject, @unchecked Sendable {  // an a
       Fault.misuse(
         .groupReleasedWhileEntered,
         "a DispatchGroup was released while it is entered " + (count == 1 ? "once" : String(count) + " times")
-          + ": whoever waits for it would wait for ever. Balance every enter with a leave before letting the group go.")
+          + ": a wait for it would never end. Balance every enter with a leave before letting the group go.")
     }
     lastContext?.finalize(on: GlobalQueues.default)
   }

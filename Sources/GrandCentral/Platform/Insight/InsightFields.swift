@@ -42,13 +42,13 @@ extension UnsafeMutablePointer<InsightLayout.ObjectEntry> {
 }
 
 extension UnsafeMutablePointer<InsightLayout.ObjectEntry> {
-  /// Of an object that is no queue, in place of a label.
+  /// What an object that is no queue has in place of a label.
   @inline(__always)
   var state: UnsafeMutablePointer<InsightLayout.ObjectState> { gc_insight_object_state(self) }
 }
 
 extension InsightLayout.ObjectEntry {
-  /// The same of a copy.
+  /// The same for a copy of an entry.
   var state: InsightLayout.ObjectState { withUnsafePointer(to: self) { gc_insight_state_of($0) } }
 }
 
@@ -84,7 +84,7 @@ extension UnsafeMutablePointer<InsightLayout.Chunk> {
 extension UnsafeMutablePointer<gc_thread> {
   /// The thread has no chunk any more, and may look for one.
   func forgetChunk() { gc_insight_forget_chunk(self) }
-  /// Whether the thread, which has found no chunk, does not look for one again yet.
+  /// Whether the thread, which has found no free chunk, waits before it looks for one again.
   func pausesRecording() -> Bool { gc_insight_pauses(self) }
 }
 

@@ -12,7 +12,7 @@ import Synchronization
 //
 // World.U1  All simulated threads of a process are of one simulation, and one of them runs at a time. The functions are called by
 //     that one, so what is behind them needs no locks.
-// World.U2  A thread enters the simulation at its first step and leaves it at its last: it never waits for the one world while it is
+// World.U2  A thread enters the simulation at its first step and leaves it at its last: it never waits for one world while it is
 //     in the other.
 //
 // Rejected: one global switch (the program's other threads would call into the simulation beside it); another `CPlatform`, as
@@ -94,11 +94,11 @@ enum World {
   static func leave() {
     let thread = gc_thread_self()
     thread.pointee.simulated = nil
-    // The kernel's id is asked for when it is needed.
+    // The id is 0, so the next use asks the kernel for it.
     thread.pointee.tid = 0
   }
 
-  /// For `Functions.note`, beside the recorder's kinds: what was noted before has been done.
+  /// For `Functions.note`, beside the recorder's kinds: the step that was noted before is done.
   static let done: UInt8 = 0
   /// An item of a queue is about to begin.
   static let itemBegins: UInt8 = 64
@@ -117,7 +117,7 @@ enum World {
 
   // MARK: Clocks
 
-  /// What the wall clock of a simulation is ahead of its uptime clock: it begins in the year 2001.
+  /// How far the wall clock of a simulation is ahead of its uptime clock: it begins in the year 2001.
   private static let wallDistance: UInt64 = 1_000_000_000_000_000_000
 
   static func distance(of clock: Clock) -> UInt64 { clock == .wall ? wallDistance : 0 }

@@ -55,7 +55,7 @@ void ck_machine_step_wall(int64_t nanoseconds) {
   machine_futexes_jumped();
 }
 
-// The kernel reads the wall clock anew when it comes back: that counts as a step for those who asked.
+// The kernel reads the wall clock anew when it comes back: that counts as a step for the timers that asked for steps.
 void ck_machine_suspend(uint64_t nanoseconds) {
   machine_point("the machine sleeps", NULL);
   machine_wall_offset += nanoseconds;

@@ -126,7 +126,7 @@ bool gc_descriptors_share(int fd, int other) {
 
 typedef ssize_t (*transfer)(machine_file *file, void *bytes, size_t count);
 
-/// Does it, and waits in between where the descriptor says so.
+/// Does `work`, and waits in between if the descriptor blocks.
 static ssize_t carry_out(int fd, transfer work, void *bytes, size_t count, bool now, const char *what) {
   machine_point(what, machine_file_of(fd));
   for (;;) {
@@ -159,7 +159,7 @@ static ssize_t do_receive(machine_file *file, void *bytes, size_t count) {
 
 ssize_t gc_read(int fd, void *buffer, size_t count) { return carry_out(fd, do_read, buffer, count, false, "read"); }
 
-/// All of it, where the descriptor waits.
+/// Writes all bytes if the descriptor blocks.
 static ssize_t write_all(int fd, const char *bytes, size_t count, bool now) {
   size_t done = 0;
   do {
@@ -202,7 +202,7 @@ ssize_t gc_readv(int fd, const gc_span *spans, int count, int64_t offset, int ma
       machine_point("pread", file);
       result = machine_read_at(file, spans[i].start, spans[i].count, offset + (int64_t)done);
     } else {
-      // Once there is something it does not wait for more.
+      // Once some bytes are there it does not wait for more.
       result = carry_out(fd, do_read, spans[i].start, spans[i].count, done > 0 || (manner & GC_IO_NOWAIT) != 0, "readv");
     }
     if (result < 0) return done > 0 ? (ssize_t)done : result;

@@ -86,7 +86,7 @@ static void arm(timer *timer) {
 
 static uint32_t timer_ready(machine_file *file) { return ((timer *)file->state)->expirations > 0 ? GC_EPOLLIN : 0; }
 
-/// Whether the clock was set since somebody was told.
+/// Whether the clock was set since the last reader was told.
 static bool take_step(timer *timer) {
   bool stepped = timer->wants_steps && timer->was_stepped;
   if (stepped) timer->was_stepped = false;
@@ -136,7 +136,7 @@ int gc_timerfd_set(int fd, uint64_t deadline_ns, bool cancel_on_set) {
   if (file->kind != &timer_kind) return -EINVAL;
   timer *timer = file->state;
   machine_sync(file);
-  // A step from before somebody asked for steps is none.
+  // A step does not count that came before the timer asked for steps.
   bool wanted = timer->wants_steps;
   timer->wants_steps = timer->clock == GC_CLOCK_WALL && cancel_on_set;
   if (timer->wants_steps && !wanted) timer->was_stepped = false;

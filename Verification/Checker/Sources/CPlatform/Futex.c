@@ -3,8 +3,8 @@
 /// @file
 /// Sleeping on a word. The comparison and the beginning of the wait are one step, as under the kernel's lock.
 ///
-/// The core has the queues of those who wait for ever or by uptime: their key is the word. Who waits by the wall clock has
-/// a key of its own, so that a step of that clock can have it look again; such waits stand in a list here.
+/// The core has the queues of threads that wait for ever or by uptime: their key is the word. A wait by the wall clock has
+/// a key of its own, so that a step of that clock can have its thread look again; such waits stand in a list here.
 
 #include "Machine.h"
 

@@ -6,7 +6,7 @@
 ///
 /// The functions of the runtime's that compiled code calls are defined here, before the runtime's own: in a run they take
 /// from the arena. What the runtime allocates for itself (metadata, caches) stays in the C library's memory, and so does what
-/// is allocated between runs. So whoever frees looks where the block lies; `free` is the place where all of that comes by.
+/// is allocated between runs. So `free`, which every block comes to, looks where the block lies.
 
 #define _GNU_SOURCE 1
 #include <dlfcn.h>
@@ -19,7 +19,7 @@ extern void __libc_free(void *memory);
 
 void free(void *memory) {
   if (!machine_owns(memory)) {
-    // It may come back as something else: what the core knows of it is over.
+    // The C library may hand this memory out again, so the core forgets what it knows of it.
     if (memory != NULL && ck_self() != 0) ck_memory_made(memory, malloc_usable_size(memory));
     return __libc_free(memory);
   }

@@ -43,7 +43,7 @@ static void append(notifier *notifier, int watch, uint32_t events, uint32_t cook
     strncpy(next.name, name, sizeof next.name - 1);
     next.length = (uint32_t)((strlen(next.name) + head_size) / head_size * head_size);
   }
-  // The same once more, and nobody has read the first: one is enough.
+  // The same event again, before the first one was read: one is enough.
   if (notifier->count > 0 && memcmp(&notifier->line[notifier->count - 1], &next, sizeof next) == 0) return;
   if (notifier->count > most_events) return;
   if (notifier->count == most_events) next = (event){.watch = -1, .events = GC_IN_Q_OVERFLOW};

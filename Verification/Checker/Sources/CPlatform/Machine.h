@@ -48,7 +48,7 @@ void machine_add_part(void (*reset)(void));
 void machine_point(const char *what, const void *address);
 /// What the thread did to the object before comes before what the next one does: each kernel object has a lock.
 void machine_sync(const void *object);
-/// As `ck_block`, with the thread's state kept. Outside of a run there is nobody to wait for: fails.
+/// As `ck_block`, with the thread's state kept. Outside of a run there is no thread to wait for: fails.
 int machine_block(const void *key, uint64_t deadline, bool spurious, const char *what);
 /// Wakes all that wait on the key.
 void machine_wake_all(const void *key);
@@ -163,7 +163,7 @@ struct machine_inode {
 struct machine_inode *machine_inode_of(machine_file *file);
 struct machine_inode *machine_inode_at(const char *path);
 struct machine_inode *machine_folder_of(const char *path);
-/// Tells those who watch the file itself, and its folder, of it by name.
+/// Tells the watches of the file itself of it, and those of its folder with the name.
 void machine_tell(struct machine_inode *inode, const char *name, uint32_t events, uint32_t cookie);
 
 // MARK: Signals

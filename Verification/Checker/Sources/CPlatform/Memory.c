@@ -90,7 +90,7 @@ bool machine_is_made(const void *memory) { return ((header *)((char *)memory - s
 size_t machine_size_of(const void *memory) { return ((header *)((char *)memory - sizeof(header)))->size; }
 
 static void *allocate(size_t size, size_t alignment) {
-  // Before a run: that of no run.
+  // Outside of a run memory comes from the C library.
   if (ck_self() == 0) return aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
   return machine_refuses(CK_MACHINE_MEMORY, "no memory") ? NULL : machine_allocate(size, alignment);
 }
@@ -100,7 +100,7 @@ void *gc_aligned_alloc(size_t alignment, size_t size) { return allocate(size, al
 void gc_free(void *memory) { free(memory); }
 
 void machine_free(void *memory) {
-  // What an earlier run has left to somebody who outlives it.
+  // An object may outlive its run. When it frees a block of that run now, the block is not the machine's any more.
   if ((uintptr_t)memory >= blocks.next) ck_fail("a block is freed that the machine has not made");
   header *head = (header *)((char *)memory - sizeof(header));
   if (head->state == gone) ck_fail("a block is freed twice");

@@ -96,7 +96,7 @@ int gc_pidfd_open(int32_t pid) {
   int fd = machine_open(&process_kind, process, false);
   if (fd < 0) return fd;
   process->descriptors[process->descriptor_count++] = machine_file_of(fd);
-  // Who uses the number must have it from here: the process's table of descriptors is memory, too.
+  // A thread that uses the number must have it from here: the process's table of descriptors is memory, too.
   ck_plain_write(machine_file_of(fd), 8);
   return fd;
 }

@@ -86,7 +86,7 @@ void ck_machine_raise(int number) {
   }
   deliver(number);
   if (!thread->is_blocked || thread->computes) return;
-  // Its wait in the kernel is over. The key may have others that wait, who look again as well.
+  // Its wait in the kernel is over. The key may have other waiters, which look again as well.
   thread->is_interrupted = true;
   machine_wake_all(thread->key);
 }

@@ -37,7 +37,7 @@ bool ck_machine_run_main_queue(void) {
 int gc_foreign_main_handle(void) { return -1; }
 void gc_foreign_main_drain(int handle) { (void)handle; }
 
-/// It lies there: nobody runs that queue.
+/// The item lies there: no thread runs that queue.
 bool gc_foreign_main_post(void (*item)(void *)) {
   if (!offers_main) return false;
   machine_point("main-queue-post", &posted);
@@ -54,8 +54,8 @@ bool gc_take_async_main(void (*run)(void)) {
   return false;
 }
 
-// What the runtime keeps of a task is its own, and the core does not see what orders it: who resumes a task comes before the
-// task; who is to be told of a cancellation is known to who cancels, and told before the task goes on. The functions that are
+// The runtime keeps tasks in memory that the core does not see, so the order is told here: resuming a task comes before the
+// task's next step; a canceller knows which waiter to tell, and tells it before the task goes on. The functions that are
 // defined here come before the runtime's.
 static bool is_cancelling;
 static void reset_tasks(void) { is_cancelling = false; }
@@ -126,7 +126,7 @@ __attribute__((swiftcall)) void gc_range_closure_words(const void *function, con
   gc_closure_words(function, context, words);
 }
 
-// Nobody looks in from outside: there is no region, and no switch is on.
+// No tool looks in from outside: there is no region, and no switch is on.
 unsigned char gc_insight_page[GC_INSIGHT_PAGE];
 int gc_insight_make(size_t size, const gc_insight_head *head, void **base) {
   (void)size, (void)head, (void)base;

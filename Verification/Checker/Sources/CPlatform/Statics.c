@@ -109,11 +109,11 @@ size_t ck_machine_statics(void) { return kept_size; }
 
 // MARK: Initialisers
 
-// Not the runtime's -1, which compiled code looks for by itself: then nobody would see that an initialiser comes before.
+// Not the runtime's -1: compiled code looks for that by itself, and the core would not see that the initialiser came before.
 enum { is_running = 1, is_done = 2, is_old = 3 };
 
 void swift_once(intptr_t *token, void (*initialise)(void *), void *context) {
-  // Done before there was a second thread: whoever began it has ordered that.
+  // Done before there was a second thread: the start of that thread has ordered it.
   if (*token == is_old) return;
   // Threads that come by later learn of the initialiser's work, and nothing of each other.
   if (ck_self() != 0) ck_kernel_look("once", token);

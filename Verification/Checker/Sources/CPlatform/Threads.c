@@ -51,7 +51,7 @@ machine_thread *machine_thread_of(uint32_t number) {
 machine_thread *machine_self(void) {
   uint32_t number = self();
   if (number >= most_threads) ck_fail("the made-up machine has no more numbers for threads");
-  // One that the scenario has started by the core's own means.
+  // A thread that the scenario has started by the core's own means.
   if (!threads[number].exists) {
     threads[number] = (machine_thread){.exists = true, .running_since = machine_uptime(), .mask = threads[1].mask};
     live_threads++;
@@ -90,7 +90,7 @@ uint64_t machine_after(uint64_t nanoseconds) {
 
 void gc_nanosleep(uint64_t nanoseconds) {
   machine_point("sleep", NULL);
-  // Nobody wakes it: the key is the thread's own.
+  // No thread wakes it: the key is its own.
   machine_block(machine_self(), machine_after(nanoseconds), false, "sleep");
 }
 

@@ -67,7 +67,7 @@ struct Message {
   View released;
 };
 
-/// The last accesses of something that threads share, in the trace: who depends on whom.
+/// The last accesses of something that threads share, in the trace: which step depends on which.
 struct Accesses {
   int writer;
   uint32_t write;
@@ -122,7 +122,7 @@ struct Fibre {
   View pending;
   View fenced;
   bool hasFenced;
-  /// Nobody else could run: what it reads next is up to date.
+  /// No other thread could run: what this one reads next is up to date.
   bool refresh;
   /// Within deinitialisers, which the reference count orders: the runtime's, unseen.
   int ignores;

@@ -107,7 +107,7 @@ void leaveRun() {
 
 Fibre &startFibre(void (*body)(void *), void *argument) {
   if (R->threads + 1 >= kThreads) {
-    // The scenario's own thread has ended, and with it what the run is to show: a pool may go on starting threads for long.
+    // The scenario's own thread has ended, so the run has shown what it is to show. A pool may go on starting threads for long.
     if (R->fibres[1].state == State::ended) {
       R->outcome = Outcome::passed;
       leaveRun();

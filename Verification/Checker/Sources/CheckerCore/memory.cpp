@@ -7,7 +7,7 @@
 /// in, at any place that the rules leave open; which one is a choice of the explorer.
 ///
 ///   coherence      A thread does not read, or write before, a store that is older than one that it knows. It knows what it has read
-///                  and written, and whatever a thread knew whose release it has acquired.
+///                  and written, and what other threads knew at the releases that it has acquired.
 ///   happens-before A releasing store, or a store after a releasing fence, carries its thread's view; an acquiring load, or a load
 ///                  before an acquiring fence, takes it over. An update hands on what it has read (release sequences as
 ///                  in C++20: through updates only).

@@ -9,9 +9,9 @@
 /// A fibre that pauses gives way until another one has made a step. When all that could run have paused, they run on and see
 /// what is newest: stores become visible in finite time.
 ///
-/// Time stands still while a fibre can run; a reading moves it by some nanoseconds. Then it jumps to the next deadline. That a
-/// deadline passes early, while others could run, is an unusual answer of `ck_block`, at once: a later one is an early one
-/// whose fibre is slow to go on.
+/// Time stands still while a fibre can run; a reading moves it by some nanoseconds. Then it jumps to the next deadline. A
+/// deadline may pass early, while others could run: that is an unusual answer of `ck_block`, at once. One that passes a little
+/// later needs no answer of its own: it is an early one whose fibre is slow to go on.
 
 #include "core.h"
 
@@ -166,7 +166,7 @@ void finishFibre() {
   __builtin_unreachable();
 }
 
-/// Waits until somebody has made the fibre runnable.
+/// Waits until another fibre has made this one runnable.
 int sleepUntilWoken(uintptr_t key, uint64_t deadline, const char *what, const void *site) {
   Fibre &fibre = self();
   fibre.state = State::blocked;

@@ -5,7 +5,7 @@ import CheckerKit
 @testable import GrandCentral
 
 // A third thread that takes part in no hand-over and learns of it all the same, by a hint or a look: what two threads order among
-// themselves by a lock or a token, it must get from the word alone. Survivors of Scripts/mutants have asked for these.
+// themselves by a lock or a token, it must get from the word alone. Mutants that survived are the reason for these scenarios.
 
 func bystanders() -> [Scenario] {
   [
@@ -68,7 +68,7 @@ func bystanders() -> [Scenario] {
         for number in 1...2 { run.check(take(queue) == number, "\(number) was lost") }
       }
     },
-    protocolScenario("who declines sees what the update before has written", of: "AtomicState", unusual: 0) { run in
+    protocolScenario("a decliner sees what the update before has written", of: "AtomicState", unusual: 0) { run in
       let state = Box(AtomicState(LaneState(rawValue: 0))), data = Plain()
       run.thread {
         data.value = 1

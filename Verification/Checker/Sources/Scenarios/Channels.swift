@@ -30,7 +30,7 @@ private func request(of operation: IOOperation, _ file: IOFile) -> IORequest {
 
 func channels() -> [Scenario] {
   [
-    protocolScenario("a channel that is resumed publishes to who finds it so", of: "IOChannel", unusual: 0) { run in
+    protocolScenario("a resumed channel publishes to a thread that sees it", of: "IOChannel", unusual: 0) { run in
       let pipe = makePipe(), data = Plain()
       let channel = IOChannel.make(
         isRandom: false, descriptor: pipe.reading, cleanup: IOCleanup(queue: sleepingQueue(), handler: { _ in }))
@@ -43,7 +43,7 @@ func channels() -> [Scenario] {
         if !channel.isSuspended { run.check(data.value == 1, "what came before the resumption is not seen") }
       }
     },
-    protocolScenario("who finds a file open has its descriptor", of: "IOFile", unusual: 0) { run in
+    protocolScenario("a thread that finds a file open has its descriptor", of: "IOFile", unusual: 0) { run in
       _ = ck_machine_make_file("/file", "x")
       let file = IOFile(path: "/file", flags: 0, mode: 0), step = operation(of: file)
       let scheduler = IOScheduler.shared
@@ -60,7 +60,7 @@ func channels() -> [Scenario] {
         }
       }
       run.finally {
-        run.check(!isLater || step.state.load().has(IOState.again), "who waits for the file was not kicked")
+        run.check(!isLater || step.state.load().has(IOState.again), "the operation that waits was not kicked")
       }
     },
     protocolScenario("an operation that waits for readiness is kicked", of: "IOFile", unusual: 0) { run in
@@ -103,7 +103,7 @@ func channels() -> [Scenario] {
       let wait = file.wait(.read), step = operation(of: file)
       _ = wait.wait(step, pipe.reading, .read)
       wait.stopWaiting(step)
-      // The program closes it behind the watch's back: the table says so, to whoever asks next.
+      // The program closes it behind the watch's back: the table says so to the next thread that asks.
       let table = DescriptorWatch.Pointer.allocate(capacity: 1)
       table.initialize(
         to: DescriptorWatch(pipe.reading, .readable, context: UnsafeMutableRawPointer(table), report: { _, _ in true }))

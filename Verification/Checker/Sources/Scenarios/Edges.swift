@@ -61,17 +61,17 @@ private func tokenEdges() -> [Scenario] {
 private func queueEdges() -> [Scenario] {
   [
     protocolScenario("a link between segments shows the next one whole", of: "FIFOQueue", unusual: 0) { run in
-      // A dequeuer may know by another one's look that there is more, and by nothing else.
+      // A dequeuer may learn that there is more from another dequeuer's look, and from nothing else.
       let queue = queue(at: 62)
       let last = FIFOQueue.Segment(raw: queue.value.tailSegment.load(ordering: .relaxed))
       run.thread { queue.value.enqueue(Node(1).raw) }
       run.thread { run.check(!last.findNext().isConsumed, "the new segment is not empty") }
     },
-    protocolScenario("F3: who takes a later ticket comes after who took an earlier one", of: "FIFOQueue", unusual: 0) {
+    protocolScenario("F3: a later ticket's taker comes after an earlier one's", of: "FIFOQueue", unusual: 0) {
       run in
       let queue = queue(at: 0, filled: 2), word = Plain()
       run.thread {
-        // Stands in for the segment word: read before the ticket is taken, written again after one of the last place was.
+        // Stands in for the segment word: read before the ticket is taken, written again after one of the last place is taken.
         _ = word.value
         _ = take(queue)
       }
@@ -104,7 +104,7 @@ private func queueEdges() -> [Scenario] {
       run.thread { _ = waiting.read(at: 0) }
       run.thread { queue.value.retire(waiting) }
       run.thread { queue.value.retire(consumed) }
-      // Freed twice if somebody has followed the old link.
+      // Freed twice if a thread has followed the old link.
       run.finally { Memory.free(live.raw) }
     },
   ]

@@ -209,7 +209,7 @@ public enum EngineScenarios {
     let source = DispatchSource.makeReadSource(fileDescriptor: pipe.reading, queue: DispatchQueue(label: "events"))
     source.setEventHandler {
       require(cancelled.value == 0, "an event after the cancel handler")
-      // Else it would come again and again, and time would stand still.
+      // Otherwise the event would come again and again, and time would stand still.
       var byte: UInt64 = 0
       _ = gc_read(pipe.reading, &byte, 1)
     }

@@ -67,7 +67,7 @@ private func search(_ sources: [Source], turn: Int, starts: Int, run: ScenarioRu
 
 // MARK: Two searchers that steal from each other
 
-/// Where each of so many jobs waits, and by whom it has been passed over.
+/// Where each of the jobs waits, and how often each searcher has passed it over.
 private final class Shares: @unchecked Sendable {  // fibres take turns
   /// Starts since the job was started last, by each of the searchers.
   private var passed: [(Int, Int)]
@@ -104,17 +104,17 @@ private final class Shares: @unchecked Sendable {  // fibres take turns
     guard worker.pointee.take(engine.pointee.places[me]) else { return run.check(false, "the place is not free") }
     for start in 0..<starts {
       if start % turn == 0 { engine.pointee.places[me].pointee.passOverSlot() }
-      // Nil while the other one has a stolen batch in its hands.
+      // Nil while the other searcher has a stolen batch in its hands.
       guard let job = engine.pointee.places[me].pointee.findWork(in: engine.pointee), let owner = job.owner
       else { continue }
       count(Int(bitPattern: owner) - 1, by: me)
       submit(job, Int(bitPattern: owner) - 1, by: keepsSlot ? worker : nil)
-      // The other one's turn, if it is as far.
+      // Lets the other searcher go on, if it has come as far.
       gc_pause()
     }
   }
 
-  /// Passed over is what both have passed over: one that stands still is not to blame, and may have the job in its hands.
+  /// A job counts as passed over when both searchers have passed it over: one that stands still may have the job in its hands.
   private func count(_ number: Int, by me: Int) {
     for other in passed.indices where other != number {
       if me == 0 { passed[other].0 += 1 } else { passed[other].1 += 1 }

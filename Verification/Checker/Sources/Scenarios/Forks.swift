@@ -9,8 +9,8 @@ import CheckerKit
 // in the child that other thread stands still for ever. All that the child submits starts, and nothing that the parent has
 // submitted does. The searches name their preemptions: what a fork depends on, the reduction does not know.
 //
-// What the child uses of its parent's is a queue that nobody uses at the time, for a lane that a thread of the parent holds is
-// held for ever. And types are used before the fork, since nobody holds the Swift runtime's locks across it (`Fork`).
+// Of its parent's objects the child uses a queue that no thread holds at the time: a lane that a thread of the parent holds is
+// held for ever. Types are used before the fork, since the Swift runtime's locks are not held across it (`Fork`).
 
 /// The process's life as one run tells it.
 private final class Family: @unchecked Sendable {  // fibres take turns

@@ -6,13 +6,13 @@ import CheckerKit
 
 @testable import GrandCentral
 
-// The roles of LaneState, on the real word and the real list, with a lane made of nothing else: an activation that somebody
-// owes is carried out by that thread at once. What is left out: targets, relays, hand-overs, readers in the list.
+// The roles of LaneState, on the real word and the real list, with a lane made of nothing else: the thread that owes an
+// activation carries it out at once. What is left out: targets, relays, hand-overs, readers in the list.
 
 private final class SmallLane {
   let state: AtomicState<LaneState>
   let list = MPSCList()
-  /// Only who has the lane to itself touches it.
+  /// Only the thread that has the lane to itself touches it.
   let inside = Plain()
   var ran: [Int] = []
   let run: ScenarioRun
@@ -26,7 +26,7 @@ private final class SmallLane {
     if list.push(Node(number).raw) { answer(state.update { $0.announce(urgency: 2) }) }
   }
 
-  /// One that is adopted is carried out by the thread that has set its bit.
+  /// An adopted activation is carried out by the thread that has set its bit.
   func answer(_ call: LaneState.Call) {
     guard case .push(let band) = call else { return }
     let id = gc_thread_id()
@@ -38,7 +38,7 @@ private final class SmallLane {
       if state.load().isHalted {
         if state.update({ $0.rest() }) == .done { return }
       } else if let head = list.head() {
-        // One that waits for readers gives the lane up: the last of them goes on.
+        // A barrier that waits for readers gives the lane up: the last reader goes on.
         if state.update({ $0.beginBarrier() }) == .givenUp { return }
         _ = list.pop(head)
         let node = Node(raw: head)

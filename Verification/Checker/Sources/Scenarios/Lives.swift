@@ -32,10 +32,10 @@ private final class Life: @unchecked Sendable {  // fibres take turns
   }
 }
 
-/// A source and what makes it fire, by whoever calls it.
+/// A source, and what makes it fire, on the thread that calls it.
 private typealias Subject = (source: any DispatchSourceProtocol, report: () -> Void)
 
-/// Two scenarios of one subject: it is reported to, or its event delivered, while it is cancelled. Who cancels has the
+/// Two scenarios of one subject: it is reported to, or its event delivered, while it is cancelled. The canceller has the
 /// program's only reference, gives it up, and may bring the source to its end.
 private func lives(_ event: String, of file: String, _ make: @escaping () -> Subject) -> [Scenario] {
   func scenario(_ name: String, isReported: Bool) -> Scenario {
@@ -81,7 +81,7 @@ func lives() -> [Scenario] {
       )
     }
     + lives("a signal comes", of: "SignalSource") {
-      // It may come when nobody watches it any more.
+      // The signal may come when no source watches it any more.
       ck_machine_ignore_signal(10)
       return (
         DispatchSource.makeSignalSource(signal: 10, queue: .global()),

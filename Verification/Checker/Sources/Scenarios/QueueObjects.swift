@@ -65,7 +65,7 @@ func queueObjects() -> [Scenario] {
         run.check(specifics.value.replace(raw, with: SpecificValue(key: key, value: 7)) == nil, "nothing was set")
       }
     },
-    protocolScenario("a new target is whole for who follows the chain", of: "Lane+Target", unusual: 0) { run in
+    protocolScenario("a new target is whole for a walk along the chain", of: "Lane+Target", unusual: 0) { run in
       let queue = lane()
       run.thread { queue.setTarget(queue: lane("new")) }
       run.thread {
@@ -84,7 +84,7 @@ func queueObjects() -> [Scenario] {
       }
     },
     protocolScenario("a target is replaced while another thread uses it", of: "Lane+Target", unusual: 0) { run in
-      // The first one that is not a global queue is kept; the second one is gone when nobody has it.
+      // The first target that is not a global queue is kept; the second one goes with its last reference.
       let queue = lane(target: lane("first"))
       queue.setTarget(queue: lane("second"))
       run.thread { queue.setTarget(queue: lane("third")) }

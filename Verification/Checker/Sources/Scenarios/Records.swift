@@ -39,7 +39,7 @@ func records() -> [Scenario] {
       }
     },
     protocolScenario("a worker's lane is named for a report, and goes away", of: "Inspection", unusual: 0) { run in
-      // Its name is looked up by what the first global queue has set.
+      // The lane's name is looked up by a function that the first global queue has set.
       _ = DispatchQueue.global()
       engine.pointee.setParallelism(1)
       engine.pointee.pool.update {

@@ -7,7 +7,7 @@ import CheckerKit
 @testable import GrandCentral
 
 // The roles that one thread has at a time: the poller's and the monitor's. Two threads each: the one that has the role and lets
-// go of it, or sleeps in it, and one that needs somebody to have it.
+// go of it, or sleeps in it, and one that needs a thread to have it.
 
 func roles() -> [Scenario] { pollerRole() + pollerBackend() + monitorStates() + applyHelp() }
 
@@ -30,7 +30,7 @@ private func makeWatch(_ descriptor: Int32) -> DescriptorWatch.Pointer {
 }
 
 private func pollerRole() -> [Scenario] {
-  /// P3: the last searcher lets go of the role, and stops searching; somebody has something to wait for.
+  /// P3: the last searcher lets go of the role, and stops searching; another thread adds something to wait for.
   func letsGo(_ name: String, _ add: @escaping () -> Void) -> Scenario {
     protocolScenario(name, of: "Poller", unusual: 0) { run in
       holdPoller(run)
@@ -41,7 +41,7 @@ private func pollerRole() -> [Scenario] {
       }
       run.thread { add() }
       run.finally {
-        run.check(sleeper.pointee.parker.tryConsume(), "there is something to wait for, and nobody who does")
+        run.check(sleeper.pointee.parker.tryConsume(), "there is something to wait for, and no thread that waits")
       }
     }
   }
@@ -58,7 +58,7 @@ private func pollerRole() -> [Scenario] {
       run.finally { run.check(ck_machine_now() < 1 << 39, "a timer has waited for a farther one") }
     }
   }
-  /// A worker has nothing to do and sleeps in the poll; a job is submitted, and it is the only one who could run it.
+  /// A worker has nothing to do and sleeps in the poll; a job is submitted, and no other worker could run it.
   func unparked(_ name: String, descriptors: Int32) -> Scenario {
     protocolScenario(name, of: "Sleep", unusual: 0) { run in
       ck_machine_limit_descriptors(descriptors)
@@ -94,19 +94,19 @@ private func pollerRole() -> [Scenario] {
 private func pollerBackend() -> [Scenario] {
   [
     protocolScenario("the holder's backend is made beside an interruption", of: "Poller", unusual: 0) { run in
-      // Who watches the first signal interrupts whoever waits, if anybody does.
+      // The thread that watches the first signal interrupts the thread that waits, if there is one.
       standInForPool()
       run.thread { poll() }
       run.thread { engine.pointee.poller.interrupt() }
     },
     protocolScenario(
-      "who has been interrupted without epoll finds the one that was made", of: "EpollPoller", unusual: 0
+      "a holder that was interrupted without epoll finds the one that was made", of: "EpollPoller", unusual: 0
     ) {
       run in
       let poller = Box(EpollPoller())
       run.thread {
         poller.value.wait(for: .max)
-        // Nobody interrupts it again if it waits without the epoll once more.
+        // No thread interrupts it again if it waits without the epoll once more.
         if poller.value.epoll == nil { poller.value.wait(for: .max) }
       }
       run.thread {
@@ -150,7 +150,7 @@ private func monitorStates() -> [Scenario] {
       standInForMonitor()
       _ = Shortages.threads.isShort
       run.thread {
-        // It was woken once between.
+        // The monitor was woken once between.
         for _ in 0..<2 {
           _ = engine.pointee.applyHelp.helpLingering()
           _ = engine.pointee.monitor.fallAsleep(engine.pointee)
@@ -159,7 +159,7 @@ private func monitorStates() -> [Scenario] {
       }
       for _ in 0..<wakers { run.thread { engine.pointee.monitor.wake(engine.pointee) } }
       run.finally {
-        // It looks once.
+        // The monitor looks once.
         ck_machine_compute(300_000)
         let state = engine.pointee.monitor.state.load(ordering: .relaxed)
         run.check(refused || state != Monitor.State.starting, "nobody starts the monitor")

@@ -18,7 +18,7 @@ private func sleep() -> [Scenario] {
       setPool(live: 1, searching: 1)
       let worker = engine.pointee.workers.take(), job = makeJob(), first = makeJob()
       _ = engine.pointee.takePlace(worker)
-      // Its queue is made, and the bit outlives the work.
+      // The place's queue is made, and the bit outlives the work.
       engine.pointee.places[0].pointee.enqueue(first, in: engine.pointee)
       _ = engine.pointee.places[0].pointee.dequeue(.normal)
       var isFound = false, isSeen = false
@@ -74,7 +74,7 @@ private func sleep() -> [Scenario] {
     },
     protocolScenario("S4: two submit, two sleep: one wake-up is claimed", of: "Sleep", unusual: 0) { run in
       let first = addSleeper(live: 2, target: 2), second = engine.pointee.workers.take()
-      // Asleep as well: nobody searches.
+      // The second worker is asleep as well, so no worker searches.
       engine.pointee.joinIdle(second)
       engine.pointee.pending.store(Band.normal.ordered, ordering: .relaxed)
       for _ in 0..<2 { run.thread { engine.pointee.wakeIfNeeded() } }
@@ -131,7 +131,7 @@ private func sleep() -> [Scenario] {
       }
       standInForMonitor()
       _ = Shortages.threads.isShort
-      // The kernel refuses, so that no other thread takes part: but somebody must ask.
+      // The kernel refuses a new thread, so that no other one takes part; but one of the two threads must ask for a worker.
       ck_machine_limit_threads(1)
       run.thread { engine.pointee.workerHasEnded() }
       var wake = PoolState.Wake.nothing
@@ -189,7 +189,7 @@ private func slots() -> [Scenario] {
       let holder = engine.pointee.workers.take(), watcher = engine.pointee.workers.take(), job = makeJob()
       _ = engine.pointee.takePlace(holder)
       _ = engine.pointee.takePlace(watcher)
-      // In a job, and watched since a filling that is gone.
+      // The holder is in a job. It has been watched since an earlier filling of its slot, which is gone.
       holder.pointee.progress.store(1, ordering: .relaxed)
       holder.pointee.place!.pointee.keep(makeJob(), by: holder, in: engine.pointee)
       _ = holder.pointee.place!.pointee.takeSlot()
@@ -222,7 +222,7 @@ private func slots() -> [Scenario] {
       run.finally {
         run.check(
           isFound || isSeen || sleeper.pointee.parker.tryConsume(),
-          "a full slot, and the only one who could watch sleeps")
+          "a full slot, and the only worker that could watch sleeps")
       }
     },
     protocolScenario("two become the watcher: one does, and has the other's notes", of: "SlotWatch", unusual: 0) {
@@ -253,7 +253,7 @@ private func slots() -> [Scenario] {
       engine.pointee.slotWatch.state.store(SlotWatch.on, ordering: .relaxed)
       run.thread { _ = engine.pointee.stealAgedSlot(watchers[0]) }
       run.thread {
-        // Between jobs, so it asks for no watch.
+        // This worker is between jobs, so it asks for no watch.
         engine.pointee.places[0].pointee.keep(makeJob(), by: watchers[1], in: engine.pointee)
         _ = engine.pointee.stealAgedSlot(watchers[1])
       }

@@ -86,7 +86,7 @@ func sourceKinds() -> [Scenario] {
       }
     },
     protocolScenario(
-      "who asks for the status uses the descriptor that the registration has opened", of: "ProcessSource", unusual: 0
+      "the caller of the status uses the descriptor that the registration has opened", of: "ProcessSource", unusual: 0
     ) { run in
       standInForPool()
       let process = ck_machine_start_process(true)

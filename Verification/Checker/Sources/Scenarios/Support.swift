@@ -6,7 +6,7 @@ import CheckerKit
 
 @testable import GrandCentral
 
-/// A scenario of a protocol alone, on one processor: nobody spins, so that the search ends. What the library finds out once is
+/// A scenario of a protocol alone, on one processor: no thread spins, so that the search ends. What the library finds out once is
 /// found out before the threads begin.
 func protocolScenario(
   _ name: String, of file: String, unusual: Int = 1, isSmall: Bool = true, steps: UInt64 = 20_000,
@@ -15,13 +15,13 @@ func protocolScenario(
   Scenario(name, of: file, unusual: unusual, isSmall: isSmall, steps: steps) { run in
     ck_machine_set_processors(1)
     _ = Backoff.maySpin
-    // Nobody looks for cycles but the scenarios of WaitCycles.
+    // Only the scenarios of WaitCycles look for cycles.
     Settings.setCycles(.off)
     body(run)
   }
 }
 
-/// The scenario's threads are all there is: a worker that searches is counted, so that nobody wakes or starts one. What is
+/// The scenario's threads are all there is: a worker that searches is counted, so that none is woken or started. What is
 /// submitted stays where it is laid.
 func standInForPool() { Engine.shared.pointee.pool.update { $0.startSearching() } }
 
@@ -50,10 +50,10 @@ private func nextJob() -> Job? {
 
 var engine: Engine.Pointer { Engine.shared }
 
-/// A job that nobody runs: its node is the plain location that it publishes.
+/// A job that no worker runs: its node is the plain location that it publishes.
 func makeJob(_ band: Band = .normal) -> Job { Job(invoke: { _ in }, flags: [], qos: 0, band: band, owner: nil) }
 
-/// The job's owner is written before it is submitted, and read by whoever finds it. The accessors may be inlined here, where no
+/// The job's owner is written before it is submitted, and read by the finder. The accessors may be inlined here, where no
 /// instrumentation tells the core.
 func sign(_ job: Job) {
   ck_plain_write(job.raw + 40, 8)
@@ -65,7 +65,7 @@ func isSigned(_ job: Job) -> Bool {
   return job.owner == UnsafeMutableRawPointer(bitPattern: 0x40)
 }
 
-/// Counts the calling scenario's workers as live, `searching` of them as searching; nobody else is woken or started.
+/// Counts the calling scenario's workers as live, `searching` of them as searching; no other one is woken or started.
 func setPool(live: Int, searching: Int = 0) {
   engine.pointee.pool.update {
     $0.rawValue = UInt64(live) * PoolState.liveOne + UInt64(searching) * PoolState.searchingOne
@@ -126,6 +126,6 @@ struct Node {
     return raw.load(fromByteOffset: 8, as: Int.self)
   }
 
-  /// Its memory is gone: whoever touches it later is found.
+  /// Its memory is gone: a later access is found.
   func free() { Memory.free(raw) }
 }

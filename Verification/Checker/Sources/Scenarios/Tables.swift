@@ -6,8 +6,8 @@ import CheckerKit
 
 @testable import GrandCentral
 
-// Who adds something to wait for looks at the sleepers afterwards; who sleeps says so, and looks at what there is to wait for
-// afterwards. One of the two sees the other. The flag stands for the sleep protocol's word, or the poller's announcement.
+// A thread that adds something to wait for looks at the sleepers afterwards. A thread that sleeps says so, and looks afterwards
+// at what there is to wait for. One sees the other. The flag stands for the sleep protocol's word, or the poller's announcement.
 
 func tables() -> [Scenario] {
   func timer(_ name: String, isSeen: @escaping () -> Bool) -> Scenario {

@@ -90,7 +90,7 @@ func tasks() -> [Scenario] {
       let resumptions = Counter(), outcome = Ending(), task = outcome.task(waiting: semaphore, jobs)
       jobs.onResume = {
         resumptions.value += 1
-        run.check(data.value == 1, "who resumes the task does not see what came before the cancellation")
+        run.check(data.value == 1, "the task's resumer does not see what came before the cancellation")
       }
       run.thread { jobs.runOne() }
       run.thread {

@@ -90,7 +90,7 @@ func waitCycles() -> [Scenario] {
       let lanes = (0..<2).map { DispatchQueue(label: "lane \($0)") }
       for index in 0..<2 {
         run.thread {
-          // The first one waits for the second one's lane; the second one for nothing that anybody holds.
+          // The first thread waits for the second one's lane; the second one waits for a lane that no thread holds.
           let free = DispatchQueue(label: "free")
           lanes[index].sync {
             let other = (index == 0 ? lanes[1] : free).reference
@@ -106,7 +106,7 @@ func waitCycles() -> [Scenario] {
   ]
 }
 
-/// Threads that wait look at once.
+/// Waiting threads look for cycles at once.
 private func watched(
   _ name: String, unusual: Int = 1, isSmall: Bool = true, _ body: @escaping (ScenarioRun) -> Void
 ) -> Scenario {

@@ -89,7 +89,7 @@ func parkers() -> [Scenario] {
 
 nonisolated(unsafe) private var counted: Plain?
 
-/// A flag in the SeqCst order, as those who sleep raise it.
+/// A flag in the SeqCst order, as sleeping threads raise it.
 struct AtomicFlag: ~Copyable {
   private let word = Atomic(false)
   func raise() { word.store(true, ordering: .sequentiallyConsistent) }

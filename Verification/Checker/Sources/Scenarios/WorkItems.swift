@@ -43,10 +43,10 @@ func workItems() -> [Scenario] {
       }
     },
     protocolScenario(
-      "B1: a queue is forgotten when who boosts it has let go of it", of: "DispatchWorkItem", unusual: 0
+      "B1: a queue is forgotten when its booster has let go of it", of: "DispatchWorkItem", unusual: 0
     ) { run in
       let item = DispatchWorkItem {}, queue = DispatchQueue(label: "busy"), memory = Plain()
-      // It has work: so it notes the urgency of who waits.
+      // The queue has work, so it notes the waiter's urgency.
       run.check(queue.state.update { $0.acquire(Thread.id) }, "the queue is not free")
       item.noteSubmission(to: queue)
       run.thread {
@@ -59,7 +59,7 @@ func workItems() -> [Scenario] {
         if queue.state.load(ordering: .relaxed).urgency != 0 { memory.value = 1 }
       }
     },
-    protocolScenario("B1: who boosts a queue sees it whole", of: "DispatchWorkItem", unusual: 0) { run in
+    protocolScenario("B1: a booster sees the queue whole", of: "DispatchWorkItem", unusual: 0) { run in
       let item = DispatchWorkItem {}
       run.thread {
         let queue = DispatchQueue(label: "new")

@@ -115,15 +115,15 @@ bool ck_machine_fork(void);
 
 // MARK: Waits of the program's own, which the library does not see
 
-/// Waits in the kernel until somebody wakes the key.
+/// Waits in the kernel until another thread wakes the key.
 void ck_machine_wait(const void *key);
 void ck_machine_wake(const void *key);
 
 // MARK: Tasks, of the Swift runtime's; the runtime's own locks are not seen
 
-/// By who cancels a task, before and after: it knows who is to be told, and the task goes on when that has been told.
+/// Called by a task's canceller, before and after: it knows which waiter to tell, and the task goes on when that has been told.
 void ck_machine_cancelling(bool begins);
-/// By who waits, once the runtime has noted that it is to be told.
+/// Called by the waiter, once the runtime has noted that it is to be told.
 void ck_machine_sync_tasks(void);
 
 // MARK: Looking

@@ -32,7 +32,7 @@ void ck_abandon_others(void);
 
 // 0 outside of a run: constructors, the set-up of the explorer. Nothing is explored there.
 ck_thread ck_self(void);
-// Starts a fibre. The core fails it never; the machine decides by ck_choose whether the kernel refuses.
+// Starts a fibre. The core never fails to; the machine decides by ck_choose whether the kernel refuses.
 ck_thread ck_spawn(void (*body)(void *), void *argument);
 void ck_set_name(const char *name);
 
@@ -55,7 +55,7 @@ void ck_kernel_sync(const void *object);
 void ck_kernel_look(const char *what, const void *object);
 // Whether the run has had no other thread yet.
 bool ck_is_alone(void);
-// A store of the kernel's into an atomic word, by no fibre. Who reads it takes over nothing.
+// A store of the kernel's into an atomic word, by no fibre. A thread that reads it takes over nothing.
 void ck_kernel_store32(void *word, uint32_t value);
 // What a thread of the kernel's does with an atomic word, here on the calling fibre: a load that acquires, a store that releases.
 uint32_t ck_kernel_take32(const void *word);
@@ -77,7 +77,7 @@ void ck_set_resting(bool resting);
 void ck_memory_made(void *memory, size_t size);
 void ck_memory_gone(void *memory, size_t size);
 
-// The runtime's reference counts, which nobody else sees: what came before a reference was given up comes before the object's end.
+// The runtime's reference counts, unseen by the core: what came before a reference was given up comes before the object's end.
 void ck_reference_dropped(const void *object);
 void ck_object_ends(const void *object);
 
