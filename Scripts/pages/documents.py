@@ -58,7 +58,12 @@ class Documents:
         title = pathlib.PurePosixPath(source).name
         code = code_block(path.read_text(encoding="utf-8"), LANGUAGES.get(path.suffix) or fail(f"{source} is of no known language"))
         body = f'<p class="kind">{escaped(source)}</p>\n<h1>{escaped(title)}</h1>\n{code}'
-        return Page(place(source), title, "guides", body, entries=[Entry(title, "Program", "", source, 0.5)])
+        return Page(place(source), title, "guides", body, self.above(source), entries=[Entry(title, "Program", "", source, 0.5)])
+
+    def above(self, source):
+        """The README of each folder that the file is in."""
+        readmes = [str(folder / "README.md") for folder in reversed(pathlib.PurePosixPath(source).parents)]
+        return [(first_line(self.root / readme), self.need(readme)) for readme in readmes if (self.root / readme).is_file()]
 
     def linked(self, source, target):
         """What a link of the document `source` leads to: the site's file."""
@@ -86,16 +91,14 @@ class Document:
             fail(f"{self.source} does not begin with its title")
         body = self.parser.renderer.render(tokens, self.parser.options, {})
         title = words(next(token for token in tokens if token.type == "inline"))
-        above = [("GrandCentral", "index.html")] if self.place != "index.html" else []
-        if "/Decisions/0" in self.source:
-            above.append(("Decisions", "Documentation/Decisions/index.html"))
+        above = [(name, where) for name, where in self.documents.above(self.source) if where != self.place]
         return Page(self.place, title, "guides", body, above, self.headings, list(self.entries(title, tokens)))
 
     def folder(self):
         """A README names the other documents of its folder: on a site no other list of them is to be seen."""
         path = pathlib.PurePosixPath(self.source)
         others = sorted((self.documents.root / path.parent).glob("0*.md")) if path.name == "README.md" else []
-        titles = [(other.name, other.read_text(encoding="utf-8").splitlines()[0].lstrip("# ")) for other in others]
+        titles = [(other.name, first_line(other)) for other in others]
         return "\n\n## Records\n\n" + "\n".join(f"- [{title}]({name})" for name, title in titles) if titles else ""
 
     def entries(self, title, tokens):
@@ -173,6 +176,11 @@ class Document:
         return ""
 
     html_inline = html_block
+
+
+def first_line(path):
+    """A document's title."""
+    return path.read_text(encoding="utf-8").splitlines()[0].lstrip("# ")
 
 
 def words(token):

@@ -5,7 +5,7 @@ from documents import CATALOGUE
 from page import escaped, relative
 
 GUIDES = [
-    ("Begin", ["README.md", "Documentation/Guide.md", "Documentation/WhichQueue.md"]),
+    ("Begin", ["README.md", "Documentation/GettingStarted.md", "Documentation/TenMinutes.md", "Documentation/Guide.md", "Documentation/WhichQueue.md"]),
     ("Move code", [CATALOGUE + "MovingFromDispatch.md", "Documentation/MovingFromLibdispatchInC.md"]),
     ("Subjects", [CATALOGUE + name for name in ("SwiftConcurrency.md", "SourcesOnLinux.md", "DataAndChannels.md")]),
     ("The tool", [f"Documentation/{name}.md" for name in ("Tool", "Hangs", "Slow", "MainQueue")]),
