@@ -10,13 +10,16 @@ from page import code_block, escaped, fail, heading
 
 # The words that every function of the library has in its documentation.
 PROMISES = re.compile(r"\b(Complexity|Blocking):")
+# The id of a message when the program ends.
+FAULT = re.compile(r"\bGC[0-9]{4}\b")
 
 
 class Content:
-    def __init__(self, references, link):
-        """`link(reference)` is the address of what a reference names, or nil if it has no page."""
+    def __init__(self, references, link, faults):
+        """`link(reference)` is the address of what a reference names, or nil if it has no page; `faults` that of the messages."""
         self.references = references
         self.link = link
+        self.faults = faults
 
     # MARK: In a line
 
@@ -26,7 +29,8 @@ class Content:
     def inline(self, node):
         kind = node["type"]
         if kind == "text":
-            return PROMISES.sub(r"<strong>\1:</strong>", escaped(node["text"]))
+            text = PROMISES.sub(r"<strong>\1:</strong>", escaped(node["text"]))
+            return FAULT.sub(lambda match: f'<a href="{self.faults}#{match.group().lower()}">{match.group()}</a>', text)
         if kind == "codeVoice":
             return f"<code>{escaped(node['code'])}</code>"
         if kind in ("emphasis", "strong"):

@@ -58,7 +58,7 @@ class Symbol:
         self.node, self.url, self.archive = node, url, archive
         self.place = place(url)
         self.metadata, self.references = node["metadata"], node["references"]
-        self.content = Content(self.references, self.link)
+        self.content = Content(self.references, self.link, relative("Documentation/Faults.html", self.place))
         self.headings = []
 
     @property
