@@ -5,13 +5,11 @@
 
 . Scripts/lib.sh
 . Scripts/compat.sh
+. Scripts/archive.sh
 
 folder=$PWD/$OUT/docs
-catalogue=Sources/GrandCentral/GrandCentral.docc
 rm -rf "$folder"
-mkdir -p "$folder/symbols"
-emit_module Sources "$folder/module" -Xfrontend -experimental-skip-non-inlinable-function-bodies \
-  -emit-symbol-graph -emit-symbol-graph-dir "$folder/symbols"
+library_graph "$folder"
 graph=$folder/symbols/GrandCentral.symbols.json
 
 Scripts/docs.py "$graph" "$catalogue/GrandCentral.md"
@@ -55,6 +53,5 @@ if first_block README.md c dispatch | sed 's/dispatch_apply_f/dispatch_frobnicat
 fi
 
 command -v docc >/dev/null || { fact "docc is missing: the catalogue was not converted"; exit 0; }
-docc convert "$catalogue" --additional-symbol-graph-dir "$folder/symbols" --output-path "$folder/GrandCentral.doccarchive" \
-  --fallback-display-name GrandCentral --fallback-bundle-identifier grandcentral --warnings-as-errors
+convert "$folder" GrandCentral "$catalogue"
 fact "docc converts $(find "$folder/GrandCentral.doccarchive/data" -name '*.json' | wc -l) pages without a warning"

@@ -6,5 +6,5 @@
 . Scripts/lib.sh
 
 need shellcheck
-shellcheck --source-path=. -x Scripts/check Scripts/lib.sh Scripts/embedded.sh Scripts/build-dropin Scripts/release Scripts/benchmark Scripts/fairness Scripts/stages/*.sh .ci/run
+shellcheck --source-path=. -x Scripts/check Scripts/lib.sh Scripts/embedded.sh Scripts/build-dropin Scripts/release Scripts/benchmark Scripts/fairness Scripts/site Scripts/archive.sh Scripts/stages/*.sh .ci/run
 fact "$(find Scripts/stages -name '*.sh' | wc -l) stages"

@@ -135,6 +135,7 @@ public final class Simulation: Sendable {
   ///
   /// - Parameters:
   ///   - runs: How many schedules; one for `.replay`, and as many as there are for `.exhaustive`.
+  ///   - strategy: Which schedules are chosen.
   ///   - processors: What the pool takes for the number of processors. A token has its own.
   ///   - seed: What all schedules follow from; nil takes a new one each time.
   ///   - body: Called on a thread of the simulation, once a run. The calling thread waits.

@@ -1,0 +1,105 @@
+#!/usr/bin/env python3
+# Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+"""Looks at the site with a headless Chromium, opened from its folder: the search, what it leads to, a phone, the dark.
+
+    look.py SITE PICTURES
+
+PICTURES is a folder, which gets what the browser shows.
+"""
+
+import json
+import pathlib
+import sys
+
+from browser import Browser
+from looked_at import fail, until
+
+WIDE, NARROW = 1280, 390
+
+
+def main(site, pictures):
+    home = (pathlib.Path(site).resolve() / "index.html").as_uri()
+    browser = Browser(home, WIDE, 900)
+    try:
+        loaded(browser, "GrandCentral")
+        search(browser, "asyncAfter", "DispatchQueue.asyncAfter(deadline:execute:)", pathlib.Path(pictures))
+        follow(browser)
+        everywhere(browser, home, pathlib.Path(pictures))
+        if browser.complaints:
+            fail("the pages have errors:\n" + "\n".join(browser.complaints))
+        print("=> from its folder in Chromium: the search finds asyncAfter, its page shows it; at 1280 and 390 pixels, light and dark")
+    finally:
+        browser.end()
+
+
+def loaded(browser, title):
+    """Until the page with that head is there."""
+    head = "document.readyState === 'complete' && document.querySelector('h1')?.innerText"
+    until(lambda: f"{title!r} in {browser.value('document.body.innerText')}", lambda: True if browser.value(head) == title else None)
+
+
+def picture(browser, width, path):
+    """As wide as that; nothing but tables and programs is wider."""
+    browser.call("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=width == NARROW)
+    whole = browser.value("document.documentElement.scrollWidth")
+    browser.picture(path)
+    if whole > width:
+        fail(f"{path.name}: the page is {whole} pixels wide, not {width}")
+
+
+def search(browser, word, first, pictures):
+    results = "[...document.querySelectorAll('#results .title')].map(one => one.innerText)"
+    browser.value("document.getElementById('query').focus()")
+    browser.call("Input.insertText", text=word)
+    until(lambda: f"results for {word}", lambda: browser.value(results) or None)
+    if browser.value(results)[0] != first:
+        fail(f"the first results for {word} are {browser.value(results)[:3]}")
+    picture(browser, WIDE, pictures / "search.png")
+    browser.call("Input.insertText", text=" nosuchword")
+    until("an answer that nothing fits", lambda: browser.value("document.querySelector('#results .none')?.innerText"))
+    browser.value("(query.value = '', 0)")
+    browser.call("Input.insertText", text=word)
+    until(lambda: f"results for {word} again", lambda: browser.value(results) or None)
+
+
+def follow(browser):
+    """The key Enter leads to the first result. Its page has what docc knows of the function."""
+    for kind in ("keyDown", "keyUp"):
+        browser.call("Input.dispatchKeyEvent", type=kind, key="Enter", code="Enter", windowsVirtualKeyCode=13, text="\r")
+    loaded(browser, "asyncAfter(deadline:execute:)")
+    shown = browser.value("document.getElementById('content').innerText")
+    for words in ("Instance Method", "Submits a work item at deadline.", "func asyncAfter(deadline: DispatchTime", "execute: DispatchWorkItem",
+                  "Complexity: O(1)", "Blocking: never"):
+        if words not in shown:
+            fail(f"there is no {words!r} on the page:\n{shown}")
+    # A type in the declaration is a link to its page.
+    browser.value("[...document.querySelectorAll('.declaration a')].find(one => one.innerText === 'DispatchWorkItem').click()")
+    loaded(browser, "DispatchWorkItem")
+
+
+def everywhere(browser, home, pictures):
+    """Pages of each kind, in both widths, and in the dark."""
+    pages = {"home": "index.html", "guide": "Documentation/Guide.html", "module": "api/grandcentral.html",
+             "type": "api/grandcentral/dispatchqueue.html", "program": "Examples/c/timer.c.html"}
+    grounds = set()
+    for name, path in pages.items():
+        address = home.replace("index.html", path)
+        browser.call("Page.navigate", url=address)
+        until(address, lambda: True if browser.value(f"document.readyState === 'complete' && location.href === {json.dumps(address)}") else None)
+        for width in (WIDE, NARROW):
+            for scheme in ("light", "dark"):
+                browser.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+                grounds.add((scheme, browser.value("getComputedStyle(document.body).backgroundColor")))
+                picture(browser, width, pictures / f"{name}-{width}-{scheme}.png")
+    if len(grounds) != 2 or len({colour for _, colour in grounds}) != 2:
+        fail(f"light and dark are {grounds}")
+    # On a phone the navigation is behind its link.
+    height = "document.getElementById('navigation').offsetHeight"
+    if browser.value(height) != 0:
+        fail("the navigation is in the way on a phone")
+    browser.value("document.querySelector('.menu').click()")
+    until("the navigation on a phone", lambda: browser.value(height) or None)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

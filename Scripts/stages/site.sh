@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+# What: the documentation's site: Scripts/site builds it, no link is broken, and Chromium searches it from its folder
+# Budget: 60
+
+. Scripts/lib.sh
+
+command -v docc >/dev/null || { fact "docc is missing: there is no site"; exit 0; }
+need chromium
+folder=$OUT/site/pages
+Scripts/site "$folder"
+
+# Planted: a page that is gone, an anchor that is gone, and two places of one name.
+page=$folder/Documentation/Guide.html
+cp "$page" "$OUT/site/whole.html"
+printf '%s\n' '<a href="Frobnication.html">' '<a href="Faults.html#gc9999">' '<p id="settings">' >>"$page"
+if Scripts/site --check "$folder" >"$OUT/site/planted.log" 2>&1; then fail "broken links were planted, and not found"; fi
+for found in "two places are called 'settings'" 'Frobnication.html leads nowhere' \
+  "Faults.html#gc9999: there is no 'gc9999' on that page" 'error: 3 links are broken'; do
+  grep -F "$found" "$OUT/site/planted.log" >/dev/null || fail "not found: $found"$'\n'"$(cat "$OUT/site/planted.log")"
+done
+mv "$OUT/site/whole.html" "$page"
+
+mkdir -p "$OUT/site/pictures"
+PYTHONPATH=Scripts Scripts/pages/look.py "$folder" "$OUT/site/pictures"
