@@ -56,7 +56,10 @@ class Documents:
         """A program, as it is."""
         path = self.root / source
         title = pathlib.PurePosixPath(source).name
-        code = code_block(path.read_text(encoding="utf-8"), LANGUAGES.get(path.suffix) or fail(f"{source} is of no known language"))
+        text = path.read_text(encoding="utf-8")
+        # A command has no suffix: its first line names what runs it.
+        suffix = path.suffix or (".py" if "python3" in text.split("\n", 1)[0] else ".sh")
+        code = code_block(text, LANGUAGES.get(suffix) or fail(f"{source} is of no known language"))
         body = f'<p class="kind">{escaped(source)}</p>\n<h1>{escaped(title)}</h1>\n{code}'
         return Page(place(source), title, "guides", body, self.above(source), entries=[Entry(title, "Program", "", source, 0.5)])
 
