@@ -60,7 +60,12 @@ extension Engine {
   /// The engine if work has ever been submitted.
   static var existing: Pointer? {
     // pairs with: put – publishes the initialised engine
-    at(instance.load(ordering: .acquiring) ?? (World.current.map { $0.engine } ?? setAside))
+    if let engine = at(instance.load(ordering: .acquiring)) { return engine }
+    if let world = World.current { return at(world.engine) }
+    if let engine = at(setAside) { return engine }
+    // The worlds may have come together between the two looks.
+    // pairs with: put – publishes the initialised engine
+    return at(instance.load(ordering: .acquiring))
   }
 
   private static func at(_ address: Job.Word?) -> Pointer? { address?.assumingMemoryBound(to: Engine.self) }
