@@ -21,9 +21,9 @@ at_most() {
 # Memory that other processes look into is raw by nature, and so are records on the stacks of threads that sleep, which others
 # look at, and what stands in for the kernel: they are counted apart.
 apart="Insight Waits World Simulation"
-at_most 315 Lanes Dispatch
+at_most 312 Lanes Dispatch
 at_most 784 Platform Primitives Engine
 apart=
 at_most 146 Platform/Insight Primitives/Insight
 at_most 51 Lanes/Waits
-at_most 36 Platform/World Dispatch/Simulation
+at_most 39 Platform/World Dispatch/Simulation

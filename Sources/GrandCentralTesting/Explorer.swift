@@ -19,8 +19,8 @@ final class Explorer {
 
   /// A run that passes more points does not end.
   static let longestRun = 5_000_000
-  /// How long a run may stand still in real time.
-  private static let patience: UInt64 = 10_000_000_000
+  /// How long a run may stand still in real time, in nanoseconds.
+  static let patience: UInt64 = 10_000_000_000
 
   /// The run that is under way, or was last.
   // unsafe: written before a run begins, and read by its threads. There is one simulation at a time.
@@ -28,9 +28,13 @@ final class Explorer {
 
   private let carriers = Carriers()
   private let lastWords = LastWords()
+  private let patience: UInt64
   private let body: (Simulation) throws -> Void
 
-  init(_ body: @escaping (Simulation) throws -> Void) { self.body = body }
+  init(patience: UInt64, _ body: @escaping (Simulation) throws -> Void) {
+    self.patience = patience
+    self.body = body
+  }
 
   func end() {
     Self.current = nil
@@ -54,10 +58,10 @@ final class Explorer {
     case .failed(let reason): return attempt(run, reason)
     case .threw(let error):
       run.dismantle()
-      return attempt(run, .threw(error))
+      return attempt(run, run.escape ?? .threw(error))
     case .ended:
       run.dismantle()
-      return attempt(run, run.complaint.map { .expectation($0) })
+      return attempt(run, run.escape ?? run.complaint.map { .expectation($0) })
     }
   }
 
@@ -75,12 +79,13 @@ final class Explorer {
     while true {
       // relaxed: only whether it changes.
       let seen = run.progress.load(ordering: .relaxed)
-      if run.over.wait(nanoseconds: Self.patience) { return nil }
+      if run.over.wait(nanoseconds: patience) { return nil }
       // relaxed: only whether it has changed.
       if run.progress.load(ordering: .relaxed) == seen {
         run.giveUp()
+        let time = patience % 1_000_000_000 == 0 ? "\(patience / 1_000_000_000) s" : "\(patience / 1_000_000) ms"
         return
-          "a thread has computed, or waited outside of the simulation, for 10 s: in a mutex of the system, a sleep, a read?"
+          "a thread has computed, or waited outside of the simulation, for \(time): in a mutex of the system, a sleep, a read?"
       }
     }
   }

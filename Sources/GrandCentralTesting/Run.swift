@@ -13,14 +13,16 @@ import Synchronization
 // Run.R4  A run that fails stops where it is: its threads stay where they wait, for nothing unwinds them, and its engine stays with
 //     them. A run that ends leaves nothing behind.
 // Run.R5  A run that does not get on is given up: the thread that computes, or waits outside, stays where it next comes by. Until
-//     then it is in a process that has gone on without it.
+//     then it is in a process that has gone on without it, and uses the run's engine alone (Worlds.E3).
+// Run.R6  A run beside which a thread that takes no part has used the library goes on to its end, and has failed then. If it cannot go
+//     on, that thread may be the reason, and not a deadlock.
 final class Run: @unchecked Sendable {  // Run.R1
   static let start: UInt64 = 1_000_000_000_000
   /// Some seconds: the engine's patience is at most half of one.
   private static let mostTicks = 3_000
 
-  private(set) var members: [Member] = []
-  private var current = 0
+  var members: [Member] = []
+  var current = 0
   private var ready: [Int] = []
   /// Those that wait for a word, in the order in which they came.
   private var sleepers: [Int] = []
@@ -38,16 +40,18 @@ final class Run: @unchecked Sendable {  // Run.R1
   private let carriers: Carriers
   /// Passed when the run is over.
   let over = SimulatedTurn()
-  private(set) var outcome = Outcome.ended
+  var outcome = Outcome.ended
   /// What `Simulation.expect` has found.
   var complaint: String?
+  /// Run.R6
+  var escape: SimulationFailure.Reason?
   private(set) var timersLeft = 0
   private var mainIsCalled = false
   /// The program has come to its end: how the engine's threads end makes no difference to it.
   private var isClosing = false
   private var kernel: SimulatedKernel?
   /// Run.R5
-  private let isGivenUp = Atomic<Bool>(false)
+  let isGivenUp = Atomic<Bool>(false)
   /// How often time has passed at this step already, with nothing to come but ticks of the monitor.
   private var ticks = (count: 0, step: 0)
 
@@ -61,7 +65,7 @@ final class Run: @unchecked Sendable {  // Run.R1
     kernel = SimulatedKernel(
       processors: processors,
       wait: { [unowned self] in present.wait(for: $0, while: $1, until: $2) },
-      wake: { [unowned self] in present.wake($0, $1) },
+      wake: { [unowned self] in wakeBoth($0, $1) },
       sleep: { [unowned self] in present.block(.sleep, until: now.addingSaturated($0)) },
       now: { [unowned self] in now },
       start: { [unowned self] in present.add($0, $1) },
@@ -112,14 +116,17 @@ final class Run: @unchecked Sendable {  // Run.R1
   /// The last step of a thread, which goes back into the real world.
   private func end(_ number: Int) {
     record(Events.Kind.ends, 0)
-    if number == 0 { SimulationSupport.endRun() }
-    SimulatedKernel.leave()
     members[number].wait = .ended
     ready.removeAll { $0 == number }
+    if number == 0 { SimulationSupport.endRun() }
+    // Found while the thread takes part: it may be the one that sees that nothing can go on, and stay.
+    let heir = number == 0 ? nil : next(after: nil)
+    SimulatedKernel.leave()
+    members[number].entry = nil
     carriers.give(members[number].carrier)
-    if number == 0 { return over.pass() }
-    current = next(after: nil)
-    members[current].carrier.pass()
+    guard let heir else { return over.pass() }
+    current = heir
+    members[heir].carrier.pass()
   }
 
   /// The body has returned: what it has started comes to its end, or does not.
@@ -132,7 +139,7 @@ final class Run: @unchecked Sendable {  // Run.R1
       SimulationSupport.closeEngine()
       rest(.untilClosed)
     }
-    if let stranger = SimulationSupport.takeStranger() { fail(.escape(Self.describe(stranger))) }
+    lookForStrangers()
   }
 
   /// Whether the thread waits for something other than work.
@@ -183,6 +190,13 @@ final class Run: @unchecked Sendable {  // Run.R1
     return block(.word(address), until: deadline)
   }
 
+  /// A thread of the real world may wait for the word as well (World.U3). It is woken before another one may go on here, or this one
+  /// stays.
+  private func wakeBoth(_ address: UnsafeRawPointer, _ count: Int) -> Int {
+    if isLeft { _ = SimulationSupport.wakeOutside(address, count) }
+    return present.wake(address, count)
+  }
+
   private func wake(_ address: UnsafeRawPointer, _ count: Int) -> Int {
     var woken = 0
     var index = 0
@@ -195,11 +209,12 @@ final class Run: @unchecked Sendable {  // Run.R1
         index += 1
       }
     }
+    let outside = woken < count ? SimulationSupport.wakeOutside(address, count - woken) : 0
     if woken > 0 {
       countStep()
       point()
     }
-    return woken
+    return woken + outside
   }
 
   private func poll(_ timeout: UInt64, _ look: () -> Int) -> Int {
@@ -275,6 +290,7 @@ final class Run: @unchecked Sendable {  // Run.R1
 
   private func go(to number: Int) {
     if number == current { return }
+    members[current].entry = SimulationSupport.currentEntry
     let me = members[current].carrier
     current = number
     members[number].carrier.pass()
@@ -285,7 +301,7 @@ final class Run: @unchecked Sendable {  // Run.R1
 
   /// Run.R3
   private func letTimePass() {
-    if let stranger = SimulationSupport.takeStranger() { fail(.escape(Self.describe(stranger))) }
+    lookForStrangers()
     // A thread may have written to a pipe that another one polls. A poller that finds nothing waits again without a step.
     if polls > 0, lookedAt != step {
       lookedAt = step
@@ -323,52 +339,10 @@ final class Run: @unchecked Sendable {  // Run.R1
     for number in members.indices where members[number].deadline <= now { release(number, wasWoken: false) }
   }
 
-  // MARK: Failures
-
-  /// Run.R4: the calling thread does not go on.
-  private func fail(_ reason: SimulationFailure.Reason) -> Never {
-    outcome = .failed(reason)
-    SimulationSupport.stopNotes()
-    // The threads that stay need what they use.
-    _ = Unmanaged.passRetained(self)
-    over.pass()
-    stay()
-  }
-
-  private func stay() -> Never {
-    let forever = SimulatedTurn()
-    while true { forever.wait() }
-  }
-
-  // MARK: Run.R5
-
-  /// By the thread that waits for the run.
-  func giveUp() {
-    // relaxed: from some step on the run's thread sees it.
-    isGivenUp.store(true, ordering: .relaxed)
-    SimulationSupport.stopNotes()
-    _ = Unmanaged.passRetained(self)
-  }
-
-  private func stayIfGivenUp() {
-    // relaxed: see `giveUp`.
-    if isGivenUp.load(ordering: .relaxed) { stay() }
-  }
-
-  /// This run, for a thread that comes by.
-  private var present: Run {
-    stayIfGivenUp()
-    return self
-  }
-
   /// Whether nothing but ticks of the monitor has come for so long that it would have helped: the thread budget is used up.
   private func onlyTicks(_ soonestOfWork: UInt64) -> Bool {
     ticks = soonestOfWork == .max && ticks.step == step ? (ticks.count + 1, step) : (0, step)
     return ticks.count > Self.mostTicks
-  }
-
-  private static func describe(_ stranger: (id: UInt32, name: String)) -> String {
-    "the thread \(stranger.id), \"\(stranger.name)\", which the simulation has not started, has used the library beside it"
   }
 }
 

@@ -170,8 +170,17 @@ public final class Simulation: Sendable {
     }
   }
 
+  /// As `explore`. A run that stands still for so many nanoseconds is given up: for tests of that.
+  package static func explore(
+    patience: UInt64, runs: Int = 1, _ body: @escaping (Simulation) throws -> Void
+  ) -> Report {
+    Exploration.one.withLock { _ in
+      explore(Exploration(runs, .random, 2, .random(in: 0 ... .max)), patience: patience, body)
+    }
+  }
+
   private static func explore(
-    _ exploration: Exploration, _ body: @escaping (Simulation) throws -> Void
+    _ exploration: Exploration, patience: UInt64 = Explorer.patience, _ body: @escaping (Simulation) throws -> Void
   ) -> Report {
     var exploration = exploration
     var report = Report(seed: exploration.seed)
@@ -183,7 +192,7 @@ public final class Simulation: Sendable {
       report.failure = SimulationFailure(.busy)
       return report
     }
-    let explorer = Explorer(body)
+    let explorer = Explorer(patience: patience, body)
     defer {
       SimulationSupport.returnToRealWorld(outside)
       explorer.end()

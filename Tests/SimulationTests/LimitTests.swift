@@ -54,6 +54,57 @@ struct LimitTests {
     }
   }
 
+  @Test("A run that does not get on is given up after its patience, and its thread stays out of the real world")
+  func givenUp() async {
+    await #expect(processExitsWith: .success) {
+      let (goesOn, cameBy, leaked) = (Flag(), Flag(), Flag())
+      let before = DispatchGroup()
+      DispatchQueue.global().async(group: before) {}
+      before.wait()
+      let report = Simulation.explore(patience: 200_000_000) { _ in
+        let queue = DispatchQueue(label: "left behind")
+        while !goesOn.isUp { sleepInReality() }
+        cameBy.raise()
+        queue.async { leaked.raise() }
+      }
+      let failure = try unwrap(report.failure)
+      guard case .stalled(let message) = failure.reason, message.contains("for 200 ms") else { throw failure }
+      try require(report.runs == 1 && failure.switches == nil)
+      // The thread goes on in its run, which nobody waits for any more.
+      goesOn.raise()
+      while !cameBy.isUp { sleepInReality() }
+      for round in 0..<20 {
+        let (group, count) = (DispatchGroup(), Box(0))
+        let queue = DispatchQueue(label: "real \(round)")
+        for _ in 0..<50 { queue.async(group: group) { count.value += 1 } }
+        group.wait()
+        try require(count.value == 50 && !leaked.isUp)
+        try Simulation.check(runs: 5, mixture)
+      }
+      try require(!leaked.isUp)
+    }
+  }
+
+  @Test("Deadlocks have names, however many threads failed runs have left behind")
+  func names() async {
+    await #expect(processExitsWith: .success) {
+      GrandCentralRuntime.threadBudget = 160
+      // More threads than the region has room for.
+      for round in 0..<9 {
+        let report = Simulation.explore(strategy: .replay("gc1:s:2:")) { sim in
+          let never = DispatchSemaphore(value: 0)
+          for number in 0..<150 { DispatchQueue(label: "queue \(number)").async { never.wait() } }
+          sim.run()
+        }
+        guard case .deadlock(let waits)? = report.failure?.reason else {
+          throw report.failure ?? Unexpected() as any Error
+        }
+        let named = waits.count { $0.contains(", inside an item of \"queue ") && $0.contains("waits for a semaphore") }
+        try require(waits.count == 150 && named == 150, "round \(round): \(named) of \(waits.count)")
+      }
+    }
+  }
+
   @Test("Times that no clock can count are never; there are as many interruptions as there are")
   func endless() async {
     await #expect(processExitsWith: .success) {

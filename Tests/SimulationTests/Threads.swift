@@ -1,6 +1,7 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import Synchronization
 
 private final class Body {
   let run: () -> Void
@@ -18,6 +19,13 @@ func startThread(_ body: @escaping () -> Void) {
     }, Unmanaged.passRetained(Body(body)).toOpaque())
   precondition(error == 0)
   pthread_detach(thread)
+}
+
+/// What one thread tells others, in the real world.
+final class Flag: Sendable {
+  private let word = Atomic<Bool>(false)
+  var isUp: Bool { word.load(ordering: .acquiring) }
+  func raise() { word.store(true, ordering: .releasing) }
 }
 
 /// Lets other threads of the process go on.

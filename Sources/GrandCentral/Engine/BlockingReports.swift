@@ -7,7 +7,7 @@ import Synchronization
 /// Swift Concurrency has as many threads as there are processors, and starts no others: if tasks block all of them, the
 /// program stops. On threads of our own pool a blocked task is replaced like any blocked job, so it is only slow.
 enum BlockingReports {
-  private static let lock = Lock()
+  private static let lock = ProcessLock()
   /// Guarded by `lock`: traces that have been looked at, and places that have been reported.
   nonisolated(unsafe) private static var seen: Set<UInt> = []
 

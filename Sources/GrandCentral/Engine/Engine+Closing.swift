@@ -33,8 +33,13 @@ extension Engine {
     pool.load(ordering: .relaxed).live == 0 && monitor.state.load(ordering: .relaxed) == Monitor.State.none
   }
 
+  /// By a thread that is about to use the engine.
+  func reopenIfClosed() {
+    if isClosing { reopen() }
+  }
+
   func reopen() {
-    // relaxed: no thread is in the engine.
+    // relaxed: a thread that sees it late ends once too often. It is followed by a look for what that thread would have waited for.
     closing.store(false, ordering: .relaxed)
     if poller.isMissed(timers) { wakeIfNeeded() }
   }

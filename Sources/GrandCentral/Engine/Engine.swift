@@ -6,7 +6,7 @@ import Synchronization
 /// The one engine of the process: run queues, workers, sleepers, timers.
 ///
 /// It lives in raw memory behind one pointer and is never freed, so that reaching it costs one load, and so that a
-/// forked child can start over with a fresh one (see Fork.swift).
+/// forked child can start over with a fresh one (see Fork.swift). A run of a simulation has one of its own (Engine+Worlds.swift).
 struct Engine: ~Copyable, @unchecked Sendable {  // every field is immutable, atomic, or guarded by its own lock
   /// Counts the workers that live, block, are adrift, sleep, and search. The one word of the sleep protocol.
   let pool = AtomicState<PoolState>(PoolState())
@@ -55,71 +55,7 @@ struct Engine: ~Copyable, @unchecked Sendable {  // every field is immutable, at
     setParallelism(Topology.quickProcessors())
   }
 
-  private nonisolated(unsafe) static let instance = Atomic<UnsafeMutableRawPointer?>(nil)
-  private static let boot = Lock()
-
   typealias Pointer = UnsafeMutablePointer<Engine>
-
-  @inline(__always)
-  static var shared: Pointer {
-    // pairs with: bootSlow – publishes the initialised engine
-    if let engine = instance.load(ordering: .acquiring) {
-      return engine.assumingMemoryBound(to: Engine.self)
-    }
-    return bootSlow()
-  }
-
-  /// Workers wanted at once; 0 before work was ever submitted.
-  static var activeParallelism: Int {
-    // relaxed: a figure.
-    existing.map { $0.pointee.parallelism.load(ordering: .relaxed) } ?? 0
-  }
-
-  /// The engine if work has ever been submitted.
-  static var existing: Pointer? {
-    // pairs with: bootSlow – publishes the initialised engine
-    instance.load(ordering: .acquiring)?.assumingMemoryBound(to: Engine.self)
-  }
-
-  @inline(never)
-  private static func bootSlow() -> Pointer {
-    boot.lock()
-    defer { boot.unlock() }
-    if let engine = existing { return engine }
-    Fork.install()
-    return install()
-  }
-
-  /// One that nobody sees yet.
-  static func makeApart() -> Pointer {
-    let engine = Pointer.allocate(capacity: 1)
-    engine.initialize(to: Engine())
-    return engine
-  }
-
-  @discardableResult
-  private static func install() -> Pointer {
-    let engine = makeApart()
-    // pairs with: shared – publishes the initialised engine
-    instance.store(UnsafeMutableRawPointer(engine), ordering: .releasing)
-    return engine
-  }
-
-  /// Puts another engine, or none, into the place of the process's. Both stand still: no thread is in either of them.
-  static func exchange(_ engine: Pointer?) -> Pointer? {
-    let word = engine.map { UnsafeMutableRawPointer($0) }
-    // pairs with: shared – publishes the initialised engine
-    return instance.exchange(word, ordering: .acquiringAndReleasing)?.assumingMemoryBound(to: Engine.self)
-  }
-
-  /// In a forked child: the old engine's threads do not exist, so its memory is abandoned.
-  static func replaceInChild() {
-    if existing != nil { install() }
-    boot.unlock()
-  }
-
-  static func lockForFork() { boot.lock() }
-  static func unlockAfterFork() { boot.unlock() }
 
   // MARK: Submission
 

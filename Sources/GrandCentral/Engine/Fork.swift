@@ -35,7 +35,7 @@ enum Fork {
   }
 
   /// Held while a thread of ours does what the runtime's locks may be needed for.
-  private static let upkeep = Lock()
+  private static let upkeep = ProcessLock()
 
   /// Runs `body` with no fork in the middle of it. It takes no lock of the layers above and calls no code of the
   /// program.

@@ -9,7 +9,7 @@ enum Hooks {
     var exit: (@Sendable () -> Void)?
   }
 
-  private static let lock = Lock()
+  private static let lock = ProcessLock()
   /// Guarded by `lock`.
   private nonisolated(unsafe) static var pair = Pair()
   /// How to name what a worker runs, set by the layer above before it submits anything.

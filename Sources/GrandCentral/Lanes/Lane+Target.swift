@@ -16,7 +16,7 @@ import Synchronization
 //
 // Decision 0006 has the reasons.
 extension Lane {
-  private static let hierarchy = Lock()
+  private static let hierarchy = ProcessLock()
 
   /// No thread may be changing targets while the process forks.
   static func holdHierarchy(_ hold: Bool) { hold ? hierarchy.lock() : hierarchy.unlock() }

@@ -44,7 +44,7 @@ struct Specifics: ~Copyable, @unchecked Sendable {  // the list is guarded by `b
   /// Guarded by `busy`: retained boxes, linked.
   private let first = Atomic<UnsafeMutableRawPointer?>(nil)
 
-  private static let writing = Lock()
+  private static let writing = ProcessLock()
 
   /// No thread may be changing values while the process forks.
   static func holdWriting(_ hold: Bool) { hold ? writing.lock() : writing.unlock() }

@@ -18,7 +18,7 @@ enum Futex {
   static func wait(_ address: UnsafeRawPointer, while expected: UInt32, until deadline: Deadline? = nil) -> Bool {
     if let world = World.current { return world.wait(address, expected, World.uptime(of: deadline ?? .never)) }
     guard let deadline, !deadline.isNever else {
-      _ = gc_futex_wait(address, expected, nil)
+      waitInKernel(address, while: expected)
       return true
     }
     switch deadline.clock {
@@ -40,7 +40,17 @@ enum Futex {
   @discardableResult
   static func wake(_ address: UnsafeRawPointer, count: Int32 = 1) -> Int {
     if let world = World.current { return world.wake(address, Int(count)) }
-    return Int(max(0, gc_futex_wake(address, count)))
+    return wakeInKernel(address, count: count)
+  }
+
+  /// As `wait`, in the real world whatever the calling thread's is.
+  static func waitInKernel(_ address: UnsafeRawPointer, while expected: UInt32) {
+    _ = gc_futex_wait(address, expected, nil)
+  }
+
+  /// As `wake`, in the real world whatever the calling thread's is.
+  static func wakeInKernel(_ address: UnsafeRawPointer, count: Int32) -> Int {
+    Int(max(0, gc_futex_wake(address, count)))
   }
 
   private static func waitContinuous(

@@ -47,6 +47,12 @@ struct Lock: ~Copyable, Sendable {
     if !tryLock() { lockSlow() }
   }
 
+  /// As `lock`, and a thread of a simulation waits in the kernel as well; for `ProcessLock`.
+  @inline(__always)
+  borrowing func lockInKernel() {
+    if !tryLock() { lockInKernelSlow() }
+  }
+
   /// Takes the lock if it is free.
   @inline(__always)
   borrowing func tryLock() -> Bool {
@@ -95,6 +101,16 @@ struct Lock: ~Copyable, Sendable {
     // pairs with: unlock – publishes what the lock guards
     while word.exchange(State.contended, ordering: .acquiring) != State.free {
       _ = Futex.wait(address, while: State.contended)
+    }
+  }
+
+  @inline(never)
+  private borrowing func lockInKernelSlow() {
+    if spin() { return }
+    let address = self.address
+    // pairs with: unlock – publishes what the lock guards
+    while word.exchange(State.contended, ordering: .acquiring) != State.free {
+      Futex.waitInKernel(address, while: State.contended)
     }
   }
 

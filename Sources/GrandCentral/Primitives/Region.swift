@@ -67,9 +67,9 @@ enum Region {
     }
   }
 
-  private static let lock = Lock()
+  private static let lock = ProcessLock()
   /// Held by the one thread that trims.
-  private static let trimming = Lock()
+  private static let trimming = ProcessLock()
   /// Guarded by `lock`: address of a Header, or 0. Atomic because that makes it a constant.
   private static let youngest = Atomic<UInt>(0)
   private static var lines: Int { size / Magazine.nodeSize }

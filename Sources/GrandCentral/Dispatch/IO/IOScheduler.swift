@@ -11,7 +11,8 @@ import Synchronization
 /// One of the two is chosen when the first request comes: the ring if the kernel has one for us and `GRANDCENTRAL_IO` does not
 /// say `threads`, else the helpers. Files are opened by helpers in either case.
 ///
-/// There is one scheduler for each engine: a forked child starts with a fresh one, as it does with a fresh engine.
+/// There is one scheduler for each engine: a forked child starts with a fresh one, as it does with a fresh engine, and a run of a
+/// simulation has its own in its world.
 ///
 /// Lock order: a channel's lock, then a file's lock. Inside the scheduler's locks nothing is locked. `IOFiles` is an
 /// exception: it holds its lock around calls of the descriptor table.
@@ -56,6 +57,7 @@ final class IOScheduler: @unchecked Sendable {  // guarded by its locks, as said
   /// One thread makes it, the others wait: it is never freed. A lock would do, if no fork could copy it while it is held.
   @inline(never)
   private static func makeSlow() -> IOScheduler {
+    if let world = World.current { return ofRun(world) }
     let engine = Engine.shared
     // relaxed: decides which thread makes the scheduler, which is published by `instance`.
     let seen = maker.load(ordering: .relaxed)
@@ -67,7 +69,7 @@ final class IOScheduler: @unchecked Sendable {  // guarded by its locks, as said
       let raw = Owned(scheduler).intoWord()
       // pairs with: existing – publishes the scheduler. The parent's, in a child, `existing` has taken over before.
       let old = instance.exchange(raw, ordering: .releasing)
-      if let old { Borrowed<IOScheduler>(word: old).object.abandonInChild() }
+      if let old { Borrowed<IOScheduler>(word: old).object.abandon() }
       return scheduler
     }
     var backoff = Backoff()
@@ -77,8 +79,22 @@ final class IOScheduler: @unchecked Sendable {  // guarded by its locks, as said
     }
   }
 
+  private static func ofRun(_ world: World.Functions) -> IOScheduler {
+    if let raw = world.ioScheduler { return Borrowed<IOScheduler>(word: raw).object }
+    let scheduler = IOScheduler(Engine.shared)
+    Immortal.grant(scheduler)
+    world.ioScheduler = Owned(scheduler).intoWord()
+    return scheduler
+  }
+
+  /// The run is over, and its channels have done what they do.
+  static func endRun(_ world: World.Functions) {
+    if let raw = world.ioScheduler { Borrowed<IOScheduler>(word: raw).object.abandon() }
+    world.ioScheduler = nil
+  }
+
   /// In a forked child: the ring is the parent's. No other thread is left that could hold the lock.
-  private func abandonInChild() {
+  private func abandon() {
     if let ring { FileReading.close(ring.pointee.descriptor) }
   }
 

@@ -18,7 +18,7 @@ enum MainLoop {
   static let parker = Parker()
   /// An event descriptor for foreign loops, once it has been asked for: its number plus one.
   private static let eventWord = Atomic<Int32>(0)
-  private static let making = Lock()
+  private static let making = ProcessLock()
 
   /// Whether the main thread is in `loop`.
   private static let isRunning = Atomic<Bool>(false)

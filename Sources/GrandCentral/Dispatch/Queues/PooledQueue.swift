@@ -65,7 +65,7 @@ final class PooledQueue: DispatchSerialQueue, @unchecked Sendable {  // atomics;
 
   // MARK: Lives
 
-  private static let lock = Lock()
+  private static let lock = ProcessLock()
   /// Guarded by `lock`: queues that no pool has, newest first, in as many lists as there are buckets for names.
   nonisolated(unsafe) private static var retired: [PooledQueue?] = Array(repeating: nil, count: 256)
 

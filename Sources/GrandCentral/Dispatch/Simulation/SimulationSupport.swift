@@ -56,11 +56,11 @@
 
     /// What is put back when the simulations are over.
     package struct Outside {
-      fileprivate let engine: Engine.Pointer?
       fileprivate let cycles: Settings.Cycles
     }
 
-    /// Puts the process's engine aside. Nil if its threads do not come to rest: something still runs or waits in it.
+    /// Puts the process's engine aside, for threads that take no part. Nil if its threads do not come to rest: something still runs
+    /// or waits in it.
     package static func leaveRealWorld() -> Outside? {
       let engine = Engine.existing
       if let engine {
@@ -76,13 +76,14 @@
           engine.pointee.close()
         }
       }
-      InsightRegion.makeOnce()
-      let outside = Outside(engine: Engine.exchange(nil), cycles: Settings.cycles)
+      InsightRegion.makeAndAwait()
+      let outside = Outside(cycles: Settings.cycles)
+      World.setBegun(true)
+      Engine.goApart()
       // The simulation finds deadlocks by itself, and goes on.
       Settings.setCycles(.off)
       Backoff.neverSpin(true)
       Cycles.countAsLong(true)
-      _ = World.takeStranger()
       return outside
     }
 
@@ -90,15 +91,22 @@
       Cycles.countAsLong(false)
       Backoff.neverSpin(false)
       Settings.setCycles(outside.cycles)
-      _ = Engine.exchange(outside.engine)
-      outside.engine?.pointee.reopen()
+      World.setBegun(false)
+      Engine.comeTogether()
+      Engine.existing?.pointee.reopen()
+    }
+
+    /// A run is given up: one of its threads may go on at any time.
+    package static func giveUpRun() {
+      stopNotes()
+      Engine.stayApart()
     }
 
     // MARK: A run
 
     /// The first thread of a run: a fresh engine is there from now on, and what would be recorded is told to the simulation.
     package static func beginRun() {
-      _ = Engine.exchange(Engine.makeApart())
+      World.current?.engine = UnsafeMutableRawPointer(Engine.makeApart())
       World.current?.main = SimulatedMainQueue()
       InsightRegion.turnOn(InsightLayout.Switch.simulate)
     }
@@ -127,11 +135,16 @@
     package static func endRun() {
       World.current?.main = nil
       stopNotes()
-      let engine = Engine.exchange(nil)
-      engine?.pointee.timers.abandon()
-      engine?.pointee.discard()
-      engine?.deinitialize(count: 1)
-      engine?.deallocate()
+      let engine = Engine.shared
+      engine.pointee.timers.abandon()
+      if let world = World.current {
+        IOScheduler.endRun(world)
+        FileWatches.endRun(world)
+        world.engine = nil
+      }
+      engine.pointee.discard()
+      engine.deinitialize(count: 1)
+      engine.deallocate()
     }
 
     // MARK: Threads
@@ -159,10 +172,24 @@
 
     package static var isSimulated: Bool { World.isSimulated }
 
-    /// A thread that has used the library beside the simulation since this was asked before: its kernel's id, and its name.
-    package static func takeStranger() -> (id: UInt32, name: String)? {
-      let id = World.takeStranger()
-      return id == 0 ? nil : (id, Thread.name(of: id) ?? "?")
+    /// A thread that has used the library beside the simulation.
+    package struct Stranger {
+      /// The kernel's id.
+      package let id: UInt32
+      package let name: String
+      /// The label of the queue that it has used; empty if that is not known.
+      package let queue: String
+    }
+
+    /// The first stranger since this was asked before.
+    package static func takeStranger() -> Stranger? {
+      guard let (id, name, queue) = World.takeStranger() else { return nil }
+      return Stranger(id: id, name: name, queue: label(ofObject: queue))
+    }
+
+    /// Wakes threads of the real world that wait for the word at the address; as `SimulatedKernel`'s `wake`.
+    package static func wakeOutside(_ address: UnsafeRawPointer, _ count: Int) -> Int {
+      Futex.wakeInKernel(address, count: Int32(clamping: count))
     }
 
     /// The number of a simulated thread that has this id.
@@ -177,6 +204,11 @@
       package let members: Int
       /// The label of the queue whose item the thread is inside of.
       package let inside: String
+    }
+
+    /// The thread that has the entry stands still for good: another one may use it.
+    package static func giveBack(entry: UnsafeRawPointer) {
+      InsightThread(entry: .init(mutating: entry.assumingMemoryBound(to: InsightLayout.ThreadEntry.self))).giveBack()
     }
 
     /// The calling thread's note, for `wait(of:)`.

@@ -79,7 +79,7 @@ private struct WatchChain {
 // FileWatches.N4  The kernel drops events when too many wait. Then every source compares its file with what it knew,
 //     and asks for its watches anew: that the kernel has dropped one may have been among the lost events.
 // FileWatches.N5  All this belongs to one engine. A forked child has another engine, and makes its own; it must not
-//     read the parent's descriptor, nor remove the parent's watches.
+//     read the parent's descriptor, nor remove the parent's watches. A run of a simulation has its own in its world.
 //
 // Lock order: the descriptor table's, this one, the source's. So nothing here calls the poller with the lock held.
 final class FileWatches: @unchecked Sendable {  // guarded by `lock`
@@ -94,6 +94,8 @@ final class FileWatches: @unchecked Sendable {  // guarded by `lock`
   let lock = Lock()
   let engine: Engine.Pointer
   private let inotify: Inotify
+  /// The run that the list belongs to is over.
+  private let isOver = Atomic<Bool>(false)
   private let watch: DescriptorWatch.Pointer
   /// Guarded by `lock`.
   private let buckets: UnsafeMutablePointer<WatchChain>
@@ -125,6 +127,7 @@ final class FileWatches: @unchecked Sendable {  // guarded by `lock`
 
   /// The list of this process.
   static func shared() -> Result<FileWatches, Errno> {
+    if let world = World.current { return ofRun(world) }
     // pairs with: shared – publishes the list
     let seen = current.load(ordering: .acquiring)
     if let seen {
@@ -133,12 +136,10 @@ final class FileWatches: @unchecked Sendable {  // guarded by `lock`
       if list.isOurs { return .success(list) }
     }
     let made: FileWatches
-    switch Inotify.make() {
+    switch make() {
     case .failure(let error): return .failure(error)
-    case .success(let raw): made = FileWatches(owning: raw)
+    case .success(let list): made = list
     }
-    let poller = made.engine
-    if case .failed(let error) = poller.pointee.poller.watch(made.watch, in: poller.pointee) { return .failure(error) }
     let place = Owned(made).give()
     // pairs with: shared – publishes the list
     // relaxed: an exchange that fails is followed by a call of the descriptor table. The other thread's list was added to the
@@ -150,14 +151,48 @@ final class FileWatches: @unchecked Sendable {  // guarded by `lock`
       if let seen { Borrowed<FileWatches>(word: seen).use { $0.inotify.abandon() } }
       return .success(made)
     }
-    _ = poller.pointee.poller.unwatch(made.watch)
+    _ = made.engine.pointee.poller.unwatch(made.watch)
     place.giveBack()
     // unsafe: another thread was faster; never released.
     return .success(Borrowed<FileWatches>(word: other!).object)
   }
 
+  /// FileWatches.N5
+  private static func ofRun(_ world: World.Functions) -> Result<FileWatches, Errno> {
+    if let raw = world.fileWatches { return .success(Borrowed<FileWatches>(word: raw).object) }
+    let made = make()
+    if case .success(let list) = made { world.fileWatches = Owned(list).give().word }
+    return made
+  }
+
+  /// A list that the calling thread's engine waits for, and that no other thread knows yet.
+  private static func make() -> Result<FileWatches, Errno> {
+    switch Inotify.make() {
+    case .failure(let error): return .failure(error)
+    case .success(let raw):
+      let made = FileWatches(owning: raw)
+      let outcome = Engine.current.poller.watch(made.watch, in: Engine.current)
+      if case .failed(let error) = outcome { return .failure(error) }
+      return .success(made)
+    }
+  }
+
+  /// The run is over: its sources may be left, and find no engine that is theirs.
+  static func endRun(_ world: World.Functions) {
+    guard let raw = world.fileWatches else { return }
+    world.fileWatches = nil
+    Borrowed<FileWatches>(word: raw).use { list in
+      // relaxed: the run's threads have left, and this one lets go of them in what follows.
+      list.isOver.store(true, ordering: .relaxed)
+      list.inotify.abandon()
+    }
+  }
+
   /// FileWatches.N5: whether this list belongs to this process's engine, not to that of the parent which forked it.
-  var isOurs: Bool { engine == Engine.shared }
+  var isOurs: Bool {
+    // relaxed: see `endRun`. Another engine may have the address of one that is gone.
+    engine == Engine.existing && !isOver.load(ordering: .relaxed)
+  }
 
   // MARK: Watching, with the lock held
 

@@ -68,7 +68,7 @@ import Synchronization
 // Rejected: a thread that looks at all waits now and then (an idle process would wake up); looking before the sleep (each
 // contended sync would pay for it); a record for each item that runs (so would each item).
 enum WaitGraph {
-  private static let lock = Lock()
+  private static let lock = ProcessLock()
   /// Guarded by `lock`.
   nonisolated(unsafe) static var first: WaitRecord.Pointer?
   /// Guarded by `lock`: the process that the records belong to; those of a forked process's parent are not its own.

@@ -14,6 +14,15 @@ import Synchronization
 //     that one, so what is behind them needs no locks.
 // World.U2  A thread enters the simulation at its first step and leaves it at its last: it never waits for one world while it is
 //     in the other.
+// World.U3  A thread of either world may wait in the library for what a thread of the other one does.
+//     It waits in the kernel for a lock of the whole process (`ProcessLock`): no simulated thread stands still while it holds one,
+//     so the holder is of the real world, and goes on.
+//     It waits in its own world for all else. A simulated thread that wakes fewer than it wants to wakes in the kernel as well. A
+//     thread of the real world wakes in the kernel alone: a simulated one that waits for it waits for ever, or until its deadline,
+//     and the run fails with the escape.
+//
+// A stranger is a thread that uses the library while simulations go on, and is in none. It has the process's own engine all the time
+// (Engine+Worlds.swift).
 //
 // Rejected: one global switch (the program's other threads would call into the simulation beside it); another `CPlatform`, as
 // the checker has it (another library to link: what is tested would not be what is shipped).
@@ -43,6 +52,10 @@ enum World {
     let processors: Int
     /// The main queue of the run: set by its first thread, at the start.
     var main: AnyObject?
+    /// The engine of the run, likewise; and what belongs to that engine, made when it is first needed.
+    var engine: UnsafeMutableRawPointer?
+    var ioScheduler: UnsafeMutableRawPointer?
+    var fileWatches: UnsafeMutableRawPointer?
 
     init(
       wait: @escaping (UnsafeRawPointer, UInt32, UInt64) -> Bool, wake: @escaping (UnsafeRawPointer, Int) -> Int,
@@ -127,91 +140,4 @@ enum World {
     let distance = distance(of: deadline.clock)
     return deadline.nanoseconds > distance ? deadline.nanoseconds - distance : 0
   }
-
-  // MARK: Threads that take no part
-
-  /// The kernel's id of a thread that has used the library beside a simulation; 0 if none has.
-  private static let stranger = Atomic<UInt32>(0)
-
-  /// Tells the simulation what the recorder would write down; or notes that the calling thread is not in it.
-  @inline(never)
-  static func note(_ kind: UInt8, _ queue: UInt32) {
-    if let world = current { return world.note(kind, queue) }
-    // relaxed: a number by itself.
-    _ = stranger.compareExchange(expected: 0, desired: Thread.id, ordering: .relaxed)
-  }
-
-  /// The first stranger since this was asked before.
-  static func takeStranger() -> UInt32 {
-    // relaxed: a number by itself.
-    stranger.exchange(0, ordering: .relaxed)
-  }
-}
-
-/// Where one thread of the real world waits until another one tells it to go on: what threads of a simulation hand to each other.
-final class Baton: Sendable {
-  private let word = Atomic<UInt32>(Baton.empty)
-
-  private static let empty: UInt32 = 0
-  private static let token: UInt32 = 1
-  private static let asleep: UInt32 = 2
-
-  /// The waiter goes on, now or when it comes to wait.
-  func pass() {
-    // pairs with: take – publishes what the calling thread has done
-    if word.exchange(Self.token, ordering: .releasing) == Self.asleep {
-      _ = _withUnprotectedUnsafePointer(to: word) { gc_futex_wake($0, 1) }
-    }
-  }
-
-  /// Waits for one `pass`. One thread at a time.
-  func wait() {
-    while !fallAsleep() {
-      _ = _withUnprotectedUnsafePointer(to: word) { gc_futex_wait($0, Self.asleep, nil) }
-    }
-  }
-
-  /// As `wait`, for so long at most.
-  ///
-  /// - Returns: false if the time has passed.
-  func wait(nanoseconds: UInt64) -> Bool {
-    let instant = gc_clock_uptime() + nanoseconds
-    var deadline = timespec(tv_sec: Int(instant / 1_000_000_000), tv_nsec: Int(instant % 1_000_000_000))
-    while !fallAsleep() {
-      if gc_clock_uptime() >= instant { return false }
-      _ = _withUnprotectedUnsafePointer(to: word) { gc_futex_wait($0, Self.asleep, &deadline) }
-    }
-    return true
-  }
-
-  private func take() -> Bool {
-    // relaxed: a look; the exchange acquires.
-    if word.load(ordering: .relaxed) != Self.token { return false }
-    // pairs with: pass – publishes what the thread has done that ran before
-    return word.exchange(Self.empty, ordering: .acquiring) == Self.token
-  }
-
-  /// Says that the thread sleeps, or takes the token that is there; true for the latter.
-  private func fallAsleep() -> Bool {
-    // relaxed: marking takes nothing over. The exchange fails because of a token, or of the mark of an earlier round.
-    _ = word.compareExchange(expected: Self.empty, desired: Self.asleep, ordering: .relaxed)
-    return take()
-  }
-
-  /// Starts a thread in the real world, also where the calling one is in the simulated one.
-  static func startThread(_ body: @escaping @Sendable () -> Void) -> Bool {
-    let box = Unmanaged.passRetained(BodyBox(body: body))
-    let entry: Thread.Body = { raw in
-      // unsafe: retained above, for this thread.
-      Unmanaged<BodyBox>.fromOpaque(raw!).takeRetainedValue().body()
-    }
-    if gc_thread_start(entry, box.toOpaque(), 0) == 0 { return true }
-    box.release()
-    return false
-  }
-}
-
-private final class BodyBox: Sendable {
-  let body: @Sendable () -> Void
-  init(body: @escaping @Sendable () -> Void) { self.body = body }
 }

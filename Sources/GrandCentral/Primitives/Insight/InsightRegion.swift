@@ -57,7 +57,7 @@ enum InsightRegion {
   /// Whether the handlers around a fork are installed; a child inherits them.
   nonisolated(unsafe) private static var isReadyForFork = false
   /// Guards the arrays of threads, objects and names. Nothing else is locked under it.
-  static let lock = Lock()
+  static let lock = ProcessLock()
 
   /// The region, if there is one.
   @inline(__always)

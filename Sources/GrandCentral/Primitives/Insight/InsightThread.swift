@@ -54,10 +54,15 @@ struct InsightThread {
     Recorder.giveUpChunk()
     guard let current else { return }
     thread.pointee.insight = nil
+    current.giveBack()
+  }
+
+  /// The entry is free. Its thread does not use it any more.
+  func giveBack() {
     InsightRegion.lock.lock()
     // relaxed: the next one to use the entry finds it under the lock.
-    current.entry.tid.pointee.store(0, ordering: .relaxed)
-    if let memory = InsightRegion.memory { InsightLayout.giveBackEntry(current.entry - InsightRegion.threads(memory)) }
+    entry.tid.pointee.store(0, ordering: .relaxed)
+    if let memory = InsightRegion.memory { InsightLayout.giveBackEntry(entry - InsightRegion.threads(memory)) }
     InsightRegion.lock.unlock()
   }
 

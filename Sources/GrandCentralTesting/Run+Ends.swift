@@ -1,0 +1,72 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import GrandCentral
+
+// How a run ends that does not come to its end: it fails, or is given up. And what it notes of threads that take no part.
+extension Run {
+  // MARK: Failures
+
+  /// Run.R4: the calling thread does not go on.
+  func fail(_ reason: SimulationFailure.Reason) -> Never {
+    lookForStrangers()
+    outcome = .failed(escape ?? reason)
+    SimulationSupport.stopNotes()
+    // The threads that stay need what they use.
+    _ = Unmanaged.passRetained(self)
+    giveBackEntries()
+    over.pass()
+    stay()
+  }
+
+  private func stay() -> Never {
+    let forever = SimulatedTurn()
+    while true { forever.wait() }
+  }
+
+  // MARK: Run.R5
+
+  /// By the thread that waits for the run.
+  func giveUp() {
+    // relaxed: from some step on the run's thread sees it.
+    isGivenUp.store(true, ordering: .relaxed)
+    SimulationSupport.giveUpRun()
+    _ = Unmanaged.passRetained(self)
+  }
+
+  var isLeft: Bool {
+    // relaxed: see `giveUp`.
+    isGivenUp.load(ordering: .relaxed)
+  }
+
+  func stayIfGivenUp() {
+    if !isLeft { return }
+    giveBackEntries()
+    stay()
+  }
+
+  /// The run's threads stand still for good. What they have said of themselves is known, and others need the room.
+  private func giveBackEntries() {
+    members[current].entry = SimulationSupport.currentEntry
+    for number in members.indices {
+      if let entry = members[number].entry { SimulationSupport.giveBack(entry: entry) }
+      members[number].entry = nil
+    }
+  }
+
+  /// This run, for a thread that comes by.
+  var present: Run {
+    stayIfGivenUp()
+    return self
+  }
+
+  // MARK: Run.R6
+
+  /// Has the run fail at its end if a thread that takes no part has used the library beside it.
+  func lookForStrangers() {
+    guard let stranger = SimulationSupport.takeStranger(), escape == nil else { return }
+    let place = stranger.queue.isEmpty ? "" : ", on the queue \"" + stranger.queue + "\""
+    escape = .escape(
+      "the thread \(stranger.id), \"\(stranger.name)\", which the simulation has not started, has used the library beside it"
+        + place)
+  }
+}
