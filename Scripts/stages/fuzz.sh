@@ -5,22 +5,21 @@
 
 . Scripts/lib.sh
 
-# The stress stage's build: with it done this takes under a minute.
+# The tests come first: with the stress stage done they are built, and building a program in their folder builds the library anew.
 run_tests .build-stress 20 -c release -Xswiftc -enable-testing --filter '^DataTests\..*(randomOperations|randomBytes)'
 
-# Channels, with system calls that go wrong, on the kernel's ring and on helpers. GC_FUZZ_SECONDS for each, GC_FUZZ_SEED
-# lives one seed again.
-export GC_FUZZ_SECONDS=${GC_FUZZ_SECONDS:-15}
-fuzzer=(swift run -c release -Xswiftc -enable-testing --scratch-path .build-stress -j "$JOBS" channel-fuzz)
-for way in uring threads; do
-  GRANDCENTRAL_IO=$way "${fuzzer[@]}" | tee "$OUT/channel-fuzz.log"
-  fact "$way: $(tail -n 1 "$OUT/channel-fuzz.log")"
-done
 # Alone, because it looks for descriptors that are left open; see Tests/StressTests/SourceFuzz.
 fact "sources: GC_FUZZ_SECONDS=${GC_FUZZ_SECONDS:=15}, and what a failure names: GC_FUZZ_SEED, GC_FUZZ_LANE"
 export GC_FUZZ_SECONDS
 run_tests .build-stress 20 -c release -Xswiftc -enable-testing --filter '^StressTests\.SourceFuzz'
 
+# Channels, with system calls that go wrong, on the kernel's ring and on helpers. GC_FUZZ_SECONDS for each, GC_FUZZ_SEED
+# lives one seed again.
+fuzzer=(swift run -c release -Xswiftc -enable-testing --scratch-path .build-stress -j "$JOBS" channel-fuzz)
+for way in uring threads; do
+  GRANDCENTRAL_IO=$way "${fuzzer[@]}" | tee "$OUT/channel-fuzz.log"
+  fact "$way: $(tail -n 1 "$OUT/channel-fuzz.log")"
+done
 # Trees of queues, on the product and on a build that is late, by chance, at atomic operations (Verification/Perturbed).
 # GC_FUZZ_SEED lives one seed again.
 for build in "-Xswiftc -enable-testing --scratch-path .build-stress" \
