@@ -43,6 +43,12 @@ def own(tool, probe):
         if subprocess.run([probe, "core-file"], env=environment, capture_output=True).returncode:
             fail("the program has written no file")
         expect(why_core(tool, file, "0"), TOLD, 'waits in sync for queue "he', "a file of the program's own")
+        said = why_core(tool, file, "0").stdout
+        # A copy of the file is newer than what it shows.
+        changed = os.stat(file).st_mtime
+        os.utime(file, (changed + 50, changed + 50))
+        if why_core(tool, file, "0").stdout != said:
+            fail("what a file says depends on when it was copied")
         items = [row for row in slices(tool, folder, file) if row["kind"] == "slice" and row["track"] == "Queues/busy"]
         if len(items) != 101:
             fail(f"{len(items)} of the 101 items of a queue are in the trace")

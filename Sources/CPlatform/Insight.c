@@ -163,6 +163,7 @@ void gc_insight_forget_entries(void) { memset(entries_in_use, 0, sizeof entries_
 
 void gc_insight_leave(void *base, size_t size, int descriptor, uint32_t switches) {
   gc_insight_dump_from(NULL, NULL);
+  gc_insight_forget_core();
   // Closed only if it is still ours: the program may have closed it, and use the number for something else. A deleted file of
   // just this size and number is no coincidence.
   struct stat file;

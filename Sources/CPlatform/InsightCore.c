@@ -19,9 +19,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #define PAGE UINT64_C(4096)
@@ -159,6 +162,19 @@ static uint64_t begin_note(output *output, uint64_t offset, uint32_t kind, uint6
   return offset + sizeof note;
 }
 
+/// When the file was written: a copy of it is newer. A note under the library's own name, as `CoreFile` of the tool expects it.
+static uint64_t put_moment(output *output, uint64_t offset) {
+  const struct __attribute__((packed)) {
+    Elf64_Nhdr head;
+    char name[16];
+    uint64_t uptime;
+  } note = {{.n_namesz = sizeof "GrandCentral", .n_descsz = sizeof(uint64_t), .n_type = GC_INSIGHT_NOTE_MOMENT},
+            "GrandCentral",
+            gc_clock_uptime()};
+  put(output, &note, sizeof note, offset);
+  return offset + sizeof note;
+}
+
 static uint64_t put_process(output *output, uint64_t offset, const gc_insight_head *parts) {
   char contents[PROCESS_SIZE] = {0};
   memcpy(contents + PROCESS_NUMBER, &parts->pid, sizeof parts->pid);
@@ -186,16 +202,23 @@ static uint64_t put_threads(output *output, uint64_t offset, char *base, const g
   return offset;
 }
 
-static uint64_t put_files(output *output, uint64_t offset) {
-  uint64_t count = count_files(), index = 0;
+/// The region comes first, whatever else is mapped or unmapped meanwhile.
+static uint64_t put_files(output *output, uint64_t offset, char *base, const gc_insight_head *parts) {
+  static const char region[] = "/memfd:" GC_INSIGHT_NAME " (deleted)";
+  // There is room for some that are mapped between the two readings.
+  uint64_t count = 1 + count_files() + 64, index = 1;
   const uint64_t contents = offset + sizeof(Elf64_Nhdr) + 8, page = 1;
   uint64_t path = contents + (2 + 3 * count) * sizeof(uint64_t);
+  const mapping own = {.start = (uintptr_t)base, .end = (uintptr_t)base + parts->size};
   put(output, &count, sizeof count, contents);
   put(output, &page, sizeof page, contents + sizeof count);
+  put(output, &own, sizeof own, contents + 2 * sizeof(uint64_t));
+  put(output, region, sizeof region, path);
+  path += sizeof region;
   list list = {.descriptor = open_list()};
   mapping found;
-  // A file that was mapped since is left out; of one that is gone an empty path stays.
   while (list.descriptor >= 0 && index < count && next_file(&list, &found)) {
+    if (found.start >= own.start && found.start < own.end) continue;
     size_t length = strlen(memory.path) + 1;
     put(output, &found, sizeof found, contents + (2 + 3 * index) * sizeof(uint64_t));
     put(output, memory.path, length, path);
@@ -264,12 +287,16 @@ static void put_region(output *output, uint64_t begin, char *base, const gc_insi
 
 static bool write_core(int descriptor, char *base, const gc_insight_head *parts) {
   struct stat file;
-  if (fstat(descriptor, &file) != 0 || !S_ISREG(file.st_mode) || ftruncate(descriptor, 0) != 0) return false;
+  // Where each write goes to the end of the file, the kernel ignores the place that it is told.
+  int flags = fcntl(descriptor, F_GETFL);
+  if (flags < 0 || (flags & O_APPEND) || fstat(descriptor, &file) != 0 || !S_ISREG(file.st_mode)) return false;
+  if (ftruncate(descriptor, 0) != 0) return false;
   output output = {.descriptor = descriptor};
   const uint64_t notes = sizeof(Elf64_Ehdr) + 2 * sizeof(Elf64_Phdr);
   uint64_t end = put_process(&output, notes, parts);
   end = put_threads(&output, end, base, parts);
-  end = put_files(&output, end);
+  end = put_files(&output, end, base, parts);
+  end = put_moment(&output, end);
   const uint64_t begin = (end + PAGE - 1) & ~(PAGE - 1);
   if (output.failed || ftruncate(descriptor, (off_t)(begin + parts->size)) != 0) return false;
   put_region(&output, begin, base, parts);
@@ -299,50 +326,21 @@ bool gc_insight_write_core(int descriptor) {
   // pairs with: the store below – publishes that the memory is not used any more
   if (base == NULL || __atomic_exchange_n(&memory.is_used, true, __ATOMIC_ACQUIRE)) return false;
   int former = errno;
+  // A file that becomes larger than the process's files may be is a signal to the thread, which would end the process.
+  sigset_t limit, mask;
+  sigemptyset(&limit);
+  sigaddset(&limit, SIGXFSZ);
+  pthread_sigmask(SIG_BLOCK, &limit, &mask);
   bool is_written = write_core(descriptor, base, &parts);
+  const struct timespec at_once = {0, 0};
+  if (!is_written) sigtimedwait(&limit, NULL, &at_once);
+  pthread_sigmask(SIG_SETMASK, &mask, NULL);
   __atomic_store_n(&memory.is_used, false, __ATOMIC_RELEASE);
   errno = former;
   return is_written;
 }
 
-// MARK: At a fault
+// relaxed: a look.
+bool gc_insight_writes_core(void) { return __atomic_load_n(&memory.is_used, __ATOMIC_RELAXED); }
 
-/// GRANDCENTRAL_CORE, as it was when the program began: a path, in which %p is the process's number.
-static char setting[1024];
-
-__attribute__((constructor)) static void keep_setting(void) {
-  const char *value = secure_getenv("GRANDCENTRAL_CORE");
-  if (value != NULL && value[0] == '/' && strlen(value) < sizeof setting) memcpy(setting, value, strlen(value) + 1);
-}
-
-/// A line on standard error, of which a file's path is the end.
-static void tell(const char *words, const char *path) {
-  char line[sizeof setting + 80];
-  size_t length = strlen(words), rest = strlen(path);
-  memcpy(line, words, length);
-  memcpy(line + length, path, rest);
-  line[length + rest] = '\n';
-  while (write(2, line, length + rest + 1) < 0 && errno == EINTR) {}
-}
-
-void gc_insight_write_core_at_fault(void) {
-  char path[sizeof setting + 12], *place = path;
-  for (const char *from = setting; *from != 0 && place < path + sizeof setting; from++) {
-    bool is_number = from[0] == '%' && from[1] == 'p';
-    if (!is_number) {
-      *place++ = *from;
-      continue;
-    }
-    from++;
-    char digits[12];
-    size_t count = 0;
-    for (uint32_t number = (uint32_t)getpid(); number != 0; number /= 10) digits[count++] = (char)('0' + number % 10);
-    while (count > 0 && place < path + sizeof setting) *place++ = digits[--count];
-  }
-  *place = 0;
-  if (path[0] == 0) return;
-  int file = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW | O_NONBLOCK, 0600);
-  bool is_written = file >= 0 && gc_insight_write_core(file);
-  if (file >= 0) close(file);
-  tell(is_written ? "  gcd trace --core, gcd why --core: " : "  no core file could be written: ", path);
-}
+void gc_insight_forget_core(void) { __atomic_store_n(&memory.is_used, false, __ATOMIC_RELEASE); }

@@ -80,7 +80,8 @@ struct InsightDumpTests {
     var place = begin
     while place < begin + length {
       notes.append(number(UInt32.self, at: place + 8))
-      place += 20 + Int(number(UInt32.self, at: place + 4) + 3) & ~3
+      let (name, contents) = (Int(number(UInt32.self, at: place)), Int(number(UInt32.self, at: place + 4)))
+      place += 12 + (name + 3) & ~3 + (contents + 3) & ~3
     }
     #expect(place == begin + length)
     return (number(UInt16.self, at: 16), notes, Int(memory))
@@ -90,8 +91,8 @@ struct InsightDumpTests {
   private func expectCore(_ path: String, threads: ClosedRange<Int>) throws {
     let file = try coreFile(path)
     #expect(file.type == 4)
-    #expect(file.notes.first == 3 && file.notes.last == 0x4649_4C45)
-    #expect(threads.contains(file.notes.count { $0 == 1 }), "\(file.notes)")
+    #expect(file.notes.first == 3 && file.notes.suffix(2) == [0x4649_4C45, 1])
+    #expect(threads.contains(file.notes.dropLast().count { $0 == 1 }), "\(file.notes)")
     var status = stat()
     try #require(stat(path, &status) == 0)
     #expect(Int(status.st_size) == file.memory)
@@ -124,6 +125,29 @@ struct InsightDumpTests {
     let nowhere = ["GRANDCENTRAL_CORE": "/proc/absent", "GRANDCENTRAL_DUMP": "off"]
     let refused = Probe.run("dump-fault", environment: nowhere)
     #expect(refused.errors.contains("  no core file could be written: /proc/absent\n"), "\(refused)")
+  }
+
+  @Test("F3: a core file that cannot be had is refused; a child of a fork has its own")
+  func refusedCores() {
+    let path = "/tmp/gc-core-refused-\(getpid())"
+    defer { unlink(path) }
+    let result = Probe.run("core-refused", environment: Self.recorded.merging(["GC_PROBE_FILE": path]) { $1 })
+    #expect(result.ended, "\(result)")
+    #expect(result["appended"] == "0" && result["limited"] == "0" && result["unlimited"] == "1", "\(result)")
+    if result.skipped == nil { #expect(result.number("children") == 0, "\(result)") }
+  }
+
+  @Test("F3: of threads with a fault at the same time one writes the core file")
+  func faultsAtOnce() throws {
+    for round in 0..<5 {
+      let path = "/tmp/gc-core-faults-\(getpid())-\(round)"
+      defer { unlink(path) }
+      let result = Probe.run("core-faults", environment: ["GRANDCENTRAL_CORE": path, "GRANDCENTRAL_DUMP": "off"])
+      #expect(result.end == .killed(SIGABRT), "\(result)")
+      let told = result.errors.split(separator: "\n").filter { $0.hasPrefix("  ") }
+      #expect(told == ["  gcd trace --core, gcd why --core: \(path)"], "\(result)")
+      try expectCore(path, threads: 1...16)
+    }
   }
 
   @Test("E5: the parent's threads are none of the child's")

@@ -46,6 +46,8 @@ extern "C" {
 #define GC_INSIGHT_OFFER_VARIABLE "GRANDCENTRAL_REGION"
 /// A tool that has not given a sign of life for so many nanoseconds is gone.
 #define GC_INSIGHT_PATIENCE 3000000000u
+/// In core files that the library writes: a note under the name GrandCentral, with the CLOCK_MONOTONIC of when it was written.
+#define GC_INSIGHT_NOTE_MOMENT 1
 
 enum {
   /// Everything that happens is recorded into chunks.

@@ -170,8 +170,8 @@ extension GrandCentralRuntime {
   /// }
   /// ```
   ///
-  /// False if nothing can be shown yet, if the descriptor is that of no plain file, if another thread writes one at this moment, or
-  /// if the file system refuses it. A fault of the library writes one before it ends the process, if `GRANDCENTRAL_CORE` in the
+  /// On a stack for signals it needs 8 KiB. False if nothing can be shown yet, if the descriptor is that of no plain file or was opened
+  /// with `O_APPEND`, if another thread writes one at this moment, or if the file cannot have that much. A fault of the library writes one before it ends the process, if `GRANDCENTRAL_CORE` in the
   /// environment is a path that begins with `/`; `%p` in it is the process's number.
   ///
   /// Complexity: O(threads + objects + records). Blocking: as long as the file system takes.

@@ -33,6 +33,7 @@ enum Fault {
   }
 
   private static func stop() -> Never {
+    gc_insight_await_fault()
     gc_insight_dump_at_fault()
     gc_insight_write_core_at_fault()
     gc_abort()

@@ -1,5 +1,6 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
+import CPlatform
 import Glibc
 
 /// What a process has left in a core file: its region, its threads, and which file lay where.
@@ -43,7 +44,7 @@ struct CoreFile {
     name = notes.name
     threads = notes.threads
     files = notes.files
-    moment = Self.moment(regions, written: file.changed)
+    moment = notes.moment ?? Self.moment(regions, written: file.changed)
   }
 
   /// What was mapped there; nil if the file does not have all of it.
@@ -76,6 +77,8 @@ private struct CoreNotes {
   private(set) var name = ""
   private(set) var threads: Set<Int32> = []
   private(set) var files: [ProcessCode.Mapping] = []
+  /// The library tells the moment in files of its own: that of the file may be a copy's.
+  private(set) var moment: UInt64?
 
   private enum Kind {
     static let notes: UInt32 = 4
@@ -94,6 +97,9 @@ private struct CoreNotes {
       {
         let content = place &+ 12 &+ Self.padded(nameSize)
         if file.hasText("CORE\u{0}", at: place &+ 12) { add(kind, file, content, UInt64(size)) }
+        if file.hasText("GrandCentral\u{0}", at: place &+ 12), kind == GC_INSIGHT_NOTE_MOMENT {
+          moment = file.integer(at: content)
+        }
         place = content &+ Self.padded(size)
       }
     }

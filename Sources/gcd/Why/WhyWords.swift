@@ -12,7 +12,9 @@ struct WhyWords {
   func thread(_ tid: Int32) -> String {
     guard let thread = snapshot.thread(tid) else { return "thread \(tid)" }
     if thread.role == .main { return "the main thread (\(tid))" }
-    return "\(thread.role == .worker ? "worker" : "thread") \(quoted(thread.name)) (\(tid))"
+    let kind = thread.role == .worker ? "worker" : "thread"
+    // A core file has no names of threads.
+    return thread.name.isEmpty ? "\(kind) \(tid)" : "\(kind) \(quoted(thread.name)) (\(tid))"
   }
 
   func quoted(_ label: String) -> String { "\"" + TextLayout.printable(label) + "\"" }

@@ -9,7 +9,7 @@ import Synchronization
 extension Scenario {
   static let insightDumps: [String: Body] = [
     "dump-text": dumpText, "dump-fault": dumpFault, "dump-in-handler": dumpInHandler, "dump-fork": dumpFork,
-    "core-file": coreFile, "core-in-handler": coreInHandler,
+    "core-file": coreFile, "core-in-handler": coreInHandler, "core-refused": coreRefused, "core-faults": coreFaults,
   ]
 
   /// Written by one thread, before the process is looked at.
@@ -120,6 +120,56 @@ extension Scenario {
     require(ftruncate(file, 1 << 30) == 0, "the file is long")
     report("written", GrandCentralRuntime.writeCore(to: file))
     report("again", GrandCentralRuntime.writeCore(to: file))
+  }
+
+  /// What cannot be had, and children that are forked while another thread writes.
+  private static func coreRefused() {
+    prepare()
+    let appending = open(fileName, O_RDWR | O_CREAT | O_APPEND, 0o600)
+    report("appended", GrandCentralRuntime.writeCore(to: appending))
+    let file = open(fileName, O_RDWR)
+    var limit = rlimit()
+    getrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit)
+    var small = limit
+    small.rlim_cur = 100_000
+    setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &small)
+    report("limited", GrandCentralRuntime.writeCore(to: file))
+    setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit)
+    report("unlimited", GrandCentralRuntime.writeCore(to: file))
+    if Kernel.isThreadSanitized { skip("ThreadSanitizer starts no thread after a fork") }
+    let mayEnd = Latch(1)
+    let writer = PlainThread {
+      while !mayEnd.isOpen { _ = GrandCentralRuntime.writeCore(to: file) }
+    }
+    var refused = 0
+    for _ in 0..<20 {
+      let child = fork()
+      if child == 0 {
+        _ = GrandCentralRuntime.snapshot()
+        _exit(GrandCentralRuntime.writeCore(to: open(fileName + "-child", O_RDWR | O_CREAT, 0o600)) ? 0 : 1)
+      }
+      var status: Int32 = -1
+      while waitpid(child, &status, 0) < 0 && errno == EINTR {}
+      if status != 0 { refused += 1 }
+    }
+    unlink(fileName + "-child")
+    mayEnd.open()
+    writer.join()
+    report("children", refused)
+  }
+
+  /// Threads that make a fault at the same time.
+  private static func coreFaults() {
+    prepare()
+    let start = Latch(1)
+    let threads = (0..<8).map { number in
+      PlainThread {
+        start.wait()
+        DispatchQueue(label: "over \(number)").resume()
+      }
+    }
+    start.open()
+    for thread in threads { thread.join() }
   }
 
   private static func dumpFork() {

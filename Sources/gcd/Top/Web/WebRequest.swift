@@ -14,9 +14,11 @@ struct WebRequest: Equatable, Sendable {
     case refused
   }
 
-  /// Reads what has come so far.
-  static func read(_ bytes: [UInt8]) -> Reading {
-    guard let end = endOfHead(bytes) else { return bytes.count > mostBytes ? .refused : .incomplete }
+  /// Reads what has come so far. So many bytes of it have been looked at before, and were no whole head.
+  static func read(_ bytes: [UInt8], after known: Int = 0) -> Reading {
+    guard let end = endOfHead(bytes, from: max(0, known - 3)) else {
+      return bytes.count > mostBytes ? .refused : .incomplete
+    }
     let line = bytes[..<end].prefix { $0 != 0x0d && $0 != 0x0a }
     guard let text = String(validating: line, as: UTF8.self) else { return .refused }
     let words = text.split(separator: " ", omittingEmptySubsequences: false)
@@ -26,9 +28,9 @@ struct WebRequest: Equatable, Sendable {
   }
 
   /// An empty line ends it.
-  private static func endOfHead(_ bytes: [UInt8]) -> Int? {
-    guard bytes.count >= 4 else { return nil }
-    return (0...(bytes.count - 4)).first {
+  private static func endOfHead(_ bytes: [UInt8], from start: Int) -> Int? {
+    guard bytes.count >= start + 4 else { return nil }
+    return (start...(bytes.count - 4)).first {
       bytes[$0] == 0x0d && bytes[$0 + 1] == 0x0a && bytes[$0 + 2] == 0x0d && bytes[$0 + 3] == 0x0a
     }
   }

@@ -11,7 +11,12 @@ final class WebServer {
   private let listener: Int32
   private var connections: [Connection] = []
 
-  private static let mostConnections = 64
+  /// Fewer where the tool may have few descriptors: it needs some itself.
+  private static let mostConnections: Int = {
+    var limit = rlimit()
+    guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return 16 }
+    return limit.rlim_cur >= 256 ? 64 : max(1, (Int(limit.rlim_cur) - 12) / 4)
+  }()
   /// A browser that does not take its events for so long is left.
   private static let mostWaiting = 8 << 20
   /// A request that does not come is not waited for longer, in nanoseconds.
@@ -116,7 +121,11 @@ final class WebServer {
   private func accept() {
     while true {
       let descriptor = Glibc.accept(listener, nil, nil)
-      guard descriptor >= 0 else { return }
+      guard descriptor >= 0 else {
+        // The connection stays where it is, and polling would tell of it at once again.
+        if errno == EMFILE || errno == ENFILE { usleep(10_000) }
+        return
+      }
       _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
       _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
       if connections.count >= Self.mostConnections {
@@ -135,8 +144,9 @@ final class WebServer {
       return leave(index)
     }
     if connections[index].isAnswered || connections[index].isStream { return }
+    let known = connections[index].received.count
     connections[index].received += buffer[..<count]
-    switch WebRequest.read(connections[index].received) {
+    switch WebRequest.read(connections[index].received, after: known) {
     case .incomplete: return
     case .refused: answer(index, WebAnswer.bytes("400 Bad Request", "text/plain", "That is no request.\n"))
     case .request(let request): answer(index, request, content)

@@ -153,5 +153,6 @@ bool gc_insight_write_core(int descriptor) {
   return false;
 }
 void gc_insight_write_core_at_fault(void) {}
+void gc_insight_await_fault(void) {}
 void gc_insight_copy(void *to, const void *from, size_t size) { memcpy(to, from, size); }
 void gc_thread_get_name(char *name) { name[0] = 0; }
