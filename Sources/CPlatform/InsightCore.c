@@ -320,12 +320,25 @@ static bool write_core(int descriptor, char *base, const gc_insight_head *parts)
   return !output.failed;
 }
 
-bool gc_insight_write_core(int descriptor) {
+/// Waits for the memory for so many milliseconds at most.
+static bool take_memory(uint32_t patience) {
+  const struct timespec pause = {0, 1000000};
+  // pairs with: gc_insight_write_core – publishes that the memory is not used any more
+  while (__atomic_exchange_n(&memory.is_used, true, __ATOMIC_ACQUIRE)) {
+    if (patience-- == 0) return false;
+    nanosleep(&pause, NULL);
+  }
+  return true;
+}
+
+bool gc_insight_write_core(int descriptor, uint32_t patience) {
   gc_insight_head parts;
   char *base = gc_insight_dumped(&parts);
-  // pairs with: the store below – publishes that the memory is not used any more
-  if (base == NULL || __atomic_exchange_n(&memory.is_used, true, __ATOMIC_ACQUIRE)) return false;
   int former = errno;
+  if (base == NULL || !take_memory(patience)) {
+    errno = former;
+    return false;
+  }
   // A file that becomes larger than the process's files may be is a signal to the thread, which would end the process.
   sigset_t limit, mask;
   sigemptyset(&limit);
@@ -339,8 +352,5 @@ bool gc_insight_write_core(int descriptor) {
   errno = former;
   return is_written;
 }
-
-// relaxed: a look.
-bool gc_insight_writes_core(void) { return __atomic_load_n(&memory.is_used, __ATOMIC_RELAXED); }
 
 void gc_insight_forget_core(void) { __atomic_store_n(&memory.is_used, false, __ATOMIC_RELEASE); }

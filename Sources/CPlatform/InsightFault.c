@@ -54,11 +54,6 @@ static bool expand(char path[sizeof setting]) {
   return true;
 }
 
-static void pause_for_milliseconds(long count) {
-  struct timespec length = {count / 1000, count % 1000 * 1000000};
-  nanosleep(&length, NULL);
-}
-
 void gc_insight_write_core_at_fault(void) {
   if (setting[0] == 0) return;
   char path[sizeof setting];
@@ -67,13 +62,8 @@ void gc_insight_write_core_at_fault(void) {
     return;
   }
   int file = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW | O_NONBLOCK, 0600);
-  bool is_written = file >= 0 && gc_insight_write_core(file);
   // Another thread may be writing one of the program's own.
-  for (int round = 0; file >= 0 && !is_written && round < 2000; round++) {
-    if (!gc_insight_writes_core() && round > 0) break;
-    pause_for_milliseconds(1);
-    is_written = gc_insight_write_core(file);
-  }
+  bool is_written = file >= 0 && gc_insight_write_core(file, 2000);
   if (file >= 0) close(file);
   tell(is_written ? "  gcd trace --core, gcd why --core: " : "  no core file could be written: ", path);
 }
@@ -86,5 +76,6 @@ void gc_insight_await_fault(void) {
   if (__atomic_compare_exchange_n(&first, &nobody, own, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) return;
   // A handler of signals has interrupted the first one.
   if (nobody == own) return;
-  pause_for_milliseconds(10000);
+  const struct timespec longest = {10, 0};
+  nanosleep(&longest, NULL);
 }

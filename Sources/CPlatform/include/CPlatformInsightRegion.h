@@ -134,8 +134,9 @@ void *gc_insight_dumped(gc_insight_head *head);
 
 /// Writes what tools read of the process to a file, from its begin: a core file with the region and nothing else of the process's
 /// memory. For signal handlers as well, as `gc_insight_dump`; it needs some 4 KiB of the stack. False if there is no region, if the
-/// descriptor is that of no plain file or appends to it, if another thread writes one at this moment, or if it cannot be written.
-bool gc_insight_write_core(int descriptor);
+/// descriptor is that of no plain file or appends to it, if another thread writes one for so many milliseconds, or if it cannot be
+/// written.
+bool gc_insight_write_core(int descriptor, uint32_t patience);
 
 /// The process ends because of a fault: the same, to where GRANDCENTRAL_CORE says, if that is a path.
 void gc_insight_write_core_at_fault(void);
@@ -143,9 +144,6 @@ void gc_insight_write_core_at_fault(void);
 /// The calling thread is about to end the process because of a fault. The first such thread returns at once; others wait until that
 /// one has written what is to be written and has ended the process, or for ten seconds.
 void gc_insight_await_fault(void);
-
-/// Whether a thread writes one at this moment.
-bool gc_insight_writes_core(void);
 
 /// Child of a fork: the thread that may have been writing a core file is the parent's.
 void gc_insight_forget_core(void);

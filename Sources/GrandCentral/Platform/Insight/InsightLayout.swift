@@ -84,7 +84,7 @@ enum InsightLayout {
   static func dump(to descriptor: Int32) -> Bool { gc_insight_dump(descriptor, .max) }
 
   /// The region as a core file, for signal handlers as well; false if there is none, or if it cannot be written.
-  static func writeCore(to descriptor: Int32) -> Bool { gc_insight_write_core(descriptor) }
+  static func writeCore(to descriptor: Int32) -> Bool { gc_insight_write_core(descriptor, 0) }
 
   // MARK: Which entries of threads are in use (InsightRegion.G3)
 

@@ -148,8 +148,8 @@ bool gc_insight_dump(int descriptor, uint32_t most) {
   return false;
 }
 void gc_insight_dump_at_fault(void) {}
-bool gc_insight_write_core(int descriptor) {
-  (void)descriptor;
+bool gc_insight_write_core(int descriptor, uint32_t patience) {
+  (void)descriptor, (void)patience;
   return false;
 }
 void gc_insight_write_core_at_fault(void) {}
