@@ -75,8 +75,10 @@ read -r line <&"${killed[0]}"
 [ "$line" = begun ] || fail "the program says $line"
 "$tool" trace -o "$folder/killed" --count 100000000 "$program" 2>"$folder/said" &
 tracer=$!
-# It is being recorded when the tool has made its file, and that has grown.
-until [ -s "$folder/killed" ]; do kill -0 "$tracer" 2>/dev/null || fail "the tool: $(cat "$folder/said")"; done
+# The file begins, with some 250 bytes, before anything is recorded.
+until [ "$(stat -c %s "$folder/killed" 2>/dev/null || echo 0)" -gt 65536 ]; do
+  kill -0 "$tracer" 2>/dev/null || fail "the tool: $(cat "$folder/said")"
+done
 kill -9 "$program"
 wait "$tracer" || fail "the tool ended with $?: $(cat "$folder/said")"
 mapfile -t answers < <(ask "$folder/killed" "$(category item)" "$faults" "select count(*) from slice where dur < 0")
