@@ -2,6 +2,7 @@
 
 #define _GNU_SOURCE 1
 #include "CPlatformInsightRegion.h"
+#include "CPlatformProbes.h"
 #include "CPlatformVersion.h"
 
 #include <errno.h>
@@ -29,6 +30,7 @@ uint32_t gc_insight_wishes(void) {
 
 __attribute__((constructor)) static void turn_wishes_on(void) {
   uint32_t wishes = gc_insight_wishes();
+  if (gc_probes_are_wanted()) wishes |= GC_SWITCH_PROBE;
   if (wishes != 0) *(volatile uint32_t *)gc_insight_page = wishes;
 }
 

@@ -10,7 +10,7 @@ extension Job {
   init(
     _ function: @escaping Call.Function, _ context: Raw?, _ invoke: @escaping Invoke, qos: QoSWord, flags: Flags = []
   ) {
-    self.init(invoke: invoke, flags: flags, qos: qos.rawValue, band: qos.band)
+    self.init(invoke: invoke, flags: flags.union(.callsFunction), qos: qos.rawValue, band: qos.band)
     raw.storeBytes(of: function, toByteOffset: 24, as: Call.Function.self)
     raw.storeBytes(of: context, toByteOffset: 32, as: Raw?.self)
   }

@@ -58,6 +58,8 @@ enum {
   GC_SWITCH_COLLECT = 4,
   /// A simulation runs: what would be recorded is told to it.
   GC_SWITCH_SIMULATE = 8,
+  /// A tracer looks in at the probes of CPlatformProbes.h.
+  GC_SWITCH_PROBE = 16,
 };
 
 /// An array in the region.

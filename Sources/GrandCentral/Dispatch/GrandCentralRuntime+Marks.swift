@@ -7,7 +7,7 @@ extension GrandCentralRuntime {
   /// Whether anything records what the program does: `gcd trace`, `gcd top`, or the flight recorder.
   ///
   /// Blocking: never. Complexity: O(1).
-  public static var isRecording: Bool { Recorder.isOn }
+  public static var isRecording: Bool { Recorder.keepsRecords }
 
   /// Puts a mark into the records: something has happened now, on this thread.
   ///

@@ -12,7 +12,7 @@ import Synchronization
 /// |     16 |     4 | flags    | `Flags`                                                        |
 /// |     20 |     2 | qos      | QoS to run at: class, relative priority                        |
 /// |     22 |     1 | rank     | the band                                                       |
-/// |     24 |    16 | body     | a closure, when `Flags.hasBody`                                |
+/// |     24 |    16 | body     | a closure, when `Flags.hasBody`; or a C function, its context  |
 /// |     40 |     8 | owner    | whatever `invoke` needs, unretained or retained as it says     |
 /// |     48 |     8 | extra    | likewise                                                       |
 /// |     56 |     8 | inner    | what `invoke` is to run in the end, if something comes first   |
@@ -33,6 +33,9 @@ struct Job: Equatable, @unchecked Sendable {  // a handle; the ownership rule ab
     static let hasBody = Flags(rawValue: 4)
     /// The drainer looks at its lane again after this job: the lane's target has changed.
     static let retarget = Flags(rawValue: 8)
+    /// Calls a C function: it lies where a closure would, and is not released.
+    static let callsFunction = Flags(rawValue: 16)
+    static let hasWords: Flags = [.hasBody, .callsFunction]
   }
 
   /// One word of a node: an address, an object's, or a number.
@@ -142,11 +145,16 @@ struct Job: Equatable, @unchecked Sendable {  // a handle; the ownership rule ab
     }
   }
 
-  /// The closure's function, of a job that has one: for records.
+  /// What a job that `hasWords` calls, and with what: for records.
   var bodyFunction: UInt {
-    // unsafe: a closure's first word is its function.
+    // unsafe: a closure's first word is its function. So is a C function's, and its context is the second one.
     raw.load(fromByteOffset: 24, as: UInt.self)
   }
+
+  /// The node's address.
+  var bits: UInt { UInt(bitPattern: raw) }
+
+  var bodyContext: UInt { raw.load(fromByteOffset: 32, as: UInt.self) }
 
   /// Moves the closure out of the node.
   @inline(__always)

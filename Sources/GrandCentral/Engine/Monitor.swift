@@ -161,6 +161,7 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
   private func look(
     _ engine: Engine.Pointer, _ now: UInt64, elapsed: UInt64, _ compensation: inout Compensation, _ slices: inout Slices
   ) -> Bool {
+    Probes.look()
     let busy = engine.pointee.poller.isBusy
     engine.pointee.pollIfVacant()
     engine.pointee.watchSlotsFromMonitor()

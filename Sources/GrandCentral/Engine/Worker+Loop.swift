@@ -17,6 +17,7 @@ extension Worker {
     record.pointee.worker = UnsafeMutableRawPointer(me)
     // relaxed: the monitor reads it to find the CPU clock; a late view skips one look.
     thread.store(Thread.id, ordering: .relaxed)
+    Probes.look()
     if Recorder.isOn { Recorder.note(.workerBegin) }
     if let hook = Hooks.startHook() { runStartHook(hook, engine) }
     var next = engine.pointee.searchOrSleep(me)

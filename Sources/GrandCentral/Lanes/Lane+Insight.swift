@@ -80,6 +80,7 @@ extension Lane {
     if job.flags.contains(.waiter) || Self.isPassage(job) { return }
     Recorder.note(
       .submit, queue: insightNumber, argument: Self.insightNumber(of: job), word: UInt64(Self.function(of: job)))
+    if Probes.areOn { probePush(job) }
     if kind.isRunQueue { recordOnGlobal(job) }
   }
 
@@ -96,18 +97,18 @@ extension Lane {
   @inline(never)
   final func record(_ job: Job, _ body: () -> Void) {
     if Self.isPassage(job) { return body() }
+    recordItem(job, body)
+  }
+
+  private final func recordItem(_ job: Job, _ body: () -> Void) {
     let number = insightNumber
     let argument = Self.insightNumber(of: job)
     let function = UInt64(Self.function(of: job))
-    recordItem(number, argument, function, body)
-  }
-
-  private final func recordItem(_ number: UInt32, _ argument: UInt32, _ function: UInt64, _ body: () -> Void) {
     // The recorder writes an item down at its end; a simulation may let another thread go on before it begins.
     World.current?.note(World.itemBegins, number)
     let begun = Cycles.now
     let outer = InsightThread.ready?.beginItem(of: number, function, at: begun)
-    body()
+    if Probes.areOn { runProbed(job, body) } else { body() }
     let ended = Cycles.now
     Recorder.note(.item, from: begun, to: ended, queue: number, argument: argument, word: function)
     // The thread may have left the region meanwhile, in the child of a fork.
@@ -127,16 +128,14 @@ extension Lane {
     let job = Job(raw: raw)
     // unsafe: see `recordOnGlobal`.
     Borrowed<Lane>(word: job.link!).use { queue in
-      let function = UInt64(Lane.function(of: job))
-      let argument = Lane.insightNumber(of: job)
       if job.band == queue.ownQoS.band {
-        queue.recordItem(queue.insightNumber, argument, function) { job.inner(raw) }
+        queue.recordItem(job) { job.inner(raw) }
       } else {
         // In another band: as `nameQueue` does it.
         var context = QueueContext()
         _withUnprotectedUnsafeMutablePointer(to: &context) { context in
           QueueContext.push(context, queue, .nothing)
-          queue.recordItem(queue.insightNumber, argument, function) { job.inner(raw) }
+          queue.recordItem(job) { job.inner(raw) }
           QueueContext.pop(context)
         }
       }
@@ -158,9 +157,9 @@ extension Lane {
     UInt32(truncatingIfNeeded: UInt(bitPattern: job.raw) >> 6)
   }
 
-  /// The address of the item's code: the closure's function, otherwise the function that runs the item.
+  /// The address of the item's code: the closure's function or the C function, otherwise the function that runs the item.
   static func function(of job: Job) -> UInt {
-    if job.flags.contains(.hasBody) { return job.bodyFunction }
+    if !job.flags.isDisjoint(with: .hasWords) { return job.bodyFunction }
     let invoke = address(job.invoke)
     let wrapped = invoke == address(redirected) || invoke == address(recordedOnGlobal)
     return wrapped ? address(job.inner) : invoke
@@ -176,5 +175,8 @@ extension Lane {
   }
 
   @inline(never)
-  final func recordSync(_ kind: Recorder.Kind) { Recorder.note(kind, queue: insightNumber) }
+  final func recordSync(_ kind: Recorder.Kind) {
+    Recorder.note(kind, queue: insightNumber)
+    if Probes.areOn { probeSync(begins: kind == .syncBegin) }
+  }
 }

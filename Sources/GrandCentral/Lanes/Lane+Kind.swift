@@ -66,7 +66,7 @@ extension Lane.Kind {
   @inline(__always) var width: UInt16 { runsSeveral ? .max : 1 }
 
   /// For descriptions.
-  var name: String {
+  var name: StaticString {
     switch self {
     case .serial, .counted: "serial"
     case .concurrent: "concurrent"

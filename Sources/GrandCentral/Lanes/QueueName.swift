@@ -38,6 +38,12 @@
     /// For messages.
     var text: String { start.map { String(cString: $0) } ?? "" }
 
+    func withText(_ body: (Tracepoint.Text) -> Void) {
+      if let start { return body(start) }
+      var end: CChar = 0
+      body(&end)
+    }
+
     /// The queue is going.
     func free() { owned?.deallocate() }
   }
@@ -50,6 +56,8 @@
     init(_ text: String) { self.text = text }
 
     init(_ text: StaticString) { self.text = text.description }
+
+    func withText(_ body: (Tracepoint.Text) -> Void) { text.withCString(body) }
 
     @inline(__always)
     func free() {}

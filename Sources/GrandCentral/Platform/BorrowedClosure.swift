@@ -27,6 +27,9 @@ struct BorrowedClosure: @unchecked Sendable {  // the owner waits until the last
     withUnsafeMutablePointer(to: &self) { words(of: closure, UnsafeMutableRawPointer($0)) }
   }
 
+  /// The address of the code.
+  var address: UInt { UInt(bitPattern: function) }
+
   /// A closure given by its two words, which the caller keeps valid.
   @inline(__always)
   init(function: UnsafeRawPointer, context: UnsafeRawPointer?) {

@@ -11,7 +11,7 @@ extension DispatchQueue: CustomStringConvertible, CustomDebugStringConvertible {
   ///
   /// Complexity: O(length of the labels). Blocking: never.
   public final var description: String {
-    var text = "<DispatchQueue \"" + name + "\": " + kind.name
+    var text = "<DispatchQueue \"" + name + "\": " + kind.name.description
     if kind.hasReaders, let limit = maximumConcurrency { text += ", at most " + String(limit) + " at once" }
     if !ownQoS.isUnspecified { text += ", qos " + ownQoS.name }
     if !kind.isBuiltIn {

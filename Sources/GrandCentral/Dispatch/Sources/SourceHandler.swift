@@ -20,6 +20,9 @@ struct SourceHandler {
   }
 
   var isBarrier: Bool { flags.contains(.barrier) }
+
+  /// The address of the code, for tracers.
+  var function: UInt { BorrowedClosure(body).address }
 }
 
 /// A source's handlers, each nil until it is set.

@@ -42,6 +42,9 @@ class TimedSource: DispatchSource, @unchecked Sendable {  // guarded by the sour
 
   // MARK: With the lock held
 
+  /// The wheel has let the entry go, as its time has come.
+  func noteWake() {}
+
   /// The clock that the entry is in the wheel of.
   final var entryClock: Clock { Clock(rawValue: UInt8(truncatingIfNeeded: entry.pointee.word)) ?? .uptime }
 
@@ -81,6 +84,7 @@ class TimedSource: DispatchSource, @unchecked Sendable {  // guarded by the sour
   private func didFire() {
     lock.lock()
     isIn = false
+    noteWake()
     let note = after
     after = .none
     if note == .restart { restartTimer(isReturning: false) }

@@ -65,6 +65,7 @@ final class TimerSource: TimedSource, DispatchSourceTimer, @unchecked Sendable {
     lock.lock()
     schedule = Schedule(clock: deadline.clock, due: due, interval: interval, leeway: leeway)
     if insight.isGiven { noteSchedule() }
+    if Probes.areOn { probe(.configure) }
     if moveIn() { return lock.unlock() }
     let isOut = takeOut()
     state.update { $0.forget() }
@@ -77,12 +78,14 @@ final class TimerSource: TimedSource, DispatchSourceTimer, @unchecked Sendable {
   /// Gives the entry in the wheel the time of the schedule, if it is there and the clock is the same.
   private func moveIn() -> Bool {
     if !isIn || schedule.due == .max || entryClock != schedule.clock { return false }
+    if Probes.areOn { probe(.program) }
     return Engine.current.timers.move(
       entry, on: schedule.clock, to: schedule.due, leeway: schedule.leeway, in: Engine.current)
   }
 
   override func restartTimer(isReturning: Bool) {
     if !isLive || schedule.due == .max { return }
+    if Probes.areOn { probe(.program) }
     putIn(on: schedule.clock, at: schedule.due, leeway: schedule.leeway, isReturning: isReturning)
   }
 
@@ -102,6 +105,7 @@ final class TimerSource: TimedSource, DispatchSourceTimer, @unchecked Sendable {
     let (due, now) = (schedule.due, schedule.clock.now())
     // Otherwise: a schedule that came after the event.
     let fires = isIn || now < due ? nil : takeFires(at: now)
+    if fires != nil, Probes.areOn { probe(.fire) }
     lock.unlock()
     if Recorder.isOn, fires != nil { Recorder.note(.timer, queue: insightNumber, word: now - due) }
     return fires
@@ -123,6 +127,18 @@ final class TimerSource: TimedSource, DispatchSourceTimer, @unchecked Sendable {
     if !isIn { restartTimer(isReturning: true) }
     if insight.isGiven { noteSchedule() }
     lock.unlock()
+  }
+
+  // MARK: Tracers
+
+  override func noteWake() { if Probes.areOn { probe(.wake) } }
+
+  @inline(never)
+  private func probe(_ what: Tracepoint.Timer) {
+    let times = Tracepoint.Times(
+      deadline: Int64(clamping: schedule.due.nanoseconds(from: schedule.clock.now())),
+      interval: Int64(clamping: schedule.interval), leeway: Int64(clamping: schedule.leeway))
+    Tracepoint.timer(what, source: Borrowed(self).bits, handler: handlers.event?.function ?? 0, times)
   }
 
   /// Other processes may know when the timer fires next.

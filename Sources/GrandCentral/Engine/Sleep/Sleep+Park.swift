@@ -18,6 +18,7 @@ extension Engine {
     let begun = Cycles.now
     InsightThread.ready?.fallAsleep(at: begun)
     let stays = sleepUnseen(worker)
+    Probes.look()
     InsightThread.current?.become(InsightLayout.State.active, at: Cycles.now)
     if Recorder.isOn { Recorder.note(.sleep, since: begun) }
     return stays

@@ -153,6 +153,7 @@ extension Engine {
 extension Worker {
   /// Ends this worker's sleep, wherever it sleeps. The caller has taken it off the idle list.
   func unpark(in engine: borrowing Engine) {
+    Probes.look()
     // relaxed: a name for records.
     if Recorder.isOn { Recorder.note(.wake, argument: thread.load(ordering: .relaxed)) }
     parker.unpark()

@@ -28,6 +28,7 @@ enum InsightLayout {
     static let objects = UInt32(GC_SWITCH_OBJECTS)
     static let collect = UInt32(GC_SWITCH_COLLECT)
     static let simulate = UInt32(GC_SWITCH_SIMULATE)
+    static let probe = UInt32(GC_SWITCH_PROBE)
   }
 
   enum Role: UInt32 {

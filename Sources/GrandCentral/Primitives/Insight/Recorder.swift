@@ -14,9 +14,15 @@ import Synchronization
 /// Recorder.K3  A full chunk is taken by exchange: by the tool, which makes it free, or by a thread, which writes it anew. Its
 ///     `number` changes with each use, so a reader that finds another number at its end has read two chunks.
 enum Recorder {
-  /// Whether records are wanted, by a tool or by a simulation.
+  /// Whether what happens is wanted: by a recording tool, a simulation, or a tracer at the probes.
   @inline(__always)
   static var isOn: Bool {
+    let wishes = InsightLayout.Switch.record | InsightLayout.Switch.simulate | InsightLayout.Switch.probe
+    return InsightLayout.switches & wishes != 0
+  }
+
+  /// Whether records of what happens are kept, or told to a simulation.
+  static var keepsRecords: Bool {
     InsightLayout.switches & (InsightLayout.Switch.record | InsightLayout.Switch.simulate) != 0
   }
 
@@ -133,8 +139,9 @@ enum RecorderChunks {
     let switches = InsightLayout.switches
     if switches & InsightLayout.Switch.simulate != 0 {
       World.note(kind & ~InsightLayout.coarse, queue)
-      if World.isSimulated || switches & InsightLayout.Switch.record == 0 { return false }
+      if World.isSimulated { return false }
     }
+    if switches & InsightLayout.Switch.record == 0 { return false }
     InsightRegion.makeOnce()
     guard let memory = InsightRegion.memory else { return false }
     // Without an entry, no chunk: a reader must be able to say which thread's it is.
