@@ -104,6 +104,8 @@ extension Lane {
   ) -> Outcome {
     // relaxed: says when to look for more urgent work; it may rise later, and then another activation comes.
     var budget = DrainBudget(worker, urgency: state.load(ordering: .relaxed).urgency)
+    // Whether this loop has just recorded the end of an item, at which the next one may begin.
+    var follows = false
     while true {
       // relaxed: suspension takes effect between items; `rest` decides.
       if state.load(ordering: .relaxed).isHalted {
@@ -111,16 +113,17 @@ extension Lane {
         continue
       }
       guard let job = first() else {
+        follows = false
         if budget.linger(for: self) { continue }
         if state.update({ $0.finish() }) == .done { return .done }
         continue
       }
       if reached { return giveUp() }
-      switch step(job) {
+      switch step(job, &follows) {
       case .ran:
         // Compared as addresses: the node may serve another item by now.
         if job.raw == last { reached = true } else if budget.isOver() { return giveUp() }
-      case .moved: continue
+      case .moved: follows = false
       case .gone: return .done
       case .retargeted: return giveUp()
       }
@@ -139,24 +142,29 @@ extension Lane {
   }
 
   @inline(__always)
-  private final func step(_ job: Job) -> Step {
+  private final func step(_ job: Job, _ follows: inout Bool) -> Step {
     let flags = job.flags
-    if kind.hasReaders { return stepConcurrent(job, flags) }
+    if kind.hasReaders { return stepConcurrent(job, flags, &follows) }
     take(job)
     if flags.contains(.waiter) {
       handOver(to: job)
       return .gone
     }
-    run(job)
+    run(job, &follows)
     return flags.contains(.retarget) ? .retargeted : .ran
   }
 
   @inline(__always)
-  private final func run(_ job: Job) {
-    if Recorder.isOn { runRecorded(job) } else { job.run() }
+  private final func run(_ job: Job, _ follows: inout Bool) {
+    if Recorder.isOn {
+      follows = runRecorded(job, follows: follows)
+    } else {
+      follows = false
+      job.run()
+    }
   }
 
-  private final func stepConcurrent(_ job: Job, _ flags: Job.Flags) -> Step {
+  private final func stepConcurrent(_ job: Job, _ flags: Job.Flags, _ follows: inout Bool) -> Step {
     if flags.contains(.barrier) {
       if state.update({ $0.beginBarrier() }) == .givenUp { return .gone }
       take(job)
@@ -164,7 +172,7 @@ extension Lane {
         handOver(to: job)
         return .gone
       }
-      run(job)
+      run(job, &follows)
       return flags.contains(.retarget) ? .retargeted : .ran
     }
     return admit(job, flags) ? .moved : .gone
