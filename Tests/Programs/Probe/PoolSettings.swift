@@ -12,12 +12,15 @@ extension Scenario {
     "niceness": niceness, "thread-caches": threadCaches, "apply-huge": applyHuge,
   ]
 
-  private static func reportThreadsOfApply() {
+  /// `awaited`: so many are expected, and no iteration ends before they are there.
+  private static func reportThreadsOfApply(awaited: Int = 1) {
     let threads = Guarded<Set<Int32>>([])
+    let end = monotonicNanoseconds() + UInt64(Patience.seconds * 1e9)
     DispatchQueue.concurrentPerform(iterations: 400) { _ in
       let thread = Kernel.threadID
       threads.with { _ = $0.insert(thread) }
       spin(milliseconds: 0.1)
+      while threads.with({ $0.count }) < awaited, monotonicNanoseconds() < end {}
     }
     report("threads", threads.with { $0.count })
   }
@@ -51,11 +54,12 @@ extension Scenario {
 
   /// The engine starts on a thread that is pinned to one processor; what do the workers think?
   @Sendable private static func pinnedFirstThread() {
-    report("processors", Kernel.usableProcessors)
+    let processors = Kernel.usableProcessors
+    report("processors", processors)
     let usable = Guarded<Set<Int>>([])
     PlainThread {
       guard Kernel.useOneProcessor() else { skip("the affinity mask cannot be set") }
-      reportThreadsOfApply()
+      reportThreadsOfApply(awaited: processors)
       let done = Latch(100)
       for _ in 0..<100 {
         DispatchQueue.global().async {
