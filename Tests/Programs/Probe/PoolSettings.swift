@@ -27,19 +27,29 @@ extension Scenario {
 
   @Sendable private static func threadsOfApply() { reportThreadsOfApply() }
 
-  /// Items that never block are run by no more workers than the pool has.
+  /// Items that never block are run by no more workers than the pool has. Of an item whose thread has lost the processor for half
+  /// of its time the engine cannot know that.
   @Sendable private static func threadsOfSpinners() {
-    let (threads, done) = (Guarded<Set<Int32>>([]), Latch(100))
+    let (threads, preempted, done) = (Guarded<Set<Int32>>([]), Counter(), Latch(100))
     for _ in 0..<100 {
       DispatchQueue.global().async {
         let thread = Kernel.threadID
         threads.with { _ = $0.insert(thread) }
+        let (used, begin) = (threadNanoseconds(), monotonicNanoseconds())
         spin(milliseconds: 1)
+        if 2 * (threadNanoseconds() - used) < monotonicNanoseconds() - begin { preempted.add() }
         done.open()
       }
     }
     require(done.wait(), "every item ran")
     report("threads", threads.with { $0.count })
+    report("preempted", preempted.value)
+  }
+
+  private static func threadNanoseconds() -> UInt64 {
+    var time = timespec()
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+    return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
   }
 
   @Sendable private static func overrideByAPI() {
