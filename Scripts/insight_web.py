@@ -2,10 +2,10 @@
 # Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 """Looks at the page of gcd top --web with a headless Chromium.
 
-    Scripts/insight_web.py TOOL PROGRAM [--interval SECONDS] [--picture FILE]
+    Scripts/insight_web.py TOOL PROGRAM [--interval SECONDS] [--patience SECONDS] [--picture FILE]
 
-PROGRAM is Tests/Programs/Hangs; FILE gets what the browser shows. An interval of some seconds is an error: then the
-page is not seen to change.
+PROGRAM is Tests/Programs/Hangs; FILE gets what the browser shows. An interval longer than the patience is an error: then
+the page is not seen to change.
 """
 
 import argparse
@@ -20,10 +20,8 @@ import urllib.request
 from browser import Browser
 from looked_at import PATIENCE, fail, running, until
 
-# Seconds in which a page that goes on has some updates.
-LONGEST = 8
 
-def check(tool, process, interval, picture):
+def check(tool, process, interval, patience, picture):
     served = subprocess.Popen(
         [tool, "top", "--web", "--interval", interval, "--after", "0.2", str(process.pid)],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
@@ -36,7 +34,7 @@ def check(tool, process, interval, picture):
         only_here(port)
         strangers(port)
         browser = Browser(address)
-        look(browser)
+        look(browser, patience)
         if picture:
             browser.picture(picture)
         snapshot = json.loads(get(address + "json"))["snapshot"]
@@ -55,16 +53,16 @@ def check(tool, process, interval, picture):
         served.wait()
 
 
-def look(browser):
+def look(browser, patience):
     browser.expect("head", "gcd top", "latency", "workers")
     browser.expect("columns", "QUEUE", "P99", "ITEMS/S")
     browser.expect("rows", "serial")
     # It goes on by itself.
     updates = lambda: int(browser.value("document.body.dataset.updates") or 0)
     begin, first = time.monotonic(), updates()
-    until("updates", lambda: True if updates() >= first + 3 or time.monotonic() - begin > LONGEST else None)
+    until("updates", lambda: True if updates() >= first + 3 or time.monotonic() - begin > patience else None)
     if updates() < first + 3:
-        fail(f"the page stands still: {updates() - first} updates in {LONGEST} s")
+        fail(f"the page stands still: {updates() - first} updates in {patience} s")
     browser.expect("findings", "Deadlock: 2 threads wait for each other")
     browser.click("tabs", "Threads")
     browser.expect("columns", "ROLE", "STATE")
@@ -117,8 +115,9 @@ if __name__ == "__main__":
     parser.add_argument("tool")
     parser.add_argument("program")
     parser.add_argument("--interval", default="0.2")
+    parser.add_argument("--patience", type=float, default=PATIENCE / 2)
     parser.add_argument("--picture", default="")
     given = parser.parse_args()
     with running([str(pathlib.Path(given.program).resolve()), "crosswise-sync"]) as process:
         process.stdout.readline()
-        check(str(pathlib.Path(given.tool).resolve()), process, given.interval, given.picture)
+        check(str(pathlib.Path(given.tool).resolve()), process, given.interval, given.patience, given.picture)

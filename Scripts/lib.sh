@@ -35,7 +35,7 @@ need() {
     "${sudo[@]}" apt-get update -q >/dev/null || true
     export GC_APT_UPDATED=1
   fi
-  "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "${2:-$1}" >/dev/null ||
+  "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 install -y -q --no-install-recommends "${2:-$1}" >/dev/null ||
     fail "cannot install ${2:-$1}, which $1 comes from"
 }
 

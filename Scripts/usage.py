@@ -110,17 +110,26 @@ def neighbours(count):
 
 def check_itself():
     """Threads, processor time and memory are found where they are."""
-    waste = ("import threading, time\n"
+    # It ends when it has been seen to use all that, which may be late where the machine does other things.
+    waste = ("import sys, threading, time\n"
              "gate = threading.Event()\n"
              "threads = [threading.Thread(target=gate.wait) for _ in range(40)]\n"
              "[thread.start() for thread in threads]\n"
              "kept = bytearray(b'1') * (200 << 20)\n"
              "end = time.process_time() + 2.5\n"
              "while time.process_time() < end: pass\n"
+             "sys.stdin.read()\n"
              "gate.set()\n")
+
+    class Seen(Watch):
+        def look(self):
+            super().look()
+            if self.usage.threads == 41 and self.usage.memory >= 200:
+                self.process.stdin.close()
+
     used = []
     for program in (waste, "pass"):
-        watch = Watch(subprocess.Popen([sys.executable, "-c", program]))
+        watch = Seen(subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE))
         if watch.wait(60) != 0:
             sys.exit("the program that wastes did not end")
         used.append(watch.usage)

@@ -41,6 +41,7 @@ def loaded(browser, title):
 def picture(browser, width, path):
     """As wide as that; nothing but tables and programs is wider."""
     browser.call("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=width == NARROW)
+    until(f"a window of {width} pixels", lambda: True if browser.value("innerWidth") == width else None)
     whole = browser.value("document.documentElement.scrollWidth")
     browser.picture(path)
     if whole > width:

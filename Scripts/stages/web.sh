@@ -12,7 +12,7 @@ hangs=$(swift build --show-bin-path)/hangs
 Scripts/insight_web.py "$binaries/gcd" "$hangs"
 
 # Planted: a page that stands still is noticed.
-planted=$(Scripts/insight_web.py "$binaries/gcd" "$hangs" --interval 60 2>&1) && fail "a page that stands still is not noticed"
+planted=$(Scripts/insight_web.py "$binaries/gcd" "$hangs" --interval 3600 --patience 5 2>&1) && fail "a page that stands still is not noticed"
 grep -F 'the page stands still' >/dev/null <<<"$planted" || fail "$planted"
 
 . Scripts/perfetto/install.sh

@@ -22,12 +22,11 @@ struct SourceEventsTests {
   @Test("X2: fires that nobody has taken are merged, not kept")
   func merging() async {
     let iterator = DispatchSource.timer(every: .milliseconds(1)).makeAsyncIterator()
-    _ = await iterator.next()
+    var fires = await iterator.next() ?? 0
     usleep(30_000)
-    // At most one event came before the source was suspended. All later ones come at once.
-    var largest: UInt = 0
-    for _ in 0..<3 { largest = max(largest, await iterator.next() ?? 0) }
-    #expect(largest >= 20)
+    // At most one event came before the source was suspended, with what had fired by then. All the rest comes at once.
+    for _ in 0..<2 { fires += await iterator.next() ?? 0 }
+    #expect(fires >= 25)
   }
 
   @Test("X2: a read event for what is there, again while it is there, and at the end")

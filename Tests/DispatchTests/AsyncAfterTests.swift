@@ -25,7 +25,7 @@ struct AsyncAfterTests {
 
   @Test("Q17: an item runs soon after its deadline")
   func notLate() {
-    let (lateness, done) = (Recorder<Double>(), Latch(10))
+    let (lateness, done, machine) = (Recorder<Double>(), Latch(10), Lateness())
     for index in 1...10 {
       let due = monotonicNanoseconds() + UInt64(index) * 10_000_000
       DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(index * 10)) {
@@ -35,8 +35,9 @@ struct AsyncAfterTests {
     }
     #expect(done.wait())
     let median = lateness.values.sorted()[5]
+    let late = Double(machine.end()) / 1e3
     // Other suites of this process fire thousands of timers at the same time. The duel compares lateness.
-    #expect(median < 0.5, "median lateness \(median) s")
+    #expect(median < 0.5 + 10 * late, "median lateness \(median) s, of a thread that sleeps at most \(late) s")
   }
 
   @Test("Q17: a deadline that is now or past submits at once")

@@ -16,8 +16,9 @@ struct PoolTests {
   func spinners() {
     let result = Probe.run("threads-of-spinners", environment: ["GRANDCENTRAL_THREADS": "2"])
     #expect(result.ended, "\(result)")
-    // On a loaded machine a worker that was preempted for long looks blocked, so a few more may come.
-    #expect(1...6 ~= result.number("threads") ?? 0, "\(result)")
+    // On a loaded machine a worker that was preempted for long looks blocked, so one more may come for each.
+    let most = 6 + (result.number("preempted") ?? 0)
+    #expect(1...most ~= result.number("threads") ?? 0, "\(result)")
   }
 
   @Test("E1: the program sets the number of processors to count with")

@@ -313,7 +313,7 @@ struct ProcessSourceTests {
     let result = Probe.run("process-idle")
     if result.skipped != nil { return }
     #expect(result.ended, "\(result)")
-    #expect((result.number("milliseconds") ?? .max) < 100, "\(result)")
+    #expect((result.number("share") ?? .max) < 20, "\(result)")
   }
 
   @Test("S12, E5: a forked child watches processes of its own, and leaves the parent's watches alone")

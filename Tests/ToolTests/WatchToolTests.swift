@@ -160,7 +160,10 @@ struct WatchToolTests {
     // The first run waits for the test to open the gate.
     let command = "echo \"ran: $(echo $GCD_PATHS)\" >&2; cat \(outside.path)/gate; exit 3"
     let watching = Watching(["."], ["--exec", command, "--debounce", "150"], in: folder)
+    // However late this thread is between two files, they are one burst to a tool that is stopped meanwhile.
+    kill(watching.process.identifier, SIGSTOP)
     for index in 0..<5 { folder.file("\(index)", "") }
+    kill(watching.process.identifier, SIGCONT)
     #expect(watching.process.read { $1.contains("ran: 0 1 2 3 4\n") })
     for index in 5..<8 { folder.file("\(index)", "") }
     #expect(watching.hears("create", "7"))

@@ -13,23 +13,28 @@ struct TopKept: @unchecked Sendable {  // why: handed over, once
 /// Writes traces of what has been kept, beside the screen: a busy process fills millions of records in ten seconds.
 final class TopTrace: Sendable {
   private let group = DispatchGroup()
-  private let outcome = Mutex<String?>(nil)
+  /// Told together: once the user reads that a trace has been written, the next one can be.
+  private let state = Mutex<(isWriting: Bool, outcome: String?)>((false, nil))
 
   /// Writes a file that was not there before; false while another one is being written.
   func begin(_ kept: TopKept, process: pid_t) -> Bool {
-    guard group.wait(timeout: .now()) == .success else { return false }
+    let isFirst = state.withLock { state in
+      defer { state.isWriting = true }
+      return !state.isWriting
+    }
+    guard isFirst else { return false }
     DispatchQueue.global().async(group: group) { [self] in
       let words = Self.write(kept, process: process)
-      outcome.withLock { $0 = words }
+      state.withLock { $0 = (false, words) }
     }
     return true
   }
 
   /// A line about the trace that has been written since the last call.
   func takeOutcome() -> String? {
-    outcome.withLock { words in
-      defer { words = nil }
-      return words
+    state.withLock { state in
+      defer { state.outcome = nil }
+      return state.outcome
     }
   }
 

@@ -39,8 +39,13 @@ import Foundation
       fired += 1
       if fired == 3 { timer.invalidate() }
     }
-    DispatchQueue.main.async { print("main async") }
-    RunLoop.main.run(until: Date(timeIntervalSinceNow: 0.2))
+    var isServed = false
+    DispatchQueue.main.async {
+      print("main async")
+      isServed = true
+    }
+    // However late the timer is.
+    while fired < 3 || !isServed { RunLoop.main.run(until: Date(timeIntervalSinceNow: 0.05)) }
     print("timer", fired)
     DispatchQueue.main.asyncAfter(deadline: .now() + 0.05) {
       print("bye")

@@ -147,6 +147,8 @@ static void sources(void) {
     size = dispatch_source_get_extended_data(source, data, sizeof data);
     dispatch_source_get_extended_data(source, part, sizeof part[0]);
     dispatch_semaphore_signal(began);
+    // Not over before it is cancelled, and for a moment more: that is waited for.
+    while (!dispatch_source_testcancel(source)) usleep(100);
     usleep(10000);
     runs++;
     running = 0;

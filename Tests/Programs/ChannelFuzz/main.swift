@@ -49,7 +49,7 @@ repeat {
   }
   if batch <= 4 {
     settled = max(settled, descriptors())
-  } else if !eventually(seconds: 10, { descriptors() <= settled }) {
+  } else if !eventually({ descriptors() <= settled }) {
     print("channel fuzz: seed \(first), batch \(batch): \(descriptors()) descriptors, \(settled) before")
     exit(1)
   }

@@ -92,8 +92,11 @@ let itemScenarios: [(String, () -> Void)] = [
       let (queue, log) = (DispatchQueue(label: "q"), Log())
       let item = DispatchWorkItem { log.add("ran") }
       item.notify(queue: queue) { log.add("notified") }
+      // It cannot run before it is cancelled, however late that is.
+      queue.suspend()
       queue.asyncAfter(deadline: .now() + .milliseconds(30), execute: item)
       item.cancel()
+      queue.resume()
       say("finished", item.wait(timeout: .now() + .seconds(5)))
       queue.sync {}
       log.show("calls:")

@@ -253,16 +253,21 @@ let specificScenarios: [(String, () -> Void)] = [
     {
       final class Thing {
         let name: String
-        init(_ name: String) { self.name = name }
-        deinit { print("released", name) }
+        let released: Latch
+        init(_ name: String, _ released: Latch) { (self.name, self.released) = (name, released) }
+        deinit {
+          print("released", name)
+          released.open()
+        }
       }
+      let (first, second) = (Latch(), Latch())
       let key = DispatchSpecificKey<Thing>()
       let queue = DispatchQueue(label: "q")
-      queue.setSpecific(key: key, value: Thing("first"))
-      queue.setSpecific(key: key, value: Thing("second"))
-      pause(10, on: .global())
+      queue.setSpecific(key: key, value: Thing("first", first))
+      queue.setSpecific(key: key, value: Thing("second", second))
+      first.wait()
       queue.setSpecific(key: key, value: nil)
-      pause(10, on: .global())
+      second.wait()
       say("none", queue.getSpecific(key: key) == nil)
     }
   ),

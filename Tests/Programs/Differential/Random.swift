@@ -93,7 +93,7 @@ private final class Feed {
       expected += 1
     }
     hasData = false
-    for _ in 0..<2_000 where log.count < expected { usleep(1_000) }
+    for _ in 0..<20_000 where log.count < expected { usleep(1_000) }
     expected = log.count
   }
 }

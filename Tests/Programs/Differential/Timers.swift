@@ -105,8 +105,10 @@ let timerScenarios: [(String, () -> Void)] = [
   firesOnce("timer repeating never") { $0.schedule(deadline: .now() + .milliseconds(5), repeating: .never) },
   firesOnce("timer repeating infinity") { $0.schedule(deadline: .now() + .milliseconds(5), repeating: .infinity) },
   firesOnce("timer long interval") { $0.schedule(deadline: .now(), repeating: .seconds(1000)) },
-  firesOnce("timer missed fires") { $0.schedule(deadline: .now() - 35, repeating: .seconds(10), leeway: .never) },
-  firesOnce("timer missed wall fires") { $0.schedule(wallDeadline: .now() - 35, repeating: 10, leeway: .seconds(0)) },
+  firesOnce("timer missed fires") { $0.schedule(deadline: .now() - 3500, repeating: .seconds(1000), leeway: .never) },
+  firesOnce("timer missed wall fires") {
+    $0.schedule(wallDeadline: .now() - 3500, repeating: 1000, leeway: .seconds(0))
+  },
   firesOnce("timer scheduled twice") {
     $0.schedule(deadline: .now(), repeating: .milliseconds(1))
     $0.schedule(deadline: .now() + .milliseconds(20))
@@ -153,11 +155,11 @@ let timerScenarios: [(String, () -> Void)] = [
       let probe = Probe()
       let fired = Latch()
       probe.onFire = { _ in fired.open() }
-      probe.timer.schedule(deadline: .now() - 35, repeating: .seconds(10))
+      probe.timer.schedule(deadline: .now() - 3500, repeating: .seconds(1000))
       probe.timer.resume()
       fired.wait()
       probe.timer.suspend()
-      probe.timer.schedule(deadline: .now() - 45, repeating: .seconds(10))
+      probe.timer.schedule(deadline: .now() - 4500, repeating: .seconds(1000))
       probe.pause(30)
       probe.fires.show("suspended:")
       let again = Latch()
@@ -251,7 +253,7 @@ let timerScenarios: [(String, () -> Void)] = [
       }
       queue.asyncAfter(deadline: .distantFuture) { log.add("never") }
       queue.asyncAfter(wallDeadline: .distantFuture) { log.add("never, wall") }
-      queue.asyncAfter(wallDeadline: .now() + .milliseconds(240)) { done.open() }
+      queue.asyncAfter(deadline: .now() + .milliseconds(240)) { done.open() }
       done.wait()
       log.show("order:")
     }

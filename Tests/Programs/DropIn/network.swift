@@ -8,6 +8,8 @@ import FoundationNetworking
 /// Answers each request of HTTP/1.1 and closes: /echo with the body, /slow never, else with the path.
 final class Server: @unchecked Sendable {  // immutable
   let port: UInt16
+  /// A request for /slow has come.
+  static let isAsked = AsyncStream.makeStream(of: Void.self)
   private let listener: any DispatchSourceRead
 
   init() {
@@ -55,7 +57,10 @@ final class Server: @unchecked Sendable {  // immutable
     let head = String(decoding: request[..<end.lowerBound], as: UTF8.self)
     let lines = head.split(separator: "\r\n")
     let path = lines[0].split(separator: " ")[1]
-    if path == "/slow" { return nil }
+    if path == "/slow" {
+      Server.isAsked.continuation.yield()
+      return nil
+    }
     var body = Data(path.utf8)
     if path == "/echo" {
       let length =
@@ -95,7 +100,7 @@ final class Server: @unchecked Sendable {  // immutable
     print("echo:", echo == body)
 
     let task = Task { try await text("/slow") }
-    try await Task.sleep(for: .milliseconds(20))
+    for await _ in Server.isAsked.stream { break }
     task.cancel()
     do { print(try await task.value) } catch { print("cancelled:", (error as? URLError)?.code == .cancelled) }
 

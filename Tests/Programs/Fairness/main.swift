@@ -18,12 +18,18 @@ let rows: [String: (patience: UInt32, run: ([String]) -> Void)] = [
   "interval": (60, { Intervals.run(microseconds: Int($0[0]) ?? 0, hops: Int($0[1]) ?? 1) }),
 ]
 
+/// The figure that says by how much the machine was late for a thread that owes nothing to the library.
+let machineLate = "machine late ms"
+
 let words = CommandLine.arguments.dropFirst()
 guard let row = words.first.flatMap({ rows[$0] }) else {
   print("no row is called \"\(words.first ?? "")\"")
   exit(64)
 }
 alarm(row.patience)
+// The other rows tell ratios, or count threads.
+let lateness = ["spin", "fan-out", "fill-and-block", "ping-pongs"].contains(words.first) ? Lateness() : nil
 row.run(Array(words.dropFirst()))
+if let lateness { tell(machineLate, Double(lateness.end())) }
 // Nothing is waited for at the end: items that go on for ever are part of some rows.
 _exit(0)

@@ -19,7 +19,7 @@ extension Scenario {
 
   @Sendable private static func usleepTen() {
     let (starts, done) = (Recorder<Int>(), Latch(10))
-    let begin = monotonicNanoseconds()
+    let (begin, lateness) = (monotonicNanoseconds(), Lateness())
     for _ in 0..<10 {
       DispatchQueue.global().async {
         starts.note(milliseconds(since: begin))
@@ -30,6 +30,7 @@ extension Scenario {
     require(done.wait(), "every job ended")
     report("lastStart", starts.values.max() ?? -1)
     report("total", milliseconds(since: begin))
+    report("late", lateness.end())
   }
 
   /// While every processor is busy an item makes a queue runnable, and then waits for it where the engine cannot see.
@@ -128,7 +129,7 @@ extension Scenario {
 
   private static func rendezvous(_ meeting: Rendezvous) {
     let done = Latch(64)
-    let begin = monotonicNanoseconds()
+    let (begin, lateness) = (monotonicNanoseconds(), Lateness())
     for index in 0..<64 {
       DispatchQueue.global().async {
         if index < 63 { meeting.wait() } else { meeting.release() }
@@ -137,11 +138,12 @@ extension Scenario {
     }
     require(done.wait(), "all met")
     report("total", milliseconds(since: begin))
+    report("late", lateness.end())
   }
 
   @Sendable private static func serial400() {
     let (everyoneIsIn, done) = (Latch(400), Latch(400))
-    let begin = monotonicNanoseconds()
+    let (begin, lateness) = (monotonicNanoseconds(), Lateness())
     let queues = (0..<400).map { DispatchQueue(label: "serial-\($0)") }
     for queue in queues {
       queue.async {
@@ -152,10 +154,33 @@ extension Scenario {
     }
     require(done.wait(), "all met")
     report("total", milliseconds(since: begin))
+    report("late", lateness.end())
   }
 
-  /// Twenty queues block with a budget of fewer threads.
+  /// Passes on what is written as an error from now on. The latch opens with the first of it.
+  private static func watchErrors() -> Latch {
+    let said = Latch()
+    guard let ends = Kernel.closeOnExecPipe() else {
+      complain("no pipe: \(errno)")
+      return said
+    }
+    let errors = dup(STDERR_FILENO)
+    dup2(ends.writeEnd, STDERR_FILENO)
+    _ = PlainThread {
+      var bytes = [UInt8](repeating: 0, count: 4_096)
+      while true {
+        let count = read(ends.readEnd, &bytes, bytes.count)
+        if count <= 0 { return }
+        _ = write(errors, bytes, count)
+        said.open()
+      }
+    }
+    return said
+  }
+
+  /// Twenty queues block with a budget of fewer threads, until that has been reported and nothing has changed for a while.
   @Sendable private static func budget() {
+    let said = watchErrors()
     let (gate, isIn, done, most) = (Latch(), Counter(), Latch(21), Counter())
     let queues = (0..<20).map { DispatchQueue(label: "blocked-\($0)") }
     for queue in queues {
@@ -166,8 +191,10 @@ extension Scenario {
       }
     }
     DispatchQueue.global(qos: .userInteractive).async { done.open() }
+    require(said.wait(), "the budget is reported")
+    require(eventually { isIn.value >= 8 }, "as many block as the budget has threads")
     let begin = monotonicNanoseconds()
-    while milliseconds(since: begin) < 1_500 {
+    while milliseconds(since: begin) < 500 {
       most.add(max(0, ProcessThreads.workers.count - most.value))
       usleep(5_000)
     }
@@ -199,7 +226,7 @@ extension Scenario {
   /// More sleepers than threads make progress, budget by budget.
   @Sendable private static func budgetSleepers() {
     let done = Latch(100)
-    let begin = monotonicNanoseconds()
+    let (begin, lateness) = (monotonicNanoseconds(), Lateness())
     let queues = (0..<100).map { DispatchQueue(label: "sleeper-\($0)") }
     for queue in queues {
       queue.async {
@@ -209,6 +236,7 @@ extension Scenario {
     }
     require(done.wait(), "every sleeper ran")
     report("total", milliseconds(since: begin))
+    report("late", lateness.end())
   }
 
   /// Items that wait for one another through sync, each deeper than the last.
@@ -225,9 +253,10 @@ extension Scenario {
         done.open()
       }
     }
-    let begin = monotonicNanoseconds()
+    let (begin, lateness) = (monotonicNanoseconds(), Lateness())
     DispatchQueue.global().async { gate.open() }
     require(done.wait(), "the chain came undone")
     report("total", milliseconds(since: begin))
+    report("late", lateness.end())
   }
 }

@@ -16,10 +16,10 @@ extension Scenario {
   }
 
   /// Waits for a stretch of `seconds` in which no thread ran at all; reports how long it took to come.
-  private static func awaitQuiet(seconds: Double, patience: Double) {
+  private static func awaitQuiet(seconds: Double) {
     if Kernel.isThreadSanitized { skip("ThreadSanitizer's thread wakes up") }
     let begin = monotonicNanoseconds()
-    while milliseconds(since: begin) < Int(patience * 1_000) {
+    while milliseconds(since: begin) < Int(Patience.seconds * 1_500) {
       let before = switches()
       usleep(useconds_t(seconds * 1e6))
       if switches() == before {
@@ -33,23 +33,25 @@ extension Scenario {
   }
 
   private static func burst() {
-    let (everyoneIsIn, done) = (Latch(24), Latch(24))
+    let (everyoneIsIn, go, done) = (Latch(24), Latch(), Latch(24))
     for _ in 0..<24 {
       DispatchQueue.global().async {
         everyoneIsIn.open()
-        everyoneIsIn.wait()
+        go.wait()
         done.open()
       }
     }
-    require(done.wait(), "the burst ended")
+    require(everyoneIsIn.wait(), "the burst began")
     report("workersInBurst", ProcessThreads.workers.count)
+    go.open()
+    require(done.wait(), "the burst ended")
   }
 
   @Sendable private static func idle() {
     burst()
     let never = DispatchWorkItem { report("early", 1) }
     DispatchQueue.global().asyncAfter(deadline: .now() + .seconds(3_600), execute: never)
-    awaitQuiet(seconds: 2, patience: 20)
+    awaitQuiet(seconds: 2)
     never.cancel()
   }
 
@@ -70,7 +72,7 @@ extension Scenario {
         return now == before
       }, "the pool sleeps")
     DispatchQueue.global().asyncAfter(wallDeadline: .now() + .seconds(3_600), execute: far)
-    require(eventually(seconds: 10) { isWallTimerArmed() }, "the kernel's timer is armed")
+    require(eventually { isWallTimerArmed() }, "the kernel's timer is armed")
     near.cancel()
     far.cancel()
   }
@@ -91,7 +93,7 @@ extension Scenario {
     let cancelled = (0..<100).map { _ in DispatchWorkItem {} }
     for item in cancelled { DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(500), execute: item) }
     for item in cancelled { item.cancel() }
-    awaitQuiet(seconds: 2, patience: 20)
+    awaitQuiet(seconds: 2)
   }
 
   /// A backlog of a million items, and what is left of its memory when the pool has been idle for a while.
@@ -109,7 +111,7 @@ extension Scenario {
     require(done.wait(), "the backlog is worked off")
     let begin = monotonicNanoseconds()
     var left = residentKilobytes() - before
-    while left > 8_192, milliseconds(since: begin) < 15_000 {
+    while left > 8_192, milliseconds(since: begin) < Int(Patience.seconds * 1_000) {
       usleep(50_000)
       left = residentKilobytes() - before
     }

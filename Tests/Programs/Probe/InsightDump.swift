@@ -27,7 +27,7 @@ extension Scenario {
     _ = PlainThread { queue.sync {} }
     while !GrandCentralRuntime.snapshot().threads.contains(where: { $0.wait?.kind == .queue }) { sched_yield() }
     let timer = DispatchSource.makeTimerSource(queue: queue)
-    timer.schedule(deadline: .now() + .seconds(100), repeating: .seconds(5))
+    timer.schedule(deadline: .now() + .seconds(999), repeating: .seconds(5))
     timer.activate()
     let group = DispatchGroup()
     for _ in 0..<3 { group.enter() }

@@ -77,7 +77,7 @@ extension Scenario {
         let ran = Latch(2)
         lane.async { ran.open() }
         lane.async(qos: .userInteractive) { ran.open() }
-        if !ran.wait(seconds: 20) { _exit(1) }
+        if !ran.wait() { _exit(1) }
       }
       _exit(0)
     }

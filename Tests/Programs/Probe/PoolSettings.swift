@@ -12,31 +12,44 @@ extension Scenario {
     "niceness": niceness, "thread-caches": threadCaches, "apply-huge": applyHuge,
   ]
 
-  private static func reportThreadsOfApply() {
+  /// `awaited`: so many are expected, and no iteration ends before they are there.
+  private static func reportThreadsOfApply(awaited: Int = 1) {
     let threads = Guarded<Set<Int32>>([])
+    let end = monotonicNanoseconds() + UInt64(Patience.seconds * 1e9)
     DispatchQueue.concurrentPerform(iterations: 400) { _ in
       let thread = Kernel.threadID
       threads.with { _ = $0.insert(thread) }
       spin(milliseconds: 0.1)
+      while threads.with({ $0.count }) < awaited, monotonicNanoseconds() < end {}
     }
     report("threads", threads.with { $0.count })
   }
 
   @Sendable private static func threadsOfApply() { reportThreadsOfApply() }
 
-  /// Items that never block are run by no more workers than the pool has.
+  /// Items that never block are run by no more workers than the pool has. Of an item whose thread has lost the processor for half
+  /// of its time the engine cannot know that.
   @Sendable private static func threadsOfSpinners() {
-    let (threads, done) = (Guarded<Set<Int32>>([]), Latch(100))
+    let (threads, preempted, done) = (Guarded<Set<Int32>>([]), Counter(), Latch(100))
     for _ in 0..<100 {
       DispatchQueue.global().async {
         let thread = Kernel.threadID
         threads.with { _ = $0.insert(thread) }
+        let (used, begin) = (threadNanoseconds(), monotonicNanoseconds())
         spin(milliseconds: 1)
+        if 2 * (threadNanoseconds() - used) < monotonicNanoseconds() - begin { preempted.add() }
         done.open()
       }
     }
     require(done.wait(), "every item ran")
     report("threads", threads.with { $0.count })
+    report("preempted", preempted.value)
+  }
+
+  private static func threadNanoseconds() -> UInt64 {
+    var time = timespec()
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+    return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
   }
 
   @Sendable private static func overrideByAPI() {
@@ -51,11 +64,12 @@ extension Scenario {
 
   /// The engine starts on a thread that is pinned to one processor; what do the workers think?
   @Sendable private static func pinnedFirstThread() {
-    report("processors", Kernel.usableProcessors)
+    let processors = Kernel.usableProcessors
+    report("processors", processors)
     let usable = Guarded<Set<Int>>([])
     PlainThread {
       guard Kernel.useOneProcessor() else { skip("the affinity mask cannot be set") }
-      reportThreadsOfApply()
+      reportThreadsOfApply(awaited: processors)
       let done = Latch(100)
       for _ in 0..<100 {
         DispatchQueue.global().async {

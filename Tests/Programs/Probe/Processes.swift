@@ -61,9 +61,7 @@ extension Scenario {
     for child in children { kill(child, SIGKILL) }
     require(ended.wait(), "the exits are heard of")
     for child in children.dropFirst(4) { waitpid(child, nil, 0) }
-    let before = clock()
-    usleep(500_000)
-    report("milliseconds", (clock() - before) / (CLOCKS_PER_SEC / 1000))
+    report("share", processorShare(asleep: 500))
     sources[0].resume()
     for source in sources { source.cancel() }
   }

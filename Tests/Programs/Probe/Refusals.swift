@@ -39,7 +39,7 @@ extension Scenario {
     require(fired.wait(), "the timer fires")
     _ = write(pipe.writeEnd, "x", 1)
     require(heard.wait(), "the source fires")
-    processorTime { usleep(200_000) }
+    report("share", processorShare(asleep: 200))
     source.cancel()
   }
 

@@ -59,7 +59,7 @@ extension Scenario {
     mover.join()
     let settled = Latch()
     home.async(flags: .barrier) { settled.open() }
-    report("settled", settled.wait(seconds: 20))
+    report("settled", settled.wait())
     report("sum", middle.sync { sum.value } == 2 * rounds)
   }
 

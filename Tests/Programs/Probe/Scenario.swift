@@ -60,6 +60,14 @@ func spin(milliseconds: Double) {
   while monotonicNanoseconds() < end {}
 }
 
+/// The part of one processor, in hundredths, that the process uses while the calling thread sleeps. A machine that is late
+/// makes that longer.
+func processorShare(asleep milliseconds: UInt32) -> Int {
+  let (used, start) = (clock(), monotonicNanoseconds())
+  usleep(milliseconds * 1_000)
+  return (clock() - used) / (CLOCKS_PER_SEC / 1_000_000) * 100_000 / Int(monotonicNanoseconds() - start)
+}
+
 func residentKilobytes() -> Int {
   let line = readText("/proc/self/status")?.split(separator: "\n").first { $0.hasPrefix("VmRSS:") } ?? ""
   return Int(line.split(whereSeparator: { !$0.isNumber }).first ?? "") ?? 0

@@ -55,7 +55,7 @@ extension Scenario {
     require(eventually { monitor() != nil }, "the monitor watches over what waits")
     first.open()
     require(isIn.wait(), "the last item runs")
-    let quiet = eventually(seconds: 5) {
+    let quiet = eventually {
       let before = monitor()?.contextSwitches
       usleep(30_000)
       return before == monitor()?.contextSwitches

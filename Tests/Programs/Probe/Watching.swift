@@ -27,7 +27,7 @@ extension Scenario {
       }
       let blocker = DispatchSource.makeReadSource(fileDescriptor: ends.readEnd, queue: urgent)
       blocker.setEventHandler { [unowned blocker] in
-        require(rescued.wait(seconds: 10), "round \(round): the other handler ran")
+        require(rescued.wait(), "round \(round): the other handler ran")
         blocker.cancel()
         ended.open()
       }
@@ -66,7 +66,7 @@ extension Scenario {
         gate.signal()
         while !isBack.isOpen {}
         queue.async { rescued.open() }
-        require(rescued.wait(seconds: 10), "round \(round): the queue ran")
+        require(rescued.wait(), "round \(round): the queue ran")
         isOver.open()
       }
       require(ended.wait(), "round \(round) ended")
@@ -83,7 +83,7 @@ extension Scenario {
       require(EchoClient.run(port: server.port, then: next), "a client was connected")
     }
     next()
-    require(done.wait(seconds: 20), "\(requests.value) requests were served")
+    require(done.wait(), "\(requests.value) requests were served")
     report("requests", 100)
   }
 }

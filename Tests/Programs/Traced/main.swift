@@ -65,6 +65,25 @@ func fifty(_ count: Int) {
   if queue.sync(execute: { state }) == 0 { say("zero\n", to: 2) }
 }
 
+/// The calling thread's folder below /proc.
+@Sendable func callingThread() -> String {
+  var bytes = [UInt8](repeating: 0, count: 64)
+  let count = bytes.withUnsafeMutableBytes {
+    readlink("/proc/thread-self", $0.baseAddress!.assumingMemoryBound(to: CChar.self), $0.count)
+  }
+  return String(decoding: bytes.prefix(count), as: UTF8.self)
+}
+
+/// Whether the kernel has put that thread to sleep.
+func isAsleep(_ thread: String) -> Bool {
+  guard let file = fopen("/proc/\(thread)/stat", "r") else { return false }
+  defer { fclose(file) }
+  var bytes = [UInt8](repeating: 0, count: 256)
+  let count = fread(&bytes, 1, bytes.count, file)
+  let text = String(decoding: bytes.prefix(count), as: UTF8.self)
+  return text.split(separator: ")").last?.hasPrefix(" S ") ?? false
+}
+
 switch words.dropFirst().first {
 case "serial": items(number, on: [DispatchQueue(label: "counted")])
 case "several": items(number, on: (0..<4).map { DispatchQueue(label: "queue \($0)") })
@@ -91,11 +110,18 @@ case "steady":
 case "blocked":
   let queue = DispatchQueue(label: "blocked")
   let other = DispatchQueue(label: "other")
-  let never = DispatchSemaphore(value: 0)
+  let (never, begun) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+  // Read when `begun` says so.
+  nonisolated(unsafe) var blocked = ""
   queue.async {
-    say("begun\n", to: 1)
+    blocked = callingThread()
+    begun.signal()
     other.sync { never.wait() }
   }
+  begun.wait()
+  // It has nothing else to sleep for.
+  while !isAsleep(blocked) { usleep(1_000) }
+  say("begun\n", to: 1)
   pause()
 case "marks":
   for round in 0..<number {
