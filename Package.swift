@@ -17,13 +17,22 @@ let package = Package(
     // The same as a trait of Swift Testing, which the toolchain has.
     .library(name: "GrandCentralTestingTraits", targets: ["GrandCentralTestingTraits"]),
   ],
+  // In every build, unless all packages of a program that take this one leave it out: `.package(url: "…", from: "…", traits: [])`.
+  traits: [
+    .trait(
+      name: "Tasks",
+      description: "What async code and tasks use: a program without it has no need of Swift's library of tasks."),
+    .default(enabledTraits: ["Tasks"]),
+  ],
   // No dependencies: a user of the package resolves nothing besides. The tool, which has one, is the package in Tool.
   targets: [
     .target(name: "CPlatform"),
     .target(
       name: "GrandCentral",
       dependencies: ["CPlatform"],
-      exclude: ["Primitives/README.md", "Engine/README.md", "Engine/Sleep/README.md"]
+      exclude: ["Primitives/README.md", "Engine/README.md", "Engine/Sleep/README.md"],
+      // A build that is not of this manifest has everything.
+      swiftSettings: [.define("HAS_TRAITS")]
     ),
     .target(name: "GrandCentralExecutors", dependencies: ["GrandCentral"]),
     .target(name: "GrandCentralTesting", dependencies: ["GrandCentral"]),

@@ -17,7 +17,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-__attribute__((aligned(GC_INSIGHT_PAGE))) unsigned char gc_insight_page[GC_INSIGHT_PAGE];
+__attribute__((aligned(GC_LARGEST_PAGE))) unsigned char gc_insight_page[GC_LARGEST_PAGE];
 
 uint32_t gc_insight_wishes(void) {
   const char *inspect = secure_getenv("GRANDCENTRAL_INSPECT"), *record = secure_getenv("GRANDCENTRAL_RECORD");
@@ -94,7 +94,7 @@ static bool map_over_head(int descriptor) {
 }
 
 int gc_insight_make(size_t size, const gc_insight_head *head, void **base) {
-  if (sysconf(_SC_PAGESIZE) > GC_INSIGHT_PAGE) return -EINVAL;
+  if (sysconf(_SC_PAGESIZE) > GC_LARGEST_PAGE) return -EINVAL;
   // A file that grows beyond the process's limit for files raises SIGXFSZ, which ends the process.
   struct rlimit limit;
   if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur < size) return -EFBIG;

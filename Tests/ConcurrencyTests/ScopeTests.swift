@@ -34,7 +34,11 @@ struct GroupScopeTests {
         }
         for _ in 0..<10 { scope.async(on: queue) { count.add() } }
         await blocking { started.wait() }
-        DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(20)) { gate.open() }
+        // The first item ends some time after the throw has been seen, however long the thread of the throw is kept waiting.
+        DispatchQueue.global().async {
+          _ = eventually { scope.isCancelled }
+          DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(20)) { gate.open() }
+        }
         throw Refusal(index: 1)
       }
     }

@@ -14,11 +14,19 @@
 extern "C" {
 #endif
 
-/// The largest size of a page.
+/// What the head has in the region's file: the largest page of any architecture.
 #define GC_INSIGHT_PAGE 65536
 
+/// The largest page of this architecture. A linker lays the program's data out by what is aligned most, so this costs each program up
+/// to as much of its file.
+#if defined(__x86_64__)
+#define GC_LARGEST_PAGE 4096
+#else
+#define GC_LARGEST_PAGE 65536
+#endif
+
 /// The head: memory of the library's own, until the region is made and its first page is mapped here.
-extern __attribute__((visibility("hidden"))) unsigned char gc_insight_page[GC_INSIGHT_PAGE];
+extern __attribute__((visibility("hidden"))) unsigned char gc_insight_page[GC_LARGEST_PAGE];
 
 /// The switches that are on.
 static inline __attribute__((always_inline)) uint32_t gc_insight_switches(void) {

@@ -9,7 +9,7 @@ import Synchronization
 enum BlockingReports {
   private static let lock = ProcessLock()
   /// Guarded by `lock`: traces that have been looked at, and places that have been reported.
-  nonisolated(unsafe) private static var seen: Set<UInt> = []
+  nonisolated(unsafe) private static var seen: [UInt] = []
 
   /// How many addresses of a trace tell it from others.
   private static let depth = 40
@@ -35,6 +35,11 @@ enum BlockingReports {
   }
 
   private static func isNew(_ number: UInt) -> Bool {
-    lock.withLock { seen.insert(number).inserted }
+    lock.withLock {
+      // Few, and looked at before a thread blocks: no set is worth its code in each program.
+      if seen.contains(number) { return false }
+      seen.append(number)
+      return true
+    }
   }
 }

@@ -71,12 +71,12 @@ extension Lane {
   /// The lane is on its way in a less urgent band than its newest item asks for.
   @inline(never)
   final func overtake(_ urgency: UInt8) {
-    answer(state.update { $0.overtake(urgency: urgency) })
+    answerSlow(state.update { $0.overtake(urgency: urgency) })
   }
 
   /// Contract.W4: a more urgent thread waits for one of the lane's items.
   final func boost(_ urgency: UInt8) {
-    if !kind.isRunQueue { answer(state.update { $0.boost(urgency: urgency) }) }
+    if !kind.isRunQueue { answerSlow(state.update { $0.boost(urgency: urgency) }) }
   }
 
   /// Lane.L3: does what the step that led to `call` has left to its caller. The caller keeps the lane alive meanwhile.
@@ -88,6 +88,10 @@ extension Lane {
     case .adopt: adoptActivation()
     }
   }
+
+  /// As `answer`, which is long as well, for the steps that are seldom taken.
+  @inline(never)
+  final func answerSlow(_ call: LaneState.Call) { answer(call) }
 
   /// Sends the lane through its target. The activation keeps the lane alive.
   @inline(__always)
@@ -110,7 +114,7 @@ extension Lane {
     if generation == 0 { return }
     // relaxed: see above; the state word orders the steps.
     if readyExtras.sentIn.exchange(generation, ordering: .relaxed) == generation { return }
-    if case .push(let band) = state.update({ $0.sendAnew() }) { pushActivation(in: band) }
+    if case .push(let band) = state.update({ $0.sendAnew() }) { answerSlow(.push(band)) }
   }
 
   /// As `pushActivation`, with a reference that the caller hands on.
@@ -167,7 +171,7 @@ extension Lane {
       } else {
         let wrapper = Job(invoke: Lane.redirectedInWrapper, qos: job.qos, band: job.band, owner: lane)
         wrapper.extra = job.raw
-        target.enqueue(wrapper)
+        target.enqueueSlow(wrapper)
       }
     }
   }

@@ -92,4 +92,8 @@ extension Lane {
     case .counted: enqueueCounted(job)
     }
   }
+
+  /// As `enqueue`, which is long, and is copied to where it is called: for places where one call more is nothing.
+  @inline(never)
+  final func enqueueSlow(_ job: Job) { enqueue(job) }
 }

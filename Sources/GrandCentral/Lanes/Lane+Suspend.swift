@@ -37,7 +37,7 @@ extension Lane {
       if !state.load(ordering: .relaxed).has(LaneState.inactive) { faultResumeWithoutSuspend() }
       activateLane()
     }
-    answer(call)
+    answerSlow(call)
   }
 
   /// Lets a queue that was created inactive begin its work. Does nothing the second time.
@@ -50,7 +50,7 @@ extension Lane {
     let call = state.update { $0.activate() }
     Lane.holdHierarchy(false)
     noteActivation()
-    answer(call)
+    answerSlow(call)
   }
 
   @inline(never)

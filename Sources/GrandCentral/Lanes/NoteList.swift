@@ -31,7 +31,7 @@ struct NoteList: ~Copyable {
 
   /// Submits what there is. Not under the lock: what it submits may come back.
   mutating func submitAll() {
-    while let (job, queue) = popFirst() { queue.enqueue(job) }
+    while let (job, queue) = popFirst() { queue.enqueueSlow(job) }
   }
 
   private mutating func popFirst() -> (Job, Lane)? {

@@ -10,6 +10,7 @@ struct ObjectContext {
   /// The object is going: the finalizer runs once, on the target, if there is a context.
   ///
   /// Nothing of the object is touched: it may be gone by then.
+  @inline(never)
   func finalize(on target: Lane) {
     guard let pointer, let finalizer else { return }
     // unsafe: the pointer is passed through.

@@ -16,7 +16,7 @@ extension Lane {
       let band = qos.merged(with: caller).band
       let job = Job(invoke: RemoteCall.invoke, flags: barrier ? .barrier : [], qos: qos.rawValue, band: band)
       job.extra = UnsafeMutableRawPointer(call)
-      enqueue(job)
+      enqueueSlow(job)
       call.pointee.wait(for: self, reads: kind.reads(barrier: barrier), as: .init(call))
     }
   }

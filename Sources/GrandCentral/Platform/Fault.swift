@@ -18,7 +18,13 @@ enum Fault {
   ///     Fault.misuse(.groupLeaveWithoutEnter, "DispatchGroup.leave without a matching enter. Balance the calls.")
   @inline(never)
   static func misuse(_ id: FaultID, _ message: @autoclosure () -> String) -> Never {
-    let text = "GrandCentral misuse [" + id.description + "]: " + message()
+    end(id, message())
+  }
+
+  /// The compiler makes a copy of `misuse` for each message. This is what they have in common.
+  @inline(never)
+  private static func end(_ id: FaultID, _ message: String) -> Never {
+    let text = "GrandCentral misuse [" + id.description + "]: " + message
     // A simulation tells it with the schedule, and the calling thread stays here.
     if let world = World.current { world.misuse(text) }
     say(text)

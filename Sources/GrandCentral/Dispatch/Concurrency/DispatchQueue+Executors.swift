@@ -1,130 +1,132 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
-// Queues as executors. A job of Swift Concurrency is one word, and lies in the node like any other item's words: putting it
-// into a queue allocates nothing.
+#if Tasks || !HAS_TRAITS
+  // Queues as executors. A job of Swift Concurrency is one word, and lies in the node like any other item's words: putting it
+  // into a queue allocates nothing.
 
-/// Every queue runs tasks that prefer it.
-///
-/// ```swift
-/// Task(executorPreference: DispatchQueue.global(qos: .utility)) { await compress(file) }
-/// await withTaskExecutorPreference(queue) { await load() }
-/// ```
-///
-/// On a serial queue such tasks, and the parts of them between two suspensions, run one at a time. A job is an item: it is
-/// run in order with other items, at the more urgent one of the task's and the queue's quality of service.
-extension DispatchQueue: TaskExecutor {
-  /// Puts a job behind everything that was submitted before. Called by Swift Concurrency.
+  /// Every queue runs tasks that prefer it.
   ///
-  /// Complexity: O(1); allocates nothing. Blocking: never.
-  public final func enqueue(_ job: consuming ExecutorJob) {
-    let qos = jobQoS(job.priority)
-    let node = Job(
-      invoke: isSerialExecutor ? ConcurrencyJobs.isolated : ConcurrencyJobs.plain, qos: qos.rawValue,
-      band: qos.rawValue == QoSWord.ofDefaultClass ? .normal : qos.band,
-      owner: Borrowed(self).word)
-    node.extra = ConcurrencyJobs.word(of: UnownedJob(job))
-    enqueue(node)
+  /// ```swift
+  /// Task(executorPreference: DispatchQueue.global(qos: .utility)) { await compress(file) }
+  /// await withTaskExecutorPreference(queue) { await load() }
+  /// ```
+  ///
+  /// On a serial queue such tasks, and the parts of them between two suspensions, run one at a time. A job is an item: it is
+  /// run in order with other items, at the more urgent one of the task's and the queue's quality of service.
+  extension DispatchQueue: TaskExecutor {
+    /// Puts a job behind everything that was submitted before. Called by Swift Concurrency.
+    ///
+    /// Complexity: O(1); allocates nothing. Blocking: never.
+    public final func enqueue(_ job: consuming ExecutorJob) {
+      let qos = jobQoS(job.priority)
+      let node = Job(
+        invoke: isSerialExecutor ? ConcurrencyJobs.isolated : ConcurrencyJobs.plain, qos: qos.rawValue,
+        band: qos.rawValue == QoSWord.ofDefaultClass ? .normal : qos.band,
+        owner: Borrowed(self).word)
+      node.extra = ConcurrencyJobs.word(of: UnownedJob(job))
+      enqueue(node)
+    }
+
+    /// Priorities have the numbers of the classes of quality of service.
+    @inline(__always)
+    fileprivate final func jobQoS(_ priority: JobPriority) -> QoSWord {
+      let base = base
+      let wanted = QoSWord(rawValue: UInt16(priority.rawValue) << 8)
+      return base.isUnspecified || base == wanted ? wanted : kind.isRunQueue ? base : base.merged(with: wanted)
+    }
+
+    /// Whether actors may be isolated to this queue.
+    @inline(__always)
+    private final var isSerialExecutor: Bool { type(of: self) == DispatchSerialQueue.self || kind.countsItems }
   }
 
-  /// Priorities have the numbers of the classes of quality of service.
-  @inline(__always)
-  fileprivate final func jobQoS(_ priority: JobPriority) -> QoSWord {
-    let base = base
-    let wanted = QoSWord(rawValue: UInt16(priority.rawValue) << 8)
-    return base.isUnspecified || base == wanted ? wanted : kind.isRunQueue ? base : base.merged(with: wanted)
+  extension QoSWord {
+    fileprivate static let ofDefaultClass: UInt16 = 0x1500
   }
 
-  /// Whether actors may be isolated to this queue.
-  @inline(__always)
-  private final var isSerialExecutor: Bool { type(of: self) == DispatchSerialQueue.self || kind.countsItems }
-}
+  /// What runs jobs: `extra` is the job, `owner` the queue, which is alive while it runs an item.
+  private enum ConcurrencyJobs {
+    @inline(__always)
+    static func word(of job: UnownedJob) -> UnsafeMutableRawPointer {
+      // unsafe: a job is the address of its runtime object.
+      unsafeBitCast(job, to: UnsafeMutableRawPointer.self)
+    }
 
-extension QoSWord {
-  fileprivate static let ofDefaultClass: UInt16 = 0x1500
-}
+    @inline(__always)
+    private static func take<Executor: AnyObject>(_ raw: UnsafeMutableRawPointer) -> (UnownedJob, Borrowed<Executor>) {
+      let node = Job(raw: raw)
+      // unsafe: see `word`.
+      let job = unsafeBitCast(node.extra!, to: UnownedJob.self)
+      let executor = Borrowed<Executor>(word: node.owner!)
+      node.recycle()
+      return (job, executor)
+    }
 
-/// What runs jobs: `extra` is the job, `owner` the queue, which is alive while it runs an item.
-private enum ConcurrencyJobs {
-  @inline(__always)
-  static func word(of job: UnownedJob) -> UnsafeMutableRawPointer {
-    // unsafe: a job is the address of its runtime object.
-    unsafeBitCast(job, to: UnsafeMutableRawPointer.self)
-  }
+    static let plain: Job.Invoke = { raw in
+      let (job, queue): (UnownedJob, Borrowed<DispatchQueue>) = take(raw)
+      job.runSynchronously(on: queue.use { UnownedTaskExecutor(ordinary: $0) })
+    }
 
-  @inline(__always)
-  private static func take<Executor: AnyObject>(_ raw: UnsafeMutableRawPointer) -> (UnownedJob, Borrowed<Executor>) {
-    let node = Job(raw: raw)
-    // unsafe: see `word`.
-    let job = unsafeBitCast(node.extra!, to: UnownedJob.self)
-    let executor = Borrowed<Executor>(word: node.owner!)
-    node.recycle()
-    return (job, executor)
-  }
+    /// A job of a barrier executor, which is the `owner`.
+    static let barrier: Job.Invoke = { raw in
+      let (job, executor): (UnownedJob, Borrowed<BarrierExecutor>) = take(raw)
+      job.runSynchronously(on: executor.use { UnownedTaskExecutor(ordinary: $0) })
+    }
 
-  static let plain: Job.Invoke = { raw in
-    let (job, queue): (UnownedJob, Borrowed<DispatchQueue>) = take(raw)
-    job.runSynchronously(on: queue.use { UnownedTaskExecutor(ordinary: $0) })
-  }
-
-  /// A job of a barrier executor, which is the `owner`.
-  static let barrier: Job.Invoke = { raw in
-    let (job, executor): (UnownedJob, Borrowed<BarrierExecutor>) = take(raw)
-    job.runSynchronously(on: executor.use { UnownedTaskExecutor(ordinary: $0) })
-  }
-
-  /// A job is here because its actor is isolated to the queue, or because its task prefers the queue. The runtime does not say
-  /// which of the two, so it is told both; it accepts that.
-  static let isolated: Job.Invoke = { raw in
-    let (job, queue): (UnownedJob, Borrowed<DispatchQueue>) = take(raw)
-    queue.use { queue in
-      // unsafe: only queues of this class use this function.
-      let serial = unsafeDowncast(queue, to: DispatchSerialQueue.self)
-      job.runSynchronously(
-        isolatedTo: UnownedSerialExecutor(ordinary: serial), taskExecutor: UnownedTaskExecutor(ordinary: queue))
+    /// A job is here because its actor is isolated to the queue, or because its task prefers the queue. The runtime does not say
+    /// which of the two, so it is told both; it accepts that.
+    static let isolated: Job.Invoke = { raw in
+      let (job, queue): (UnownedJob, Borrowed<DispatchQueue>) = take(raw)
+      queue.use { queue in
+        // unsafe: only queues of this class use this function.
+        let serial = unsafeDowncast(queue, to: DispatchSerialQueue.self)
+        job.runSynchronously(
+          isolatedTo: UnownedSerialExecutor(ordinary: serial), taskExecutor: UnownedTaskExecutor(ordinary: queue))
+      }
     }
   }
-}
 
-/// A concurrent queue, as an executor whose jobs are barriers.
-final class BarrierExecutor: TaskExecutor {
-  private let queue: DispatchQueue
+  /// A concurrent queue, as an executor whose jobs are barriers.
+  final class BarrierExecutor: TaskExecutor {
+    private let queue: DispatchQueue
 
-  init(queue: DispatchQueue) { self.queue = queue }
+    init(queue: DispatchQueue) { self.queue = queue }
 
-  /// The task keeps the executor that it prefers alive until the job has run.
-  func enqueue(_ job: consuming ExecutorJob) {
-    let qos = queue.jobQoS(job.priority)
-    let node = Job(
-      invoke: ConcurrencyJobs.barrier, flags: .barrier, qos: qos.rawValue, band: qos.band,
-      owner: Borrowed(self).word)
-    node.extra = ConcurrencyJobs.word(of: UnownedJob(job))
-    queue.enqueue(node)
+    /// The task keeps the executor that it prefers alive until the job has run.
+    func enqueue(_ job: consuming ExecutorJob) {
+      let qos = queue.jobQoS(job.priority)
+      let node = Job(
+        invoke: ConcurrencyJobs.barrier, flags: .barrier, qos: qos.rawValue, band: qos.band,
+        owner: Borrowed(self).word)
+      node.extra = ConcurrencyJobs.word(of: UnownedJob(job))
+      queue.enqueue(node)
+    }
   }
-}
 
-/// A serial queue isolates actors: their jobs are items of the queue.
-///
-/// ```swift
-/// actor Store {
-///   private let queue = DispatchSerialQueue(label: "store")
-///   nonisolated var unownedExecutor: UnownedSerialExecutor { queue.asUnownedSerialExecutor() }
-/// }
-/// ```
-///
-/// In an item of the queue, or of a queue that targets it, `assumeIsolated` and `dispatchPrecondition` agree.
-extension DispatchSerialQueue: SerialExecutor {
-  /// What an actor's `unownedExecutor` returns so that the actor runs on this queue.
+  /// A serial queue isolates actors: their jobs are items of the queue.
   ///
-  /// Complexity: O(1). Blocking: never.
-  public final func asUnownedSerialExecutor() -> UnownedSerialExecutor { UnownedSerialExecutor(ordinary: self) }
+  /// ```swift
+  /// actor Store {
+  ///   private let queue = DispatchSerialQueue(label: "store")
+  ///   nonisolated var unownedExecutor: UnownedSerialExecutor { queue.asUnownedSerialExecutor() }
+  /// }
+  /// ```
+  ///
+  /// In an item of the queue, or of a queue that targets it, `assumeIsolated` and `dispatchPrecondition` agree.
+  extension DispatchSerialQueue: SerialExecutor {
+    /// What an actor's `unownedExecutor` returns so that the actor runs on this queue.
+    ///
+    /// Complexity: O(1). Blocking: never.
+    public final func asUnownedSerialExecutor() -> UnownedSerialExecutor { UnownedSerialExecutor(ordinary: self) }
 
-  /// Traps (GC0011) unless the calling thread is inside an item of this queue, or of one that targets it.
-  ///
-  /// Complexity: O(depth of nested items and targets). Blocking: never.
-  public final func checkIsolated() { dispatchPrecondition(condition: .onQueue(self)) }
+    /// Traps (GC0011) unless the calling thread is inside an item of this queue, or of one that targets it.
+    ///
+    /// Complexity: O(depth of nested items and targets). Blocking: never.
+    public final func checkIsolated() { dispatchPrecondition(condition: .onQueue(self)) }
 
-  /// Whether the calling thread is inside an item of this queue, or of one that targets it.
-  ///
-  /// Complexity: O(depth of nested items and targets). Blocking: never.
-  public final func isIsolatingCurrentContext() -> Bool? { isCurrent }
-}
+    /// Whether the calling thread is inside an item of this queue, or of one that targets it.
+    ///
+    /// Complexity: O(depth of nested items and targets). Blocking: never.
+    public final func isIsolatingCurrentContext() -> Bool? { isCurrent }
+  }
+#endif

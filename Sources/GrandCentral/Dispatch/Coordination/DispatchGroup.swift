@@ -309,7 +309,7 @@ public final class DispatchGroup: DispatchObject, @unchecked Sendable {  // an a
     lock.lock()
     guard watch() else {
       lock.unlock()
-      queue.enqueue(job)
+      queue.enqueueSlow(job)
       return
     }
     // The group waits for its own zero.

@@ -70,7 +70,7 @@ extension IOOperation {
     delivery = (done, data, error)
     state.update { $0.rawValue |= IOState.out }
     let qos = qos
-    queue.enqueue(
+    queue.enqueueSlow(
       Job(
         invoke: IOOperation.call, qos: qos.rawValue, band: qos.band,
         owner: Owned(self).intoWord()))

@@ -92,7 +92,7 @@ struct ApplyRecord: ~Copyable {
     let band = queue?.ownQoS.band ?? QoSWord(rawValue: qos).band
     for _ in 0..<granted {
       let job = Job(invoke: Self.helper, qos: qos, band: band, owner: .init(record))
-      if let queue { queue.enqueue(job) } else { Engine.current.submit(job) }
+      if let queue { queue.enqueueSlow(job) } else { Engine.current.submit(job) }
     }
   }
 

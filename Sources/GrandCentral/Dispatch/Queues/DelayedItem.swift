@@ -106,7 +106,7 @@ final class DelayedItem: @unchecked Sendable {  // immutable, but for the entry 
   private func fire() {
     guard let queue else { return item.finishDequeued() }
     item.forgetTimer(self)
-    queue.enqueue(item.makeJob(for: queue, qos: qos))
+    queue.enqueueSlow(item.makeJob(for: queue, qos: qos))
   }
 }
 

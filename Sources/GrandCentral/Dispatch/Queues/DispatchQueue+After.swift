@@ -50,7 +50,7 @@ extension DispatchQueue {
     if deadline.isNever { return }
     let job = makeJob()
     let remaining = deadline.remaining()
-    if remaining == 0 { return enqueue(job) }
+    if remaining == 0 { return enqueueSlow(job) }
     DelayedJob.start(job, on: self, at: deadline, leeway: Delay.leeway(for: remaining))
   }
 
@@ -87,7 +87,7 @@ enum DelayedJob {
     let (job, queue) = entry.pointee.delayed
     entry.deinitialize(count: 1)
     Magazine.give(raw)
-    queue.use { $0.enqueue(job) }
+    queue.use { $0.enqueueSlow(job) }
     queue.giveBack()
   }
 }

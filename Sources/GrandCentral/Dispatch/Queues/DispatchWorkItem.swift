@@ -353,6 +353,6 @@ public class DispatchWorkItem: @unchecked Sendable {  // an atomic word; the res
   }
 
   final func notify(_ job: Job, on queue: DispatchQueue) {
-    if !register({ notes.append(job, for: queue) }) { queue.enqueue(job) }
+    if !register({ notes.append(job, for: queue) }) { queue.enqueueSlow(job) }
   }
 }

@@ -27,9 +27,11 @@ import Synchronization
       if ToolchainMain.post({ _ in ForeignMainQueue.visit() }) { return }
       // A child of fork has no thread that would run it.
       if ToolchainMain.isForked { return }
-      // The library's symbols have no names, as in a program that is linked statically. A task reaches the same place by a
-      // longer way.
-      Task.detached { @MainActor in ForeignMainQueue.visit() }
+      #if Tasks || !HAS_TRAITS
+        // The library's symbols have no names, as in a program that is linked statically. A task reaches the same place by a
+        // longer way.
+        Task.detached { @MainActor in ForeignMainQueue.visit() }
+      #endif
     }
 
     private static func visit() {

@@ -127,7 +127,7 @@ __attribute__((swiftcall)) void gc_range_closure_words(const void *function, con
 }
 
 // No tool looks in from outside: there is no region, and no switch is on.
-unsigned char gc_insight_page[GC_INSIGHT_PAGE];
+unsigned char gc_insight_page[GC_LARGEST_PAGE];
 int gc_insight_make(size_t size, const gc_insight_head *head, void **base) {
   (void)size, (void)head, (void)base;
   return -ENOSYS;
