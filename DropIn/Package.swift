@@ -5,8 +5,13 @@ import PackageDescription
 
 // The product `dispatch`: a libdispatch.so that shares the process's Swift runtime, of the same sources as the other
 // build. A package of its own, whose unsafe flags do not reach users of `GrandCentral`. See decision 0019.
+//
+// With GRANDCENTRAL_SIMULATION in the environment it is the library that `gcd sim` puts beneath programs: the testing kit is
+// compiled along, and stands between the program and the C library. See decision 0028.
 
 let sources = "\(Context.packageDirectory)/Sources"
+let simulates = Context.environment["GRANDCENTRAL_SIMULATION"] != nil
+let map = simulates ? "CSimulation" : "CDispatch"
 
 let package = Package(
   name: "drop-in",
@@ -28,7 +33,7 @@ let package = Package(
       dependencies: ["CPlatform", "CDispatchGlue"],
       path: "Sources",
       exclude: [
-        "CDispatch", "CPlatform", "IndexKit", "gcd", "GrandCentral/GrandCentral.docc",
+        "CDispatch", "CPlatform", "CSimulation", "IndexKit", "gcd", "GrandCentral/GrandCentral.docc",
         "GrandCentral/Primitives/README.md", "GrandCentral/Engine/README.md", "GrandCentral/Engine/Sleep/README.md",
         // It needs _Concurrency.
         "GrandCentral/Dispatch/Concurrency",
@@ -55,7 +60,7 @@ let package = Package(
         // With its name it stands for the toolchain's; the list keeps what is Swift's to itself, which gold does not.
         .unsafeFlags([
           "-use-ld=lld", "-Xlinker", "-soname=libdispatch.so", "-Xlinker", "-z", "-Xlinker", "nodelete",
-          "-Xlinker", "--version-script=\(sources)/CDispatch/libdispatch.map",
+          "-Xlinker", "--version-script=\(sources)/\(map)/libdispatch.map",
           // As the toolchain's needs it: found beside the library.
           "-Xlinker", "--no-as-needed", "-lBlocksRuntime", "-Xlinker", "-rpath", "-Xlinker", "$ORIGIN",
         ])
@@ -65,3 +70,18 @@ let package = Package(
   swiftLanguageModes: [.v6],
   cLanguageStandard: .gnu11
 )
+
+if simulates, let engine = package.targets.last {
+  package.targets.append(
+    .target(
+      name: "CSimulation", path: "Sources/CSimulation", exclude: ["libdispatch.map"],
+      cSettings: [.headerSearchPath("../CPlatform/include")]))
+  engine.dependencies.append("CSimulation")
+  engine.sources?.append("GrandCentralTesting")
+  engine.sources?.append("DispatchSimulation")
+  engine.swiftSettings?.append(.define("GRANDCENTRAL_SIMULATION"))
+  // What the library itself calls is the C library's.
+  for name in ["clock_gettime", "nanosleep", "pthread_create"] {
+    engine.linkerSettings?.append(.unsafeFlags(["-Xlinker", "--wrap=\(name)"]))
+  }
+}

@@ -17,17 +17,18 @@ let package = Package(
       dependencies: ["CPlatform"],
       exclude: ["GrandCentral.docc", "Primitives/README.md", "Engine/README.md", "Engine/Sleep/README.md"]
     ),
+    .target(name: "GrandCentralTesting", dependencies: ["GrandCentral"]),
     .executableTarget(
       name: "gcd",
       dependencies: [
-        "GrandCentral", "CPlatform",
+        "GrandCentral", "GrandCentralTesting", "CPlatform",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]
     ),
     // What the tool looks at.
     .executableTarget(name: "traced", dependencies: ["GrandCentral"], path: "Tests/Programs/Traced"),
     .executableTarget(name: "photo-import", dependencies: ["GrandCentral"], path: "Examples/PhotoImport"),
-    .testTarget(name: "ToolTests", dependencies: ["gcd", "CPlatform", "traced"]),
+    .testTarget(name: "ToolTests", dependencies: ["gcd", "GrandCentralTesting", "CPlatform", "traced"]),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -1,24 +1,35 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
-import GrandCentral
+#if !GRANDCENTRAL_DROPIN
+  import GrandCentral
+#endif
 
 /// A thread of the operating system, on which the threads of runs live, one after the other.
 final class Carrier: @unchecked Sendable {  // its work passes with the turn
   private let turn = SimulatedTurn()
   private var work: (() -> Void)?
+  /// Whether the thread is the program's own, and lives no longer than its part in the run.
+  fileprivate let isGuest: Bool
+  /// What the kernel calls the thread, once it has had a turn.
+  private(set) var kernelID: UInt32 = 0
 
   /// Nil when the kernel makes no thread.
   init?() {
+    isGuest = false
     let started = SimulatedTurn.startThread { [self] in
       while true {
         turn.wait()
         guard let next = work else { return }
         work = nil
+        noteThread()
         next()
       }
     }
     if !started { return nil }
   }
+
+  /// For a thread that the program has.
+  init(ofProgram: Void) { isGuest = true }
 
   /// What the thread does when it gets its turn. It waits for no turn meanwhile, but for those of what it does.
   func prepare(_ work: @escaping () -> Void) { self.work = work }
@@ -29,8 +40,11 @@ final class Carrier: @unchecked Sendable {  // its work passes with the turn
   /// The calling thread, which is this one, waits until it may go on.
   func wait() { turn.wait() }
 
+  /// The calling thread, which is this one, has its turn and is about to take part.
+  func noteThread() { kernelID = SimulatedTurn.kernelID }
+
   /// Ends the thread, which has nothing to do.
-  func end() { turn.pass() }
+  fileprivate func end() { turn.pass() }
 }
 
 /// Threads that are used again, in the hands of the thread that has the turn.
@@ -38,7 +52,9 @@ final class Carriers: @unchecked Sendable {  // see above
   private var free: [Carrier] = []
 
   func take() -> Carrier? { free.popLast() ?? Carrier() }
-  func give(_ carrier: Carrier) { free.append(carrier) }
+  func give(_ carrier: Carrier) {
+    if !carrier.isGuest { free.append(carrier) }
+  }
 
   func endAll() {
     for carrier in free { carrier.end() }

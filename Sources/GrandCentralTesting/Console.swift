@@ -4,10 +4,10 @@ import Glibc
 
 /// Where failures are told of.
 enum Console {
-  static func write(_ text: String) {
+  static func write(_ text: String, to file: Int32 = STDERR_FILENO) {
     var rest = Array(text.utf8)[...]
     while !rest.isEmpty {
-      let count = rest.withUnsafeBytes { Glibc.write(STDERR_FILENO, $0.baseAddress, $0.count) }
+      let count = rest.withUnsafeBytes { Glibc.write(file, $0.baseAddress, $0.count) }
       if count <= 0 { return }
       rest = rest.dropFirst(count)
     }

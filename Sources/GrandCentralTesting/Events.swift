@@ -1,6 +1,8 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
-import GrandCentral
+#if !GRANDCENTRAL_DROPIN
+  import GrandCentral
+#endif
 
 /// What has happened in a run: a hash of all of it, and the last part as text.
 struct Events {
@@ -19,6 +21,9 @@ struct Events {
     static let yield: UInt8 = 100
     static let begins: UInt8 = 101
     static let ends: UInt8 = 102
+    static let locks: UInt8 = 103
+    static let starts: UInt8 = 104
+    static let sleeps: UInt8 = 105
   }
 
   private static let kept = 48
@@ -66,7 +71,7 @@ struct Events {
       let label = SimulationSupport.label(ofObject: event.queue)
       let name = names.indices.contains(event.thread) ? names[event.thread] : "?"
       text +=
-        padded(String(event.step), 7) + padded(seconds(event.time - start), 14) + "  "
+        padded(String(event.step), 7) + " " + padded(seconds(event.time - start), 13) + "  "
         + name.padding(to: 14) + Self.word(event.kind) + (label.isEmpty ? "" : " \"" + label + "\"") + "\n"
     }
     return text
@@ -94,6 +99,9 @@ struct Events {
     case Kind.yield: return "yields"
     case Kind.ends: return "ends"
     case Kind.begins: return "begins"
+    case Kind.locks: return "is about to lock"
+    case Kind.starts: return "has started a thread"
+    case Kind.sleeps: return "sleeps"
     case SimulationSupport.signals: return "is about to signal a semaphore"
     case SimulationSupport.awaitsSignal: return "is about to wait for a semaphore"
     case SimulationSupport.enters: return "is about to enter a group"

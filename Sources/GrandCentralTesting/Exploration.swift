@@ -3,11 +3,11 @@
 import Synchronization
 
 /// Which schedules come, one after the other.
-struct Exploration {
+package struct Exploration {
   /// There is one simulation at a time in a process.
   static let one = Mutex(())
 
-  let seed: UInt64
+  package let seed: UInt64
   private let strategy: Simulation.Strategy
   private let processors: Int
   private var left: Int
@@ -20,15 +20,15 @@ struct Exploration {
   private var path: Frontier.Path?
   private var hasBegun = false
   /// Whether all schedules within the bound have been run.
-  private(set) var isComplete = false
+  package private(set) var isComplete = false
 
   /// The next schedule.
-  struct Plan {
-    let token: Token
-    let schedule: any Schedule
+  package struct Plan {
+    package let token: Token
+    package let schedule: any Schedule
   }
 
-  init(_ runs: Int, _ strategy: Simulation.Strategy, _ processors: Int, _ seed: UInt64) {
+  package init(_ runs: Int, _ strategy: Simulation.Strategy, _ processors: Int, _ seed: UInt64) {
     self.strategy = strategy
     self.processors = processors
     self.seed = seed
@@ -48,16 +48,16 @@ struct Exploration {
   }
 
   /// Whether the token to replay is none.
-  var isBad: Bool {
+  package var isBad: Bool {
     if case .replay = strategy { return replayed == nil }
     return false
   }
 
   /// Whether a schedule that fails is shrunk: one that is replayed stays what it is.
-  var shrinks: Bool { replayed == nil }
+  package var shrinks: Bool { replayed == nil }
 
   /// The next schedule; nil when there were enough.
-  mutating func next() -> Plan? {
+  package mutating func next() -> Plan? {
     if case .exhaustive = strategy { return nextOfAll() }
     if left <= 0 { return nil }
     left -= 1
@@ -88,7 +88,7 @@ struct Exploration {
   }
 
   /// What the run has shown.
-  mutating func note(_ plan: Plan, steps: Int) {
+  package mutating func note(_ plan: Plan, steps: Int) {
     length = max(length, steps)
     guard let schedule = plan.schedule as? BranchSchedule else { return }
     frontier.add(schedule.branches, behind: path) { $0.isPreemption ? 1 : 0 }

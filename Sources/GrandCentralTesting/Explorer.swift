@@ -1,24 +1,11 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
-import GrandCentral
+#if !GRANDCENTRAL_DROPIN
+  import GrandCentral
+#endif
 
 /// Runs a body, once in each schedule that it is given.
-final class Explorer {
-  /// What became of one run.
-  struct Attempt {
-    let reason: SimulationFailure.Reason?
-    let timeline: String
-    let steps: Int
-    let hash: UInt64
-    let timersLeft: Int
-    /// What it has departed by from the usual schedule; nil if that is too much to keep.
-    let switches: [Switch]?
-    /// How many threads it leaves where they are.
-    let threadsLeft: Int
-  }
-
-  /// A run that passes more points does not end.
-  static let longestRun = 5_000_000
+final class Explorer: Attempting {
   /// How long a run may stand still in real time, in nanoseconds.
   static let patience: UInt64 = 10_000_000_000
 
@@ -43,9 +30,7 @@ final class Explorer {
   }
 
   /// - Parameter token: Of the schedule; said if the process ends in the run.
-  func attempt(
-    _ schedule: any Schedule, _ token: Token, limit: Int = Explorer.longestRun
-  ) -> Attempt {
+  func attempt(_ schedule: any Schedule, _ token: Token, limit: Int) -> Attempt {
     let processors = token.processors
     lastWords.prepare(token)
     defer { lastWords.forget() }

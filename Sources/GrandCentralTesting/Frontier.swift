@@ -59,18 +59,26 @@ struct Frontier {
 }
 
 /// Follows a list of switches, and writes down where another thread could have gone on behind the last one.
-final class BranchSchedule: Schedule {
-  struct Branch {
+package final class BranchSchedule: Schedule {
+  package struct Branch {
     let thread: Int
     let choice: Int
     /// Whether the thread could have gone on.
     let isPreemption: Bool
     /// Those that could have gone on instead.
     let others: [Int]
+
+    package init(thread: Int, choice: Int, isPreemption: Bool, others: [Int]) {
+      self.thread = thread
+      self.choice = choice
+      self.isPreemption = isPreemption
+      self.others = others
+    }
   }
 
-  private(set) var branches: [Branch] = []
-  private let most: Int
+  /// What was seen; set where the schedule was followed in another process.
+  package var branches: [Branch] = []
+  package let most: Int
   private var switches: ArraySlice<Switch>
   private var choices = ChoiceCounts()
 
@@ -83,7 +91,7 @@ final class BranchSchedule: Schedule {
   /// Whether all switches of the list have been made.
   var isFollowed: Bool { switches.isEmpty }
 
-  func choose(among ready: [Int], current: Int?, from thread: Int, step: Int) -> Int {
+  package func choose(among ready: [Int], current: Int?, from thread: Int, step: Int) -> Int {
     let choice = choices.next(of: thread)
     let usual = Switch.usual(among: ready, current: current)
     if let next = switches.first {

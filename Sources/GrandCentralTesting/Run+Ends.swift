@@ -1,6 +1,8 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
-import GrandCentral
+#if !GRANDCENTRAL_DROPIN
+  import GrandCentral
+#endif
 
 // How a run ends that does not come to its end: it fails, or is given up. And what it notes of threads that take no part.
 extension Run {

@@ -14,6 +14,10 @@ extension Run {
     var isIdle = false
     /// What it has noted of its wait.
     var entry: UnsafeRawPointer?
+    /// What it waits for, where that is nothing of the library's.
+    var foreignWait: String?
+    /// What is said of it where it waits, and has not noted what for.
+    var unknownWait = "waits"
     /// The engine's monitor: nothing in a program waits for its ticks.
     var isMonitor: Bool { name == "gc-monitor" }
   }

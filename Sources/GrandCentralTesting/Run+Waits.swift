@@ -1,6 +1,8 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
-import GrandCentral
+#if !GRANDCENTRAL_DROPIN
+  import GrandCentral
+#endif
 
 // Which thread waits for what, in sentences.
 extension Run {
@@ -18,8 +20,9 @@ extension Run {
   }
 
   private func describe(_ member: Member) -> String {
+    if let foreign = member.foreignWait { return member.name + " waits for " + foreign }
     guard let entry = member.entry, let wait = SimulationSupport.wait(of: entry) else {
-      return member.name + " waits"
+      return member.name + " " + member.unknownWait
     }
     let place = wait.inside.isEmpty ? "" : ", inside an item of \"" + wait.inside + "\","
     return member.name + place + " waits for " + object(of: wait) + owner(of: wait.wait)

@@ -1,7 +1,10 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
-import GrandCentral
 import Synchronization
+
+#if !GRANDCENTRAL_DROPIN
+  import GrandCentral
+#endif
 
 // One run: its threads, of which one goes on at a time, and its clock.
 //
@@ -23,9 +26,9 @@ final class Run: @unchecked Sendable {  // Run.R1
 
   var members: [Member] = []
   var current = 0
-  private var ready: [Int] = []
+  var ready: [Int] = []
   /// Those that wait for a word, in the order in which they came.
-  private var sleepers: [Int] = []
+  var sleepers: [Int] = []
   private var polls = 0
   /// The step at which those that poll were asked last, because nobody else could go on.
   private var lookedAt = -1
@@ -34,6 +37,8 @@ final class Run: @unchecked Sendable {  // Run.R1
   /// Also read by the thread that waits for the run: does it get on?
   let progress = Atomic<Int>(0)
   private var step = 0
+  /// How often another thread has gone on.
+  private(set) var turns = 0
   private let limit: Int
   private let schedule: any Schedule
   private(set) var record = SwitchRecord()
@@ -49,7 +54,7 @@ final class Run: @unchecked Sendable {  // Run.R1
   private var mainIsCalled = false
   /// The program has come to its end: how the engine's threads end makes no difference to it.
   private var isClosing = false
-  private var kernel: SimulatedKernel?
+  var kernel: SimulatedKernel?
   /// Run.R5
   let isGivenUp = Atomic<Bool>(false)
   /// How often time has passed at this step already, with nothing to come but ticks of the monitor.
@@ -66,7 +71,7 @@ final class Run: @unchecked Sendable {  // Run.R1
       processors: processors,
       wait: { [unowned self] in present.wait(for: $0, while: $1, until: $2) },
       wake: { [unowned self] in wakeBoth($0, $1) },
-      sleep: { [unowned self] in present.block(.sleep, until: now.addingSaturated($0)) },
+      sleep: { [unowned self] in present.sleep($0) },
       now: { [unowned self] in now },
       start: { [unowned self] in present.add($0, $1) },
       poll: { [unowned self] in present.poll($0, $1) },
@@ -114,7 +119,7 @@ final class Run: @unchecked Sendable {  // Run.R1
   }
 
   /// The last step of a thread, which goes back into the real world.
-  private func end(_ number: Int) {
+  func end(_ number: Int) {
     record(Events.Kind.ends, 0)
     members[number].wait = .ended
     ready.removeAll { $0 == number }
@@ -152,7 +157,7 @@ final class Run: @unchecked Sendable {  // Run.R1
 
   // MARK: Points and waits
 
-  private func record(_ kind: UInt8, _ queue: UInt32) {
+  func record(_ kind: UInt8, _ queue: UInt32) {
     countStep()
     events.add(Events.Event(step: step, time: now, thread: current, kind: kind, queue: queue))
     if step > limit { fail(.endless(describeWaits())) }
@@ -167,7 +172,7 @@ final class Run: @unchecked Sendable {  // Run.R1
 
   /// Another thread may go on here, unless what the thread has just done is independent of all that others do: then they could as
   /// well have gone on before.
-  private func note(_ kind: UInt8, _ queue: UInt32) {
+  func note(_ kind: UInt8, _ queue: UInt32) {
     if kind == SimulationSupport.done {
       countStep()
       return point()
@@ -192,12 +197,23 @@ final class Run: @unchecked Sendable {  // Run.R1
 
   /// A thread of the real world may wait for the word as well (World.U3). It is woken before another one may go on here, or this one
   /// stays.
-  private func wakeBoth(_ address: UnsafeRawPointer, _ count: Int) -> Int {
+  func wakeBoth(_ address: UnsafeRawPointer, _ count: Int) -> Int {
     if isLeft { _ = SimulationSupport.wakeOutside(address, count) }
     return present.wake(address, count)
   }
 
   private func wake(_ address: UnsafeRawPointer, _ count: Int) -> Int {
+    let woken = releaseSleepers(address, count)
+    let outside = woken < count ? SimulationSupport.wakeOutside(address, count - woken) : 0
+    if woken > 0 {
+      countStep()
+      point()
+    }
+    return woken + outside
+  }
+
+  /// Those that wait for the word can go on, up to so many.
+  func releaseSleepers(_ address: UnsafeRawPointer, _ count: Int) -> Int {
     var woken = 0
     var index = 0
     while index < sleepers.count, woken < count {
@@ -209,13 +225,10 @@ final class Run: @unchecked Sendable {  // Run.R1
         index += 1
       }
     }
-    let outside = woken < count ? SimulationSupport.wakeOutside(address, count - woken) : 0
-    if woken > 0 {
-      countStep()
-      point()
-    }
-    return woken + outside
+    return woken
   }
+
+  func sleep(_ nanoseconds: UInt64) { block(.sleep, until: now.addingSaturated(nanoseconds)) }
 
   private func poll(_ timeout: UInt64, _ look: () -> Int) -> Int {
     let deadline = timeout == .max ? timeout : now.addingSaturated(timeout)
@@ -252,7 +265,7 @@ final class Run: @unchecked Sendable {  // Run.R1
   }
 
   @discardableResult
-  private func block(_ wait: Wait, until deadline: UInt64) -> Bool {
+  func block(_ wait: Wait, until deadline: UInt64) -> Bool {
     let me = current
     members[me].wait = wait
     members[me].deadline = deadline
@@ -293,6 +306,7 @@ final class Run: @unchecked Sendable {  // Run.R1
     members[current].entry = SimulationSupport.currentEntry
     let me = members[current].carrier
     current = number
+    turns += 1
     members[number].carrier.pass()
     me.wait()
   }
@@ -346,9 +360,11 @@ final class Run: @unchecked Sendable {  // Run.R1
   }
 }
 
-extension UInt64 {
-  func addingSaturated(_ other: UInt64) -> UInt64 {
-    let (sum, overflow) = addingReportingOverflow(other)
-    return overflow ? .max : sum
+#if !GRANDCENTRAL_DROPIN
+  extension UInt64 {
+    func addingSaturated(_ other: UInt64) -> UInt64 {
+      let (sum, overflow) = addingReportingOverflow(other)
+      return overflow ? .max : sum
+    }
   }
-}
+#endif

@@ -1,7 +1,7 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
 /// Decides which thread goes on, at each point of a run.
-protocol Schedule: AnyObject {
+package protocol Schedule: AnyObject {
   /// A thread that goes on.
   ///
   /// - Parameters:
@@ -13,7 +13,7 @@ protocol Schedule: AnyObject {
 }
 
 /// At each point another thread goes on with the same probability. Each run has its own: rarely, often, or at every second point.
-final class RandomSchedule: Schedule {
+package final class RandomSchedule: Schedule {
   private var randomness: Randomness
   private let rarity: Int
 
@@ -22,7 +22,7 @@ final class RandomSchedule: Schedule {
     rarity = [2, 4, 16, 64][randomness.below(4)]
   }
 
-  func choose(among ready: [Int], current: Int?, from thread: Int, step: Int) -> Int {
+  package func choose(among ready: [Int], current: Int?, from thread: Int, step: Int) -> Int {
     guard let current else { return ready[randomness.below(ready.count)] }
     if randomness.below(rarity) != 0 { return current }
     return ready[randomness.below(ready.count)]
@@ -32,7 +32,7 @@ final class RandomSchedule: Schedule {
 /// Probabilistic concurrency testing: each thread has a priority by chance, and the most urgent one that can go on does. At `depth - 1`
 /// points, by chance as well, the thread that runs becomes the least urgent one. A bug that needs `depth` steps in a certain order is
 /// found with a probability of at least one in (threads × length ^ (depth - 1)) a run.
-final class PriorityChangeSchedule: Schedule {
+package final class PriorityChangeSchedule: Schedule {
   private var randomness: Randomness
   /// By number of thread; the greatest goes first.
   private var priorities: [UInt64] = []
@@ -46,7 +46,7 @@ final class PriorityChangeSchedule: Schedule {
     self.randomness = randomness
   }
 
-  func choose(among ready: [Int], current: Int?, from thread: Int, step: Int) -> Int {
+  package func choose(among ready: [Int], current: Int?, from thread: Int, step: Int) -> Int {
     while let next = changes.last, next <= step {
       changes.removeLast()
       // The later the change, the lower the priority.

@@ -1,18 +1,22 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
+#if !GRANDCENTRAL_DROPIN
+  import GrandCentral
+#endif
+
 /// Looks for a schedule that fails in the same way, with fewer switches than the one that was found.
 ///
 /// Switches are left out, all of them first, then by halves, quarters and so on, down to single ones. A schedule that still fails is the
 /// new one; what counts are the switches that it has made in fact. When no single switch can be left out, schedules of one switch are
 /// tried, and then of more, while they are fewer than that. All of it has bounds: of runs, of points, of threads that failed runs leave
 /// where they are, and of real time, for bodies that compute.
-struct Shrinking {
-  struct Result {
-    let token: Token
-    let attempt: Explorer.Attempt
+package struct Shrinking {
+  package struct Result {
+    package let token: Token
+    let attempt: Attempt
     /// How many forced switches the token has.
-    let switches: Int
-    let runs: Int
+    package let switches: Int
+    package let runs: Int
   }
 
   static let mostRuns = 1_000
@@ -20,34 +24,34 @@ struct Shrinking {
   /// How many places for a switch are looked at in a run.
   private static let mostBranches = 2_000
   private static let mostThreadsLeft = 100
-  private static let mostTime = Duration.seconds(10)
+  private static let mostTime = DispatchTimeInterval.seconds(10)
 
-  private let explorer: Explorer
+  private let explorer: any Attempting
   private let processors: Int
   private let reason: SimulationFailure.Reason
   private let limit: Int
-  private let end: ContinuousClock.Instant
+  private let end: DispatchTime
 
   private var best: [Switch]
-  private var attempt: Explorer.Attempt?
+  private var attempt: Attempt?
   private var runs = 0
   private var steps = 0
   private var threadsLeft = 0
 
   /// Nil where a shorter schedule says nothing more, or where this one is too long.
-  init?(_ found: Explorer.Attempt, _ explorer: Explorer, processors: Int) {
+  package init?(_ found: Attempt, _ explorer: any Attempting, processors: Int) {
     guard let reason = found.reason, reason.dependsOnSchedule, let switches = found.switches else { return nil }
     self.explorer = explorer
     self.processors = processors
     self.reason = reason
     // A schedule with fewer switches may be longer, and one that never ends is none.
     limit = found.steps * 4 + 1_000
-    end = .now + Self.mostTime
+    end = .now() + Self.mostTime
     best = switches
   }
 
   /// Nil if the schedule does not fail again: then the body depends on something else.
-  mutating func result() -> Result? {
+  package mutating func result() -> Result? {
     // By its switches alone, as it was found: what follows is compared with that.
     guard fails(best) else { return nil }
     if !fails([]) {
@@ -93,7 +97,7 @@ struct Shrinking {
   }
 
   private var isSpent: Bool {
-    runs >= Self.mostRuns || steps >= Self.mostSteps || threadsLeft >= Self.mostThreadsLeft || .now >= end
+    runs >= Self.mostRuns || steps >= Self.mostSteps || threadsLeft >= Self.mostThreadsLeft || .now() >= end
   }
 
   /// Runs the schedule; if it fails in the same way it is the best one from now on.

@@ -1,7 +1,10 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
-import GrandCentral
 import Synchronization
+
+#if !GRANDCENTRAL_DROPIN
+  import GrandCentral
+#endif
 
 /// Runs a piece of a program under virtual time, in schedules that are chosen, and replays the one that fails.
 ///
@@ -50,8 +53,6 @@ public final class Simulation: Sendable {
     /// The first schedule that fails.
     public fileprivate(set) var failure: SimulationFailure?
   }
-
-  static let processorRange = 1...64
 
   private let inner: Run
 
@@ -163,7 +164,7 @@ public final class Simulation: Sendable {
     runs: Int = 1_000, strategy: Strategy = .random, processors: Int = 2, seed: UInt64? = nil,
     _ body: @escaping (Simulation) throws -> Void
   ) -> Report {
-    precondition(processorRange.contains(processors), "a simulation has 1 to 64 processors")
+    precondition(Token.processorRange.contains(processors), "a simulation has 1 to 64 processors")
     precondition(!SimulationSupport.isSimulated, "a simulation was begun inside of a simulation")
     return Exploration.one.withLock { _ in
       explore(Exploration(runs, strategy, processors, seed ?? .random(in: 0 ... .max)), body)
@@ -198,7 +199,7 @@ public final class Simulation: Sendable {
       explorer.end()
     }
     while report.failure == nil, let plan = exploration.next() {
-      let attempt = explorer.attempt(plan.schedule, plan.token)
+      let attempt = explorer.attempt(plan.schedule, plan.token, limit: Attempt.longestRun)
       report.runs += 1
       report.steps += attempt.steps
       report.hash = report.hash &* 31 &+ attempt.hash

@@ -54,7 +54,7 @@ public struct SimulationFailure: Error, CustomStringConvertible {
   }
 
   /// - Parameter shrunk: Takes the place of what was found, if its token is short enough.
-  init(_ reason: Reason, _ found: Token, _ attempt: Explorer.Attempt, runs: Int, _ shrunk: Shrinking.Result?) {
+  init(_ reason: Reason, _ found: Token, _ attempt: Attempt, runs: Int, _ shrunk: Shrinking.Result?) {
     let text = shrunk?.token.text ?? ""
     let isShrunk = shrunk != nil && text.utf8.count <= Token.mostCharacters
     self.reason = isShrunk ? shrunk?.attempt.reason ?? reason : reason
@@ -77,7 +77,7 @@ public struct SimulationFailure: Error, CustomStringConvertible {
     return timeline.isEmpty ? text : text + "\n" + timeline
   }
 
-  private var sentence: String {
+  var sentence: String {
     switch reason {
     case .threw(let error): "a schedule has thrown \(error)"
     case .expectation(let message), .misuse(let message): message

@@ -3,7 +3,7 @@
 /// A place where a schedule departs from the usual one: there a thread goes on until it waits, and then the first one that can.
 ///
 /// The place is named by the thread that ran before it, so that it stays the same place where another thread takes other steps.
-struct Switch: Hashable {
+package struct Switch: Hashable {
   /// Runs until the place.
   let thread: Int
   /// How many choices there were behind steps of that thread, this one included.

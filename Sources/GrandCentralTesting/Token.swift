@@ -2,30 +2,32 @@
 
 /// One schedule, in a word that replays it: `gc1:r:SEED:PROCESSORS`, `gc1:p:SEED:PROCESSORS:DEPTH:LENGTH`, or
 /// `gc1:s:PROCESSORS:THREAD.CHOICE.THREAD,…`.
-struct Token: Equatable {
-  enum Kind: Equatable {
+package struct Token: Equatable {
+  package enum Kind: Equatable {
     case random(seed: UInt64)
     case priorityChange(seed: UInt64, depth: Int, length: Int)
     case switches([Switch])
   }
 
   /// What a token has at most, so that it can be copied by hand.
-  static let mostCharacters = 200
+  package static let mostCharacters = 200
 
-  let kind: Kind
-  let processors: Int
+  package static let processorRange = 1...64
 
-  init(_ kind: Kind, processors: Int) {
+  package let kind: Kind
+  package let processors: Int
+
+  package init(_ kind: Kind, processors: Int) {
     self.kind = kind
     self.processors = processors
   }
 
   /// Nil if the text is no token.
-  init?(_ text: String) {
+  package init?(_ text: String) {
     let parts = text.split(separator: ":", omittingEmptySubsequences: false)
     guard parts.count == 4 || parts.count == 6, parts[0] == "gc1" else { return nil }
     let isOfSwitches = parts[1] == "s"
-    guard let processors = Int(parts[isOfSwitches ? 2 : 3]), Simulation.processorRange.contains(processors) else {
+    guard let processors = Int(parts[isOfSwitches ? 2 : 3]), Self.processorRange.contains(processors) else {
       return nil
     }
     if isOfSwitches {
@@ -45,7 +47,7 @@ struct Token: Equatable {
     }
   }
 
-  private static func switches(_ text: Substring) -> [Switch]? {
+  package static func switches(_ text: Substring) -> [Switch]? {
     if text.isEmpty { return [] }
     var switches: [Switch] = []
     for part in text.split(separator: ",", omittingEmptySubsequences: false) {
@@ -56,7 +58,7 @@ struct Token: Equatable {
     return switches
   }
 
-  var text: String {
+  package var text: String {
     func word(_ kind: String, _ seed: UInt64) -> String {
       "gc1:" + kind + ":" + String(seed, radix: 16) + ":" + String(processors)
     }
@@ -65,14 +67,18 @@ struct Token: Equatable {
     case .priorityChange(let seed, let depth, let length):
       return word("p", seed) + ":" + String(depth) + ":" + String(length)
     case .switches(let switches):
-      let words = switches.map { one in
-        [one.thread, one.choice, one.to].map { String($0, radix: 16) }.joined(separator: ".")
-      }
-      return "gc1:s:" + String(processors) + ":" + words.joined(separator: ",")
+      return "gc1:s:" + String(processors) + ":" + Self.text(of: switches)
     }
   }
 
-  var schedule: any Schedule {
+  package static func text(of switches: [Switch]) -> String {
+    let words = switches.map { one in
+      [one.thread, one.choice, one.to].map { String($0, radix: 16) }.joined(separator: ".")
+    }
+    return words.joined(separator: ",")
+  }
+
+  package var schedule: any Schedule {
     switch kind {
     case .random(let seed): RandomSchedule(seed: seed)
     case .priorityChange(let seed, let depth, let length):

@@ -10,8 +10,8 @@ struct Tool: ParsableCommand {
     abstract: "Grand Central Dispatch at work.",
     version: Version.text,
     subcommands: [
-      WatchCommand.self, WaitCommand.self, RunCommand.self, DoctorCommand.self, AdoptCommand.self, SnapshotCommand.self,
-      WhyCommand.self, TopCommand.self, TraceCommand.self,
+      WatchCommand.self, WaitCommand.self, RunCommand.self, SimCommand.self, DoctorCommand.self, AdoptCommand.self,
+      SnapshotCommand.self, WhyCommand.self, TopCommand.self, TraceCommand.self,
     ]
   )
 

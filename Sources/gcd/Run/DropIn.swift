@@ -14,6 +14,7 @@ struct DropIn {
 
   enum Failure: Error {
     case notFound(looked: [String])
+    case doesNotSimulate(String)
     case unreadable(String, code: Int32)
     case notALibrary(String)
   }
@@ -37,6 +38,25 @@ struct DropIn {
     }
     throw .notFound(looked: usualPlaces)
   }
+
+  /// The library that simulates: the one that the user names, or the first one below the usual places.
+  static func findSimulating(_ wish: String?) throws(Failure) -> DropIn {
+    if let wish {
+      let library = try find(wish)
+      guard let file = MappedFile(library.path), simulates(file) else { throw .doesNotSimulate(wish) }
+      return library
+    }
+    for place in usualPlaces.map({ String($0.dropLast(name.count)) + "grandcentral/sim/" + name }) {
+      guard let absolute = Files.absolute(place), let file = MappedFile(absolute), simulates(file),
+        let elf = ElfFile(file)
+      else { continue }
+      return DropIn(path: absolute, elf: elf)
+    }
+    throw .doesNotSimulate("")
+  }
+
+  /// Only a library that simulates knows the variable by which it is asked for that.
+  private static func simulates(_ file: MappedFile) -> Bool { file.contains("GRANDCENTRAL_SIMULATE_REPORT") }
 
   /// Whether a libdispatch is ours: only ours has this in its messages.
   static func isOurs(_ file: MappedFile) -> Bool { file.contains("GrandCentral misuse") }

@@ -55,6 +55,10 @@ extension DropIn.Failure {
   func words(_ describe: (Int32) -> String) -> String {
     switch self {
     case .notFound: "no libdispatch.so of GrandCentral found; Scripts/build-dropin makes one, --library names one"
+    case .doesNotSimulate(let path):
+      path.isEmpty
+        ? "no libdispatch.so that simulates found; Scripts/build-dropin --simulation makes one, --library names one"
+        : "\(TextLayout.printable(path)): not a libdispatch that simulates"
     case .unreadable(let path, let code): "\(TextLayout.printable(path)): \(describe(code))"
     case .notALibrary(let path): "\(TextLayout.printable(path)): not a libdispatch for a 64-bit machine"
     }

@@ -1,8 +1,9 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
 // What `GrandCentralTesting` needs of the engine: the switch to the simulated world, an engine of its own for each run, and what the
-// library knows of threads that wait. The Embedded build and the drop-in have no such product.
-#if !hasFeature(Embedded) && !GRANDCENTRAL_DROPIN
+// library knows of threads that wait. The Embedded build and the drop-in have no such product, but for the drop-in that simulates
+// whole processes.
+#if !hasFeature(Embedded) && (!GRANDCENTRAL_DROPIN || GRANDCENTRAL_SIMULATION)
   import CPlatform
   import Synchronization
 
@@ -49,6 +50,8 @@
     /// As `wait`, for so long at most; false if the time has passed.
     package func wait(nanoseconds: UInt64) -> Bool { baton.wait(nanoseconds: nanoseconds) }
     package static func startThread(_ body: @escaping @Sendable () -> Void) -> Bool { Baton.startThread(body) }
+    /// What the kernel calls the calling thread, which takes no part now.
+    package static var kernelID: UInt32 { Thread.id }
   }
 
   package enum SimulationSupport {
@@ -107,7 +110,9 @@
     /// The first thread of a run: a fresh engine is there from now on, and what would be recorded is told to the simulation.
     package static func beginRun() {
       World.current?.engine = UnsafeMutableRawPointer(Engine.makeApart())
-      World.current?.main = SimulatedMainQueue()
+      #if !GRANDCENTRAL_DROPIN
+        World.current?.main = SimulatedMainQueue()
+      #endif
       InsightRegion.turnOn(InsightLayout.Switch.simulate)
     }
 
@@ -127,7 +132,11 @@
 
     /// Runs the items of the run's main queue, on its first thread.
     package static func drainMain() {
-      let queue = SimulatedMainQueue.ofRun()
+      #if GRANDCENTRAL_DROPIN
+        let queue = GlobalQueues.main
+      #else
+        let queue = SimulatedMainQueue.ofRun()
+      #endif
       while queue.drainOnMain() != .empty {}
     }
 

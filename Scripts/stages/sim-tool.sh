@@ -1,0 +1,117 @@
+#!/usr/bin/env bash
+# Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+# What: gcd sim finds what is wrong in programs that nobody built again, replays it, and accuses no repaired one
+# Budget: 420
+
+. Scripts/lib.sh
+
+folder=$(pwd)/$OUT/sim-tool
+prefix=$(pwd)/$OUT/sim-tool-prefix
+programs=Tests/Programs/Simulated
+theirs=$(dirname "$(dirname "$(readlink -f "$(command -v swiftc)")")")/lib/swift
+rm -rf "$folder"
+mkdir -p "$folder"
+build_tool gcd
+tool=$binaries/gcd
+Scripts/build-dropin --simulation "$prefix"
+library=$prefix/lib/grandcentral/sim
+clang -std=gnu11 -fsyntax-only -Wall -Wextra -Werror -I Sources/CPlatform/include -I Sources/CSimulation/include Sources/CSimulation/*.c
+seed=${GC_SIM_SEED:-$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')}
+fact "GC_SIM_SEED=$seed"
+
+# Built for the toolchain's library: compile NAME FLAGS...
+compile() {
+  clang -std=gnu17 -D_GNU_SOURCE -O1 -Wall -Wextra -Werror -I "$theirs" -I "$theirs/Block" "$programs/$1.c" -L "$theirs/linux" \
+    "-Wl,-rpath,$theirs/linux" -ldispatch "${@:2}"
+}
+for name in withdraw crossing locks; do
+  compile "$name" -o "$folder/$name"
+  compile "$name" -DREPAIRED -o "$folder/$name-repaired"
+done
+compile day -o "$folder/day"
+compile ends -o "$folder/ends"
+swiftc -swift-version 6 -parse-as-library "$programs/cache.swift" -o "$folder/cache"
+swiftc -swift-version 6 -parse-as-library -DREPAIRED "$programs/cache.swift" -o "$folder/cache-repaired"
+
+# sim ARGUMENT...: what the tool says goes to said, what it prints to printed; its exit code to status.
+sim() {
+  status=0
+  "$tool" sim --library "$library" "$@" >"$folder/printed" 2>"$folder/said" || status=$?
+}
+told() { fail "$*: exit code $status"$'\n'"$(cat "$folder/said" "$folder/printed")"; }
+expect() { grep -F -- "$1" "$folder/$2" >/dev/null || told "there is no '$1'"; }
+
+# found NAME SENTENCE MOST: within so many schedules. The replayed token, which is shrunk, fails in the same way.
+found() {
+  local token
+  sim --seed "$seed" --runs "$3" "$folder/$1"
+  [ "$status" -eq 1 ] || told "$1 was not found out"
+  expect "simulation: $2" said
+  token=$(sed -n 's/^gcd: replay it by: gcd sim --replay \([^ ]*\) -- .*/\1/p' "$folder/said")
+  fact "$1: $(sed -n 's/^gcd: \(after .*\)/\1/p' "$folder/said"), $token"
+  cp "$folder/printed" "$folder/first"
+  sim --replay "$token" -- "$folder/$1"
+  [ "$status" -eq 1 ] || told "$1 does not fail again by $token"
+  expect "simulation: $2" said
+  cmp -s "$folder/printed" "$folder/first" || told "$1 has another end by $token"
+}
+found withdraw 'the program has ended with the code 1' 300
+expect 'the balance is -60' printed
+found crossing 'deadlock: ' 300
+expect 'inside an item of "right", waits for its turn on the queue "left"' said
+found locks 'deadlock: ' 300
+expect 'waits for a lock, which thread' said
+found cache 'the program has ended with the code 1' 300
+
+# No repaired program is accused, and each schedule has the same events twice.
+for name in withdraw crossing locks cache; do
+  sim --check --seed "$seed" --runs 60 --strategy random "$folder/$name-repaired"
+  [ "$status" -eq 0 ] || told "$name, repaired"
+  sim --seed "$seed" --runs 30 --strategy pct "$folder/$name-repaired"
+  [ "$status" -eq 0 ] || told "$name, repaired"
+done
+sim --strategy exhaustive:1 "$folder/withdraw-repaired"
+[ "$status" -eq 0 ] || told "all schedules of withdraw, repaired"
+expect 'there are no others' said
+fact "repaired ones: none accused; $(sed 's/^gcd: //' "$folder/said")"
+
+# A day goes by.
+sim --check --runs 3 "$folder/day"
+[ "$status" -eq 0 ] || told "a day"
+
+# ends WAY SENTENCE ARGUMENT...
+ends() {
+  sim --runs 2 "${@:3}" -- "$folder/ends" "$1"
+  [ "$status" -eq 1 ] || told "$1"
+  expect "simulation: $2" said
+}
+ends code 'the program has ended with the code 3'
+ends assertion 'the program is brought down by the signal 6'
+ends idle 'deadlock: main waits for items, in dispatch_main'
+ends misuse 'GrandCentral misuse [GC0004]'
+ends mutex 'deadlock: main waits for a lock, which main holds'
+ends endless 'a run does not end' --step-limit 2000
+ends read 'escape: the thread "main" has computed, or waited outside of the simulation' --time-limit 2
+ends stranger 'escape: the thread'
+expect 'which the simulation has not started, has used the library beside it' said
+for way in clock spin child random; do
+  sim --check --runs 2 --strategy pct -- "$folder/ends" "$way"
+  [ "$status" -eq 0 ] || told "$way"
+done
+
+# The planted fault of --check: a program that goes another way each time.
+sim --check --runs 2 -- "$folder/ends" file "$folder/grows"
+[ "$status" -eq 1 ] || told "a program that depends on a file"
+expect 'the program depends on something that is not simulated' said
+expect 'begins on "even"' said
+
+# Without the tool: the report is for people, and the exit code a stated one.
+status=0
+GRANDCENTRAL_SIMULATE=1 LD_PRELOAD=$library/libdispatch.so "$folder/ends" idle 2>"$folder/said" || status=$?
+[ "$status" -eq 99 ] || told "a simulation without the tool"
+expect 'Replay it by GRANDCENTRAL_SIMULATE=gc1:r:1:2' said
+
+# Not asked to simulate, the library is as the other one is.
+LD_PRELOAD=$library/libdispatch.so "$folder/withdraw-repaired" >"$folder/printed"
+expect 'the balance is 20' printed
+fact "ends: by code, assertion, idleness, misuse, mutex, steps, read, a stranger; clocks, spinning, children, random numbers"

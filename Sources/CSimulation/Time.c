@@ -1,0 +1,133 @@
+//===- Time.c - sleeps and clocks --------------------------------*- C -*-===//
+//
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+//
+//===----------------------------------------------------------------------===//
+#define _GNU_SOURCE 1
+#include "CSimulation.h"
+#include "Real.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+
+GCS_REAL(int, clock_gettime, (clockid_t clock, struct timespec *time), (clock, time))
+GCS_REAL(int, nanosleep, (const struct timespec *time, struct timespec *left), (time, left))
+static GCS_REAL(
+    int, clock_nanosleep, (clockid_t clock, int flags, const struct timespec *time, struct timespec *left),
+    (clock, flags, time, left))
+static GCS_REAL(int, gettimeofday, (struct timeval *time, void *zone), (time, zone))
+static GCS_REAL(int, sched_yield, (void), ())
+static GCS_REAL(unsigned, sleep, (unsigned seconds), (seconds))
+static GCS_REAL(time_t, time, (time_t *place), (place))
+static GCS_REAL(int, usleep, (useconds_t microseconds), (microseconds))
+
+static const uint64_t SECOND = 1000000000;
+
+static bool is_valid(const struct timespec *time) {
+  return time->tv_sec >= 0 && time->tv_nsec >= 0 && time->tv_nsec < (long)SECOND;
+}
+
+static uint64_t nanoseconds(const struct timespec *time) {
+  uint64_t seconds = (uint64_t)time->tv_sec;
+  return seconds > UINT64_MAX / SECOND - 1 ? UINT64_MAX : seconds * SECOND + (uint64_t)time->tv_nsec;
+}
+
+uint64_t gcs_instant(const struct timespec *time) {
+  if (time->tv_sec < 0) return 0;
+  uint64_t instant = nanoseconds(time), distance = gcs_wall_distance();
+  return instant == UINT64_MAX || instant < distance ? instant : instant - distance;
+}
+
+// MARK: Sleeps
+
+int nanosleep(const struct timespec *time, struct timespec *left) {
+  if (!gcs_is_simulated() || !is_valid(time)) return __wrap_nanosleep(time, left);
+  gcs_sleep(nanoseconds(time));
+  return 0;
+}
+
+int clock_nanosleep(clockid_t clock, int flags, const struct timespec *time, struct timespec *left) {
+  if (!gcs_is_simulated() || !is_valid(time)) return __wrap_clock_nanosleep(clock, flags, time, left);
+  if ((flags & TIMER_ABSTIME) == 0) {
+    gcs_sleep(nanoseconds(time));
+    return 0;
+  }
+  uint64_t instant = gcs_instant(time), now = gcs_now();
+  gcs_sleep(instant > now ? instant - now : 0);
+  return 0;
+}
+
+int usleep(useconds_t microseconds) {
+  if (!gcs_is_simulated()) return __wrap_usleep(microseconds);
+  gcs_sleep((uint64_t)microseconds * 1000);
+  return 0;
+}
+
+unsigned sleep(unsigned seconds) {
+  if (!gcs_is_simulated()) return __wrap_sleep(seconds);
+  gcs_sleep(seconds * SECOND);
+  return 0;
+}
+
+// Time passes, so that a thread that yields until something happens lets it happen.
+int sched_yield(void) {
+  if (!gcs_is_simulated()) return __wrap_sched_yield();
+  gcs_sleep(1000);
+  return 0;
+}
+
+// MARK: Clocks
+
+void gcs_relax(uint64_t nanoseconds) {
+  static _Thread_local uint64_t last_turn, last_instant;
+  static _Thread_local unsigned count;
+  uint64_t turn = gcs_turns(), instant = gcs_now();
+  count = turn == last_turn && instant == last_instant ? count + 1 : 0;
+  last_turn = turn;
+  last_instant = instant;
+  if (count < 1000) return;
+  count = 0;
+  gcs_sleep(nanoseconds);
+}
+
+/// Whether the clock is one of a simulation, and then what it says.
+static bool read_clock(clockid_t clock, struct timespec *time) {
+  uint64_t distance = 0;
+  switch (clock) {
+    case CLOCK_MONOTONIC:
+    case CLOCK_MONOTONIC_RAW:
+    case CLOCK_MONOTONIC_COARSE:
+    case CLOCK_BOOTTIME: break;
+    case CLOCK_REALTIME:
+    case CLOCK_REALTIME_COARSE: distance = gcs_wall_distance(); break;
+    default: return false;
+  }
+  gcs_relax(1000000);
+  uint64_t instant = gcs_now() + distance;
+  time->tv_sec = (time_t)(instant / SECOND);
+  time->tv_nsec = (long)(instant % SECOND);
+  return true;
+}
+
+int clock_gettime(clockid_t clock, struct timespec *time) {
+  if (gcs_is_simulated() && read_clock(clock, time)) return 0;
+  return __wrap_clock_gettime(clock, time);
+}
+
+int gettimeofday(struct timeval *restrict time, void *restrict zone) {
+  struct timespec seen;
+  if (!gcs_is_simulated() || !read_clock(CLOCK_REALTIME, &seen)) return __wrap_gettimeofday(time, zone);
+  time->tv_sec = seen.tv_sec;
+  time->tv_usec = (suseconds_t)(seen.tv_nsec / 1000);
+  return 0;
+}
+
+time_t time(time_t *place) {
+  struct timespec seen;
+  if (!gcs_is_simulated() || !read_clock(CLOCK_REALTIME, &seen)) return __wrap_time(place);
+  if (place != NULL) *place = seen.tv_sec;
+  return seen.tv_sec;
+}

@@ -1,0 +1,80 @@
+//===- CSimulation.h - a process that is simulated ---------------*- C -*-===//
+//
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+//
+// What stands in for the C library while a whole process is a run of a
+// simulation, and what that asks of the testing kit. A function of the C
+// library that is replaced here does what it always does, unless the calling
+// thread is simulated.
+//
+//===----------------------------------------------------------------------===//
+#ifndef C_SIMULATION_H
+#define C_SIMULATION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+// MARK: - What the kit does, on simulated threads; in DispatchSimulation
+
+/// What a thread waits for.
+enum gcs_kind {
+  GCS_LOCK,
+  GCS_CONDITION,
+  GCS_SEMAPHORE,
+  GCS_THREAD,
+};
+
+/// The main thread is about to call the program's `main`.
+void gcs_begin(void);
+
+/// The process is about to end with the code.
+void gcs_end(int code);
+
+/// Virtual nanoseconds: of the uptime clock, and how far the wall clock is ahead of it.
+uint64_t gcs_now(void);
+uint64_t gcs_wall_distance(void);
+
+/// Lets virtual time pass.
+void gcs_sleep(uint64_t nanoseconds);
+
+/// How often another thread has had its turn.
+uint64_t gcs_turns(void);
+
+/// Another thread may go on here, before the calling one locks something.
+void gcs_point(void);
+
+/// Waits until `gcs_wake` is called with the address, or until the virtual instant; false for the latter. `owner` is the kernel's
+/// id of the thread that holds what is waited for, or 0.
+bool gcs_wait(const void *address, enum gcs_kind kind, uint32_t owner, uint64_t deadline);
+
+/// Wakes up to so many that wait for the address.
+void gcs_wake(const void *address, int count, bool is_point);
+
+/// The calling thread is about to start one, which is called by this from then on.
+void *gcs_thread_make(void);
+/// It has been started, and takes part; or it could not be started.
+void gcs_thread_add(void *thread);
+void gcs_thread_drop(void *thread);
+/// The calling thread is that one: waits for its first turn; or is about to end.
+void gcs_thread_enter(void *thread);
+void gcs_thread_leave(void *thread);
+
+/// Random bytes: the same ones in each run.
+void gcs_random(void *bytes, size_t count);
+
+// MARK: - What the kit asks for
+
+/// Has the handler called on the thread that receives a signal by which programs bring themselves down, before it does.
+void gcs_catch_signals(void (*handler)(int));
+
+/// The process's first thread is called so from now on.
+void gcs_name_main(uint32_t id);
+
+/// Ends the process at once.
+_Noreturn void gcs_exit_now(int code);
+
+/// Writes out what the program has given to stdio.
+void gcs_flush(void);
+
+#endif

@@ -1,0 +1,99 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+// What stands in for the C library asks for this, on simulated threads.
+
+import CSimulation
+
+@c @implementation
+public func gcs_begin() { ProgramRun.begin() }
+
+@c @implementation
+public func gcs_end(_ code: Int32) { ProgramRun.end(code) }
+
+// MARK: Time
+
+@c @implementation
+public func gcs_now() -> UInt64 { ProgramRun.run.present.now }
+
+@c @implementation
+public func gcs_wall_distance() -> UInt64 { World.distance(of: .wall) }
+
+@c @implementation
+public func gcs_sleep(_ nanoseconds: UInt64) {
+  let run = ProgramRun.run.present
+  run.record(Events.Kind.sleeps, 0)
+  run.sleep(nanoseconds)
+}
+
+@c @implementation
+public func gcs_turns() -> UInt64 { UInt64(ProgramRun.run.present.turns) }
+
+// MARK: Waits
+
+@c @implementation
+public func gcs_point() { ProgramRun.run.present.note(Events.Kind.locks, 0) }
+
+@c @implementation
+public func gcs_wait(_ address: UnsafeRawPointer?, _ kind: gcs_kind, _ owner: UInt32, _ deadline: UInt64) -> Bool {
+  let run = ProgramRun.run.present
+  let words =
+    switch kind {
+    case GCS_LOCK: "a lock" + (run.name(ofKernels: owner).map { ", which \($0) holds" } ?? "")
+    case GCS_CONDITION: "a condition"
+    case GCS_SEMAPHORE: "a semaphore of the system"
+    default: "a thread to end"
+    }
+  // unsafe: the program's object, whose address alone counts.
+  return run.wait(for: address.unsafelyUnwrapped, words, until: deadline)
+}
+
+@c @implementation
+public func gcs_wake(_ address: UnsafeRawPointer?, _ count: Int32, _ isPoint: Bool) {
+  let run = ProgramRun.run.present
+  // unsafe: as above.
+  let address = address.unsafelyUnwrapped
+  if isPoint { _ = run.wakeBoth(address, Int(count)) } else { _ = run.releaseSleepers(address, Int(count)) }
+}
+
+// MARK: Threads of the program
+
+/// The thread's part in the run; `gcs_thread_make` has retained it.
+private func thread(_ raw: UnsafeMutableRawPointer?) -> Unmanaged<ProgramThread> {
+  // unsafe: made by `gcs_thread_make`.
+  Unmanaged.fromOpaque(raw.unsafelyUnwrapped)
+}
+
+@c @implementation
+public func gcs_thread_make() -> UnsafeMutableRawPointer? { Unmanaged.passRetained(ProgramThread()).toOpaque() }
+
+@c @implementation
+public func gcs_thread_drop(_ raw: UnsafeMutableRawPointer?) { thread(raw).release() }
+
+@c @implementation
+public func gcs_thread_add(_ raw: UnsafeMutableRawPointer?) {
+  let thread = thread(raw).takeUnretainedValue()
+  ProgramRun.run.present.adopt(thread)
+}
+
+@c @implementation
+public func gcs_thread_enter(_ raw: UnsafeMutableRawPointer?) {
+  let thread = thread(raw).takeUnretainedValue()
+  thread.carrier.wait()
+  ProgramRun.run.enter(thread)
+}
+
+@c @implementation
+public func gcs_thread_leave(_ raw: UnsafeMutableRawPointer?) {
+  let thread = thread(raw).takeRetainedValue()
+  ProgramRun.run.present.end(thread.number)
+}
+
+// MARK: Randomness
+
+@c @implementation
+public func gcs_random(_ bytes: UnsafeMutableRawPointer?, _ count: Int) {
+  for index in 0..<count {
+    // unsafe: the caller has that many bytes.
+    bytes.unsafelyUnwrapped.storeBytes(of: ProgramRun.nextRandomByte(), toByteOffset: index, as: UInt8.self)
+  }
+}

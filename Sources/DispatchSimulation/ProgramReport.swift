@@ -1,0 +1,56 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+
+/// What became of the run of a process: for a tool, a line each, with a name and a colon; for people, as the kit says it.
+struct ProgramReport {
+  enum End {
+    case exit(Int32)
+    case signal(Int32)
+    case failure(SimulationFailure.Reason)
+  }
+
+  let end: End
+  let run: Run
+  let branches: [BranchSchedule.Branch]
+
+  var isFailure: Bool { if case .exit(0) = end { false } else { true } }
+
+  private var sentence: String {
+    switch end {
+    case .exit(let code): "the program has ended with the code \(code)"
+    case .signal(let number): "the program is brought down by the signal \(number)"
+    case .failure(let reason): SimulationFailure(reason).sentence
+    }
+  }
+
+  private var kind: String {
+    switch end {
+    case .exit(let code): "exit \(code)"
+    case .signal(let number): "signal \(number)"
+    case .failure(.deadlock): "deadlock"
+    case .failure(.misuse): "misuse"
+    case .failure(.endless): "endless"
+    case .failure(.escape), .failure(.stalled): "escape"
+    case .failure: "other"
+    }
+  }
+
+  func text(_ token: Token) -> String {
+    "simulation: " + sentence + "\nReplay it by GRANDCENTRAL_SIMULATE=" + token.text + "\n" + run.timeline
+  }
+
+  func write(to path: String) {
+    var text = "end: \(kind)\nsaid: \(sentence)\nsteps: \(run.steps)\nhash: \(String(run.events.hash, radix: 16))\n"
+    if run.record.isWhole { text += "switches: " + Token.text(of: run.record.switches) + "\n" }
+    for branch in branches {
+      let others = branch.others.map { String($0) }.joined(separator: " ")
+      text += "branch: \(branch.thread) \(branch.choice) \(branch.isPreemption ? 1 : 0) \(others)\n"
+    }
+    text += "timeline:\n" + run.timeline
+    let file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+    if file < 0 { return }
+    Console.write(text, to: file)
+    close(file)
+  }
+}

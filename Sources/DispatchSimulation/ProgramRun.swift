@@ -1,0 +1,124 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import CPlatform
+import CSimulation
+import Synchronization
+
+/// The one run of a process that is simulated from its `main` on.
+///
+/// The program's end is the run's. Where nothing can go on, where the library is misused, and where the run passes its bounds, a
+/// thread that takes no part writes the report and ends the process. It also writes it for a thread that receives the signal of an
+/// error: what that takes is nothing for a handler.
+enum ProgramRun {
+  /// How the process ends where the simulation ends it.
+  private static let failed: Int32 = 99
+  /// How long the run may stand still in real time, in nanoseconds: longer than a program computes between two points.
+  private static var patience: UInt64 { min(Explorer.patience, wishes.time / 2) }
+
+  // unsafe: written before there is a second thread.
+  private(set) nonisolated(unsafe) static var run: Run! = nil
+  private nonisolated(unsafe) static var wishes: Wishes! = nil
+  private nonisolated(unsafe) static var outside: SimulationSupport.Outside?
+  private nonisolated(unsafe) static var schedule: (any Schedule)! = nil
+  // unsafe: by the thread that has the turn.
+  private nonisolated(unsafe) static var randomness = Randomness(seed: 0)
+
+  /// The signal that has come, or 0; and that its report is written.
+  private static let signal = Atomic<Int32>(0)
+  private static let isReported = SimulatedTurn()
+
+  static func begin() {
+    guard let asked = Wishes() else { refuse("GRANDCENTRAL_SIMULATE is neither a token nor a seed") }
+    wishes = asked
+    schedule = asked.schedule
+    // It is the one that strangers have, and has forks prepared.
+    _ = Engine.shared
+    outside = SimulationSupport.leaveRealWorld()
+    if outside == nil { refuse("the library is in use before the program begins") }
+    run = Run(schedule, processors: asked.token.processors, limit: asked.steps, carriers: Carriers())
+    _ = isReported
+    if !SimulatedTurn.startThread({ watch() }) { refuse("there is no thread for the simulation") }
+    gcs_catch_signals { ProgramRun.speak($0) }
+    gcs_name_main(World.firstID)
+    run.adoptMain()
+  }
+
+  private static func refuse(_ reason: String) -> Never {
+    Console.write("simulation: " + reason + "\n")
+    gcs_exit_now(failed)
+  }
+
+  /// By the thread that ends the process.
+  static func end(_ code: Int32) {
+    run.lookForStrangers()
+    if let escape = run.escape {
+      write(.failure(escape))
+    } else {
+      write(.exit(code))
+    }
+  }
+
+  static func nextRandomByte() -> UInt8 { UInt8(truncatingIfNeeded: randomness.next()) }
+
+  // MARK: The thread that takes no part
+
+  private static func watch() {
+    let begin = gc_clock_uptime()
+    var moved = begin
+    var seen = -1
+    while true {
+      let now = gc_clock_uptime()
+      // relaxed: only whether it changes.
+      let progress = run.progress.load(ordering: .relaxed)
+      if progress != seen { (seen, moved) = (progress, now) }
+      let end = min(begin + wishes.time, moved + patience)
+      if now >= end { giveUp(isStill: end == moved + patience) }
+      if run.over.wait(nanoseconds: min(end - now, 250_000_000)) { break }
+    }
+    // relaxed: passed with the turn.
+    let signal = signal.load(ordering: .relaxed)
+    if signal != 0 {
+      write(.signal(signal))
+      isReported.pass()
+      return
+    }
+    guard case .failed(let reason) = run.outcome else { return }
+    gcs_flush()
+    write(.failure(reason))
+    gcs_exit_now(failed)
+  }
+
+  private static func giveUp(isStill: Bool) -> Never {
+    run.giveUp()
+    // A thread that comes by points stays at the next one: what it has changed is read behind that.
+    Thread.sleep(nanoseconds: 50_000_000)
+    let name = run.members.indices.contains(run.current) ? run.members[run.current].name : "a thread"
+    let reason: SimulationFailure.Reason =
+      isStill
+      ? .stalled(
+        "the thread \"\(name)\" has computed, or waited outside of the simulation, for \(Double(patience) / 1e9) s: "
+          + "in a read, a futex, a process that it has started?")
+      : .endless(["it has taken \(wishes.time / 1_000_000_000) s of real time"])
+    write(.failure(reason))
+    gcs_exit_now(failed)
+  }
+
+  /// On a thread that has received the signal of an error: only what a handler may do.
+  private static func speak(_ number: Int32) {
+    // relaxed: passed with the turn. The first one counts.
+    let (isFirst, _) = signal.compareExchange(expected: 0, desired: number, ordering: .relaxed)
+    if !isFirst { return }
+    run.over.pass()
+    // The thread may hold a lock that the writer needs.
+    _ = isReported.wait(nanoseconds: 2_000_000_000)
+  }
+
+  private static func write(_ end: ProgramReport.End) {
+    let report = ProgramReport(end: end, run: run, branches: (schedule as? BranchSchedule)?.branches ?? [])
+    if let path = wishes.report {
+      report.write(to: path)
+    } else if report.isFailure {
+      Console.write(report.text(wishes.token))
+    }
+  }
+}

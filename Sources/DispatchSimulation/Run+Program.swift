@@ -1,0 +1,58 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+// A run of which a whole process is the body: its first thread is the program's main thread, and threads that the program starts
+// itself take part.
+
+/// A thread that the program has started. Touched by the thread that has the turn.
+final class ProgramThread {
+  let carrier = Carrier(ofProgram: ())
+  fileprivate(set) var number = 0
+}
+
+extension Run {
+  /// The calling thread is the run's first one from now on.
+  func adoptMain() {
+    let main = Carrier(ofProgram: ())
+    main.noteThread()
+    members.append(Member(name: "main", carrier: main))
+    members[0].unknownWait = "waits for items, in dispatch_main"
+    ready.append(0)
+    kernel.unsafelyUnwrapped.enter(number: 0)
+    SimulationSupport.beginRun()
+    record(Events.Kind.begins, 0)
+  }
+
+  /// The thread waits for its first turn, which it may have before this returns.
+  func adopt(_ thread: ProgramThread) {
+    guard members.count < SimulatedKernel.mostThreads else { fail(.noThread) }
+    thread.number = members.count
+    members.append(Member(name: "thread \(thread.number)", carrier: thread.carrier))
+    ready.append(thread.number)
+    note(Events.Kind.starts, 0)
+  }
+
+  /// The calling thread has its first turn.
+  func enter(_ thread: ProgramThread) {
+    thread.carrier.noteThread()
+    kernel.unsafelyUnwrapped.enter(number: thread.number)
+    record(Events.Kind.begins, 0)
+  }
+
+  /// Waits for something of the program's.
+  ///
+  /// - Returns: false if the deadline has passed.
+  func wait(for address: UnsafeRawPointer, _ words: String, until deadline: UInt64) -> Bool {
+    if deadline <= now { return false }
+    let me = current
+    members[me].foreignWait = words
+    sleepers.append(me)
+    let wasWoken = block(.word(address), until: deadline)
+    members[me].foreignWait = nil
+    return wasWoken
+  }
+
+  /// The name of the thread that the kernel calls so.
+  func name(ofKernels id: UInt32) -> String? {
+    members.first { id != 0 && $0.carrier.kernelID == id }?.name
+  }
+}

@@ -1,0 +1,37 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import CPlatform
+
+/// What the environment asks for.
+struct Wishes {
+  let token: Token
+  /// Where the report goes; nil for standard error, and then only that of a failure.
+  let report: String?
+  /// How many points the run may pass, and how long it may take in real time, in nanoseconds.
+  let steps: Int
+  let time: UInt64
+  /// How many places are written down at which another thread could have gone on.
+  let branches: Int
+
+  private static let name: StaticString = "GRANDCENTRAL_SIMULATE"
+  private static let longest = 60
+  private static let processors = 2
+
+  /// Nil if there is no schedule of that name. The processes that the program starts are not asked for anything.
+  init?() {
+    let text = Environment.value(of: Self.name).map { String(decoding: $0, as: UTF8.self) } ?? ""
+    let seeded = UInt64(text).map { Token(.random(seed: $0), processors: Self.processors) }
+    guard let token = seeded ?? Token(text) else { return nil }
+    self.token = token
+    report = Environment.value(of: "GRANDCENTRAL_SIMULATE_REPORT").map { String(decoding: $0, as: UTF8.self) }
+    steps = max(1, Environment.number(of: "GRANDCENTRAL_SIMULATE_STEPS") ?? Attempt.longestRun)
+    let seconds = Environment.number(of: "GRANDCENTRAL_SIMULATE_SECONDS") ?? Self.longest
+    time = UInt64(min(max(1, seconds), 1_000_000)) * 1_000_000_000
+    branches = max(0, Environment.number(of: "GRANDCENTRAL_SIMULATE_BRANCHES") ?? 0)
+  }
+
+  var schedule: any Schedule {
+    if branches > 0, case .switches(let switches) = token.kind { return BranchSchedule(switches, most: branches) }
+    return token.schedule
+  }
+}

@@ -1,0 +1,44 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+/// What became of one run.
+package struct Attempt {
+  /// A run that passes more points does not end.
+  package static let longestRun = 5_000_000
+
+  package let reason: SimulationFailure.Reason?
+  let timeline: String
+  package let steps: Int
+  let hash: UInt64
+  let timersLeft: Int
+  /// What it has departed by from the usual schedule; nil if that is too much to keep.
+  let switches: [Switch]?
+  /// How many threads it leaves where they are.
+  let threadsLeft: Int
+
+  init(
+    reason: SimulationFailure.Reason?, timeline: String, steps: Int, hash: UInt64, timersLeft: Int,
+    switches: [Switch]?, threadsLeft: Int
+  ) {
+    self.reason = reason
+    self.timeline = timeline
+    self.steps = steps
+    self.hash = hash
+    self.timersLeft = timersLeft
+    self.switches = switches
+    self.threadsLeft = threadsLeft
+  }
+
+  /// Of a process that was a run.
+  package init(reason: SimulationFailure.Reason?, steps: Int, switches: [Switch]?) {
+    self.init(
+      reason: reason, timeline: "", steps: steps, hash: 0, timersLeft: 0, switches: switches, threadsLeft: 0)
+  }
+}
+
+/// What runs something, once in each schedule that it is given.
+package protocol Attempting: AnyObject {
+  /// - Parameters:
+  ///   - token: Of the schedule.
+  ///   - limit: How many points the run may pass.
+  func attempt(_ schedule: any Schedule, _ token: Token, limit: Int) -> Attempt
+}

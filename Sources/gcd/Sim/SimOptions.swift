@@ -1,0 +1,47 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import GrandCentralTesting
+
+/// What was asked for.
+struct SimOptions {
+  let command: [String]
+  let runs: Int
+  let strategy: String
+  let seed: UInt64?
+  let replay: String?
+  let processors: Int
+  let seconds: Int
+  let steps: Int
+  let checks: Bool
+  let shrinks: Bool
+  let library: String?
+
+  static let longestRun = Attempt.longestRun
+  static let processorRange = Token.processorRange
+  /// How many schedules are looked at before it is said that there are more.
+  private static let mostExhaustive = 100_000
+
+  static func isToken(_ text: String) -> Bool { Token(text) != nil }
+
+  /// Nil if there is no strategy of that name.
+  static func strategy(_ name: String) -> Simulation.Strategy? {
+    let parts = name.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+    let number = parts.count == 2 ? Int(parts[1]) : nil
+    if parts.count == 2, number == nil { return nil }
+    switch parts[0] {
+    case "random": return number == nil ? .random : nil
+    case "pct":
+      let depth = number ?? 3
+      return (1...100).contains(depth) ? .pct(depth: depth) : nil
+    case "exhaustive":
+      let switches = number ?? 2
+      return switches >= 0 ? .exhaustive(preemptions: switches, atMost: mostExhaustive) : nil
+    default: return nil
+    }
+  }
+
+  func exploration(seed: UInt64) -> Exploration {
+    let strategy = replay.map { Simulation.Strategy.replay($0) } ?? Self.strategy(self.strategy) ?? .random
+    return Exploration(runs, strategy, processors, seed)
+  }
+}

@@ -1,0 +1,58 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import GrandCentralTesting
+
+/// What a simulated program has said of its run: lines with a name and a colon, and the last events.
+struct SimReport {
+  /// How it has ended, in a word and perhaps a number.
+  private(set) var end = ""
+  /// The same as a sentence.
+  private(set) var said = ""
+  private(set) var steps = 0
+  private(set) var hash = ""
+  /// Nil if there were too many.
+  private(set) var switches: [Switch]?
+  private(set) var branches: [BranchSchedule.Branch] = []
+  private(set) var timeline: Substring = ""
+
+  /// Nil if there is none, or not a whole one.
+  init?(_ text: String) {
+    let mark = "\ntimeline:\n"
+    guard let range = text.firstRange(of: mark) else { return nil }
+    timeline = text[range.upperBound...]
+    for line in text[..<range.lowerBound].split(separator: "\n") {
+      guard let colon = line.firstIndex(of: ":") else { continue }
+      let value = line[line.index(after: colon)...].drop { $0 == " " }
+      switch line[..<colon] {
+      case "end": end = String(value)
+      case "said": said = String(value)
+      case "steps": steps = Int(value) ?? 0
+      case "hash": hash = String(value)
+      case "switches": switches = Token.switches(value)
+      case "branch":
+        let numbers = value.split(separator: " ").compactMap { Int($0) }
+        guard numbers.count > 3 else { continue }
+        branches.append(
+          BranchSchedule.Branch(
+            thread: numbers[0], choice: numbers[1], isPreemption: numbers[2] != 0, others: Array(numbers[3...])))
+      default: continue
+      }
+    }
+  }
+
+  /// What was wrong with the run; nil if nothing was. A program that writes its own end is told by its code.
+  var reason: SimulationFailure.Reason? {
+    switch end.prefix(while: { $0 != " " }) {
+    case "exit": end == "exit 0" ? nil : .threw(BadExit())
+    case "signal": .threw(BadSignal())
+    case "deadlock": .deadlock([said])
+    case "misuse": .misuse(said)
+    case "endless": .endless([said])
+    default: .escape(said)
+    }
+  }
+
+  /// Two ways of failing, which shrinking tells apart by their types.
+  struct BadExit: Error {}
+  struct BadSignal: Error {}
+}

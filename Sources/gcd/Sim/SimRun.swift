@@ -1,0 +1,174 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import GrandCentralTesting
+
+/// One run of `gcd sim`.
+struct SimRun {
+  private enum Code {
+    static let failed: Int32 = 1
+    static let wouldNotRun: Int32 = 125
+  }
+
+  private let options: SimOptions
+  private let program: SimulatedProgram
+  private let seed: UInt64
+  private var steps = 0
+  private var runs = 0
+
+  static func start(_ options: SimOptions) -> Never {
+    let library: DropIn
+    do { library = try DropIn.findSimulating(options.library) } catch {
+      fail(error.words(ProgramRun.words), Code.wouldNotRun)
+    }
+    let program: Program
+    do { program = try Program.find(options.command[0]) } catch { fail(error.words(ProgramRun.words), error.code) }
+    let name = TextLayout.printable(options.command[0])
+    if program.isScript {
+      fail("\(name) is a script, and what reads it would be simulated: name the program itself", Code.wouldNotRun)
+    }
+    let examination = Examination(program, library)
+    for obstacle in examination.obstacles { tell("\(name) \(obstacle.words)") }
+    guard examination.obstacles.isEmpty, let environment = Replacement.preload.environment(library) else {
+      exit(Code.wouldNotRun)
+    }
+    guard let simulated = SimulatedProgram(options, program, environment: environment) else {
+      fail("no folder for the reports: \(ProgramRun.words(errno))", Code.wouldNotRun)
+    }
+    Interrupt.install()
+    stayInPlace()
+    var run = SimRun(options, simulated)
+    let code = run.explore()
+    simulated.removeFolder()
+    if let signal = Interrupt.received { exit(128 + signal) }
+    exit(code)
+  }
+
+  private init(_ options: SimOptions, _ program: SimulatedProgram) {
+    self.options = options
+    self.program = program
+    seed = options.seed ?? .random(in: 0 ... .max)
+  }
+
+  /// Programs have the same addresses in each run, where the system lets the tool ask for that: some print them, or sort by them.
+  private static func stayInPlace() {
+    // Swift's module of the C library leaves sys/personality.h out.
+    typealias Function = @convention(c) (UInt) -> Int32
+    guard let address = dlsym(nil, "personality") else { return }
+    let personality = unsafeBitCast(address, to: Function.self)
+    let sameAddresses: UInt = 0x0040000
+    let current = personality(0xffff_ffff)
+    if current >= 0 { _ = personality(UInt(current) | sameAddresses) }
+  }
+
+  // MARK: Schedules
+
+  private mutating func explore() -> Int32 {
+    var exploration = options.exploration(seed: seed)
+    while !Interrupt.isRequested, let plan = exploration.next() {
+      let attempt = program.attempt(plan.schedule, plan.token, limit: options.steps)
+      runs += 1
+      steps += attempt.steps
+      if Interrupt.isRequested { break }
+      exploration.note(plan, steps: attempt.steps)
+      if let reason = attempt.reason {
+        tellFailure(reason, attempt, plan.token, shrinks: exploration.shrinks)
+        return Code.failed
+      }
+      if options.checks, !isRepeatable(plan.token, attempt) { return Code.failed }
+    }
+    if options.replay != nil { writeOutputOfProgram() }
+    var text = runs == 1 ? "1 schedule, which has not failed" : "\(runs) schedules, none of which has failed"
+    if exploration.isComplete { text += ": there are no others" }
+    Self.tell(text + " (\(options.replay == nil ? "seed \(seed), " : "")\(steps) steps)")
+    return EXIT_SUCCESS
+  }
+
+  /// Runs the schedule once more.
+  private mutating func isRepeatable(_ token: Token, _ attempt: Attempt) -> Bool {
+    guard let first = program.last?.report else { return true }
+    _ = program.attempt(token.schedule, token, limit: options.steps)
+    if Interrupt.isRequested { return true }
+    guard let second = program.last?.report, second.hash != first.hash || second.end != first.end else {
+      if program.last?.report != nil { return true }
+      Self.tell("the schedule \(token.text) had no end the second time: \(program.last?.sentence ?? "")")
+      return false
+    }
+    Self.tell(
+      "the schedule \(token.text) had other events the second time: the program depends on something that is not simulated"
+    )
+    let (one, other) = (first.timeline.split(separator: "\n"), second.timeline.split(separator: "\n"))
+    // Of long runs the last events are kept alone.
+    let difference = zip(one, other).prefix { $0 == $1 }.count
+    for (name, lines) in [("first: ", one), ("second:", other)] {
+      let line = difference < lines.count ? TextLayout.printable(String(lines[difference])) : "nothing more"
+      Self.tell(name + " " + line)
+    }
+    return false
+  }
+
+  // MARK: A failure
+
+  private func tellFailure(_ reason: SimulationFailure.Reason, _ attempt: Attempt, _ found: Token, shrinks: Bool) {
+    var token = found
+    var run = program.last
+    var shrunk = ""
+    if shrinks, options.shrinks {
+      var shrinking = Shrinking(attempt, program, processors: found.processors)
+      if let result = shrinking?.result(), result.token.text.utf8.count <= Token.mostCharacters {
+        // What it leaves is that of its last run.
+        let last = program.attempt(result.token.schedule, result.token, limit: options.steps)
+        if last.reason != nil {
+          (token, run) = (result.token, program.last)
+          let count = result.switches == 1 ? "1 forced switch is" : "\(result.switches) forced switches are"
+          shrunk = "; \(count) left, after \(result.runs) more runs"
+        }
+      }
+    }
+    if let output = run?.output, !output.isEmpty {
+      Terminal.write("--- what the program has written ---\n", to: .output)
+      Self.write(output)
+    }
+    if let timeline = run?.report?.timeline, !timeline.isEmpty {
+      Terminal.write("--- the last events: step, virtual time, thread, event ---\n\(timeline)---\n", to: .output)
+    }
+    Self.tell("simulation: " + TextLayout.printable(run?.sentence ?? ""))
+    let before = runs - 1
+    let count = before == 1 ? "1 schedule" : "\(before) schedules"
+    if options.replay == nil {
+      Self.tell("after \(count) without a failure (seed \(seed))\(shrunk)")
+      Self.tell("replay it by: gcd sim --replay \(token.text) -- " + TextLayout.printable(words))
+    }
+  }
+
+  /// The command as a shell takes it.
+  private var words: String {
+    let plain = Set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=:,+@%")
+    return options.command.map { word in
+      if !word.isEmpty, word.allSatisfy({ plain.contains($0) }) { return word }
+      return "'" + word.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''") + "'"
+    }.joined(separator: " ")
+  }
+
+  private func writeOutputOfProgram() {
+    if let output = program.last?.output { Self.write(output) }
+  }
+
+  private static func write(_ bytes: [UInt8]) {
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      let count = rest.withUnsafeBytes { Glibc.write(STDOUT_FILENO, $0.baseAddress, $0.count) }
+      if count < 0, errno == EINTR { continue }
+      if count <= 0 { return }
+      rest = rest.dropFirst(count)
+    }
+    if bytes.last != UInt8(ascii: "\n") { Terminal.write("\n", to: .output) }
+  }
+
+  private static func tell(_ text: String) { Terminal.write("gcd: \(text)\n", to: .error) }
+
+  private static func fail(_ text: String, _ code: Int32) -> Never {
+    tell(text)
+    exit(code)
+  }
+}

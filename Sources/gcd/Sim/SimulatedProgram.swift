@@ -1,0 +1,152 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import GrandCentral
+import GrandCentralTesting
+
+/// Runs a program, once in each schedule that it is given, in a process each.
+final class SimulatedProgram: Attempting {
+  /// What one process has left.
+  struct Run {
+    let report: SimReport?
+    /// What the program has written, to its output and as errors.
+    let output: [UInt8]
+    let status: DispatchSource.ProcessExitStatus
+    /// Whether the tool has ended it.
+    let wasKilled: Bool
+
+    /// What was wrong.
+    var sentence: String {
+      if wasKilled { return "the program did not end in time" }
+      return report?.said ?? "the program has \(EndOfProcess.words(status)), and the simulation has not seen that"
+    }
+
+    var reason: SimulationFailure.Reason? {
+      if wasKilled { return .endless([]) }
+      if let report { return report.reason ?? (isFine ? nil : .threw(SimReport.BadExit())) }
+      // Without a report it has not come to its `main`, or has not left it in any way that is seen.
+      return .escape(sentence)
+    }
+
+    private var isFine: Bool { if case .exited(0) = status { true } else { false } }
+  }
+
+  private let command: [String]
+  private let path: String
+  private let environment: [String]
+  private let seconds: Int
+  private let folder: Scratch
+  /// The last one.
+  private(set) var last: Run?
+
+  /// How much longer than its own limit the tool lets a program run: then it is stuck before its `main`, or stopped.
+  private static let grace = 10
+  /// How many places for another thread are asked for where no bound is known.
+  private static let mostBranches = 1_000_000
+
+  /// Nil if there is no place for its reports.
+  init?(_ options: SimOptions, _ program: Program, environment: [String]) {
+    guard let folder = Scratch() else { return nil }
+    self.folder = folder
+    command = options.command
+    path = program.path
+    seconds = options.seconds
+    let fixed = [
+      "GRANDCENTRAL_SIMULATE_REPORT=" + folder.report, "GRANDCENTRAL_SIMULATE_SECONDS=\(options.seconds)",
+      // Sets and dictionaries iterate in the same way each time.
+      "SWIFT_DETERMINISTIC_HASHING=1",
+    ]
+    // They take seconds, in each run that crashes. Asked for, they are made.
+    let backtraces = Files.variable("SWIFT_BACKTRACE") == nil ? ["SWIFT_BACKTRACE=enable=no"] : []
+    self.environment =
+      environment.filter { !$0.hasPrefix("GRANDCENTRAL_SIMULATE") && !$0.hasPrefix("SWIFT_DETERMINISTIC_HASHING=") }
+      + fixed + backtraces
+  }
+
+  /// The object is of no use any more.
+  func removeFolder() { folder.remove() }
+
+  func attempt(_ schedule: any Schedule, _ token: Token, limit: Int) -> Attempt {
+    var wishes = ["GRANDCENTRAL_SIMULATE=" + token.text, "GRANDCENTRAL_SIMULATE_STEPS=\(limit)"]
+    let branching = schedule as? BranchSchedule
+    if let branching { wishes.append("GRANDCENTRAL_SIMULATE_BRANCHES=\(min(branching.most, Self.mostBranches))") }
+    let run = start(wishes)
+    last = run
+    branching?.branches = run.report?.branches ?? []
+    return Attempt(reason: run.reason, steps: run.report?.steps ?? 0, switches: run.report?.switches)
+  }
+
+  private func start(_ wishes: [String]) -> Run {
+    folder.clear()
+    var actions = posix_spawn_file_actions_t()
+    posix_spawn_file_actions_init(&actions)
+    defer { posix_spawn_file_actions_destroy(&actions) }
+    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+    posix_spawn_file_actions_addopen(&actions, 1, folder.output, O_WRONLY | O_CREAT | O_APPEND, 0o600)
+    posix_spawn_file_actions_adddup2(&actions, 1, 2)
+    let (arguments, variables) = (CStrings(command), CStrings(environment + wishes))
+    var process: pid_t = 0
+    let code = withExtendedLifetime((arguments, variables)) {
+      Path(exactly: path).withCString {
+        posix_spawn(&process, $0, &actions, nil, arguments.pointers, variables.pointers)
+      }
+    }
+    guard code == 0 else { return Run(report: nil, output: [], status: .exited(code: 126), wasKilled: false) }
+    let wasKilled = !waitForEnd(of: process)
+    if wasKilled { kill(process, SIGKILL) }
+    var status: Int32 = 0
+    while waitpid(process, &status, 0) < 0, errno == EINTR {}
+    return Run(
+      report: SimReport(ExactText.text(Scratch.read(folder.report))), output: Scratch.read(folder.output),
+      status: EndOfProcess.status(status), wasKilled: wasKilled)
+  }
+
+  /// Leaves the process to be waited for. False if it has not ended in time.
+  private func waitForEnd(of process: pid_t) -> Bool {
+    let queue = DispatchQueue(label: "the end of the program")
+    let source = DispatchSource.makeProcessSource(identifier: process, eventMask: .exit, queue: queue)
+    let end = DispatchSemaphore(value: 0)
+    source.setEventHandler { end.signal() }
+    source.activate()
+    defer { source.cancel() }
+    return end.wait(timeout: .now() + .seconds(seconds + Self.grace)) == .success
+  }
+}
+
+/// A folder for what programs write.
+private final class Scratch {
+  private let folder: String
+  var report: String { folder + "/report" }
+  var output: String { folder + "/output" }
+
+  init?() {
+    let place = Files.variable("TMPDIR").flatMap { $0.isEmpty ? nil : $0 } ?? "/tmp"
+    guard let pattern = Path(exactly: place + "/gcd-sim-XXXXXX").withCString({ strdup($0) }) else { return nil }
+    defer { free(pattern) }
+    guard mkdtemp(pattern) != nil else { return nil }
+    folder = Files.text(pattern)
+  }
+
+  func remove() {
+    clear()
+    _ = Path(exactly: folder).withCString { rmdir($0) }
+  }
+
+  func clear() {
+    for path in [report, output] { _ = Path(exactly: path).withCString { unlink($0) } }
+  }
+
+  static func read(_ path: String) -> [UInt8] {
+    let file = Path(exactly: path).withCString { open($0, O_RDONLY | O_CLOEXEC) }
+    if file < 0 { return [] }
+    defer { close(file) }
+    var bytes: [UInt8] = []
+    while true {
+      let more = [UInt8](unsafeUninitializedCapacity: 65536) { buffer, count in
+        count = max(0, Glibc.read(file, buffer.baseAddress, buffer.count))
+      }
+      if more.isEmpty { return bytes }
+      bytes += more
+    }
+  }
+}

@@ -1,0 +1,67 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+// A cache makes its value once, or so it thinks: it looks in one item, and sets the value in another one. Repaired, it looks again where
+// it sets it. Around that there is what Swift programs have: Foundation's locks, threads and dates, tasks and actors, for hours.
+
+import Dispatch
+import Foundation
+
+final class Cache: @unchecked Sendable {
+  private let queue = DispatchQueue(label: "cache", attributes: .concurrent)
+  private let lock = NSLock()
+  private var value: Int?
+  private(set) var made = 0
+
+  func get() -> Int {
+    if let value = queue.sync(execute: { value }) { return value }
+    #if REPAIRED
+      return queue.sync(flags: .barrier) {
+        if let value { return value }
+        let new = make()
+        value = new
+        return new
+      }
+    #else
+      let new = make()
+      queue.async(flags: .barrier) { self.value = new }
+      return new
+    #endif
+  }
+
+  private func make() -> Int {
+    lock.lock()
+    defer { lock.unlock() }
+    made += 1
+    return 42
+  }
+}
+
+actor Visits {
+  private(set) var count = 0
+  func add() { count += 1 }
+}
+
+@main
+struct Program {
+  static func main() async throws {
+    let (cache, visits, begin) = (Cache(), Visits(), Date())
+    let thread = Thread {
+      Thread.sleep(forTimeInterval: 3_600)
+      _ = cache.get()
+    }
+    thread.start()
+    await withTaskGroup(of: Void.self) { group in
+      for _ in 0..<2 {
+        group.addTask {
+          try? await Task.sleep(for: .seconds(3_600))
+          _ = cache.get()
+          await visits.add()
+        }
+      }
+    }
+    while !thread.isFinished { usleep(10_000) }
+    let (count, seconds) = (await visits.count, Date().timeIntervalSince(begin))
+    print("made \(cache.made) times, \(count) visits, \(Int(seconds)) s")
+    exit(cache.made == 1 && count == 2 && Int(seconds) == 3_600 ? 0 : 1)
+  }
+}

@@ -1,0 +1,96 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+// Ends as the first argument says.
+
+#include <assert.h>
+#include <dispatch/dispatch.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <threads.h>
+#include <time.h>
+#include <unistd.h>
+
+static void again(void *context) {
+  dispatch_async_f(dispatch_get_global_queue(DISPATCH_QUEUE_PRIORITY_DEFAULT, 0), context, again);
+}
+static void finish(void *context) { *(volatile bool *)context = true; }
+static void nothing(void *context) { (void)context; }
+
+// A thread that the simulation does not see: C11's functions begin threads inside of the C library.
+static int use_queue(void *context) {
+  dispatch_sync_f(dispatch_queue_create("outside", NULL), context, nothing);
+  return 0;
+}
+
+int main(int count, char **arguments) {
+  const char *way = count > 1 ? arguments[1] : "";
+  dispatch_group_t group = dispatch_group_create();
+  if (strcmp(way, "code") == 0) _exit(3);
+  if (strcmp(way, "assertion") == 0) assert(group == NULL);
+  if (strcmp(way, "idle") == 0) dispatch_main();
+  if (strcmp(way, "misuse") == 0) dispatch_group_leave(group);
+  if (strcmp(way, "mutex") == 0) {
+    pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+    pthread_mutex_lock(&mutex);
+    pthread_mutex_lock(&mutex);
+  }
+  if (strcmp(way, "endless") == 0) {
+    again(NULL);
+    dispatch_main();
+  }
+  if (strcmp(way, "read") == 0) {
+    int ends[2];
+    char byte;
+    if (pipe(ends) == 0 && read(ends[0], &byte, 1) == 1) return 1;
+  }
+  if (strcmp(way, "stranger") == 0) {
+    thrd_t thread;
+    int result = 1;
+    if (thrd_create(&thread, use_queue, NULL) == thrd_success) thrd_join(thread, &result);
+    return result;
+  }
+  if (strcmp(way, "clock") == 0) {
+    time_t begin = time(NULL);
+    while (time(NULL) < begin + 2) continue;
+  }
+  if (strcmp(way, "spin") == 0) {
+    // Until another thread has done something, without a point of its own in the usual schedule.
+    volatile bool is_done = false;
+    pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+    dispatch_async_f(dispatch_get_global_queue(DISPATCH_QUEUE_PRIORITY_DEFAULT, 0), (void *)&is_done, finish);
+    for (bool seen = false; !seen;) {
+      pthread_mutex_lock(&mutex);
+      seen = is_done;
+      pthread_mutex_unlock(&mutex);
+    }
+  }
+  if (strcmp(way, "child") == 0) {
+    // A child is a process as others are: nothing of it is simulated.
+    if (system("test -z \"$GRANDCENTRAL_SIMULATE\"") != 0) return 1;
+    pid_t child = fork();
+    if (child == 0) {
+      dispatch_group_async_f(group, dispatch_get_global_queue(DISPATCH_QUEUE_PRIORITY_DEFAULT, 0), NULL, nothing);
+      dispatch_group_wait(group, DISPATCH_TIME_FOREVER);
+      _exit(0);
+    }
+  }
+  if (strcmp(way, "random") == 0) {
+    unsigned number = 0;
+    if (getrandom(&number, sizeof number, 0) != sizeof number) return 1;
+    printf("%u\n", number);
+  }
+  // Has another step each time, as the file has another size.
+  if (strcmp(way, "file") == 0 && count > 2) {
+    FILE *file = fopen(arguments[2], "a");
+    if (file == NULL) return 1;
+    fseek(file, 0, SEEK_END);
+    if (ftell(file) % 2 == 0) dispatch_sync_f(dispatch_queue_create("even", NULL), NULL, nothing);
+    fputc('.', file);
+    fclose(file);
+  }
+  return 0;
+}

@@ -1,0 +1,141 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import Testing
+
+@testable import GrandCentralTesting
+@testable import gcd
+
+/// What `gcd sim` asks for and reads. What it finds is tested with the library that simulates: Scripts/stages/sim-tool.sh.
+@Suite("gcd sim")
+struct SimToolTests {
+  @Test("takes the strategies that it names, and no others")
+  func strategies() throws {
+    for (name, depth) in [("pct", 3), ("pct:1", 1), ("pct:100", 100)] {
+      guard case .pct(depth) = try #require(SimOptions.strategy(name)) else {
+        Issue.record("\(name) is another strategy")
+        continue
+      }
+    }
+    for (name, most) in [("exhaustive", 2), ("exhaustive:0", 0)] {
+      guard case .exhaustive(most, _) = try #require(SimOptions.strategy(name)) else {
+        Issue.record("\(name) is another strategy")
+        continue
+      }
+    }
+    guard case .random = try #require(SimOptions.strategy("random")) else {
+      Issue.record("random is another strategy")
+      return
+    }
+    for name in ["", "rand", "random:1", "pct:", "pct:0", "pct:101", "pct:3:4", "exhaustive:-1", "replay"] {
+      #expect(SimOptions.strategy(name) == nil, "\(name)")
+    }
+  }
+
+  @Test("the same seed has the same schedules")
+  func seeds() {
+    func tokens(_ seed: UInt64, _ strategy: String = "random", replay: String? = nil) -> [String] {
+      let options = SimOptions(
+        command: ["true"], runs: 5, strategy: strategy, seed: seed, replay: replay, processors: 3, seconds: 1, steps: 1,
+        checks: false, shrinks: false, library: nil)
+      var exploration = options.exploration(seed: seed)
+      var tokens: [String] = []
+      while let plan = exploration.next() { tokens.append(plan.token.text) }
+      return tokens
+    }
+    #expect(tokens(7).count == 5)
+    #expect(tokens(7) == tokens(7))
+    #expect(tokens(7) != tokens(8))
+    #expect(tokens(7).allSatisfy { $0.hasPrefix("gc1:r:") && $0.hasSuffix(":3") })
+    #expect(tokens(7, "pct").allSatisfy { $0.hasPrefix("gc1:p:") })
+    #expect(tokens(7, replay: "gc1:s:2:1.2.2") == ["gc1:s:2:1.2.2"])
+  }
+
+  @Test("reads what a program has said of its run")
+  func report() throws {
+    let text = """
+      end: deadlock
+      said: deadlock: main waits: a semaphore
+      steps: 17
+      hash: ff00
+      switches: 1.2.2,a.1f.0
+      branch: 0 3 1 1 2
+      branch: 1 1 0 0
+      branch: 1 1
+      later: something
+      timeline:
+            1 0.000000000 s  main  begins
+      end: exit 0
+
+      """
+    let report = try #require(SimReport(text))
+    #expect(report.end == "deadlock" && report.said == "deadlock: main waits: a semaphore")
+    #expect(report.steps == 17 && report.hash == "ff00")
+    #expect(report.switches == [Switch(thread: 1, choice: 2, to: 2), Switch(thread: 10, choice: 31, to: 0)])
+    #expect(report.branches.map(\.others) == [[1, 2], [0]])
+    #expect(report.branches.map(\.isPreemption) == [true, false])
+    #expect(report.timeline == "      1 0.000000000 s  main  begins\nend: exit 0\n")
+    guard case .deadlock = report.reason else {
+      Issue.record("\(String(describing: report.reason))")
+      return
+    }
+    // One that the process has not come to the end of.
+    #expect(SimReport("end: exit 0\nsaid: the program") == nil)
+    #expect(SimReport("") == nil)
+    let fine = try #require(SimReport("end: exit 0\nhash: 1\ntimeline:\n"))
+    #expect(fine.reason == nil && fine.switches == nil)
+  }
+
+  @Test("an end by a code is another failure than one by a signal")
+  func kinds() throws {
+    func reason(_ end: String) throws -> SimulationFailure.Reason {
+      let report = try #require(SimReport("end: \(end)\nsaid: so\ntimeline:\n"))
+      return try #require(report.reason)
+    }
+    guard case .threw(let code) = try reason("exit 10"), case .threw(let signal) = try reason("signal 6") else {
+      Issue.record("they are no ends of a program")
+      return
+    }
+    #expect(code is SimReport.BadExit && signal is SimReport.BadSignal)
+    guard case .misuse("so") = try reason("misuse"), case .endless = try reason("endless"),
+      case .escape("so") = try reason("escape"), case .escape = try reason("other")
+    else {
+      Issue.record("a failure of the simulation is another one")
+      return
+    }
+  }
+
+  @Test("refuses what it cannot simulate, and options that mean nothing")
+  func refusals() throws {
+    let folder = TemporaryFolder()
+    // A library that is not there is found missing before the program is looked for.
+    let none = ToolProcess.run(["sim", "--library", folder.path + "/libdispatch.so", "--", "true"])
+    #expect(none.code == 125)
+    #expect(none.error.hasSuffix("/libdispatch.so: No such file or directory\n"))
+    let library = try #require(Self.loadedLibrary)
+    let other = ToolProcess.run(["sim", "--library", library, "--", "true"])
+    #expect(other.code == 125)
+    #expect(other.error == "gcd: \(library): not a libdispatch that simulates\n")
+    for arguments in [
+      [], ["--"], [""], ["--runs", "0", "true"], ["--strategy", "none", "true"], ["--processors", "65", "true"],
+      ["--replay", "gc1:x", "true"], ["--time-limit", "0", "true"], ["--step-limit", "0", "true"],
+      ["--seed", "-1", "true"],
+    ] {
+      #expect(ToolProcess.run(["sim"] + arguments).code == 64, "\(arguments)")
+    }
+    let help = ToolProcess.run(["sim", "--help"])
+    #expect(help.code == 0 && help.output.contains("--replay <token>"))
+  }
+
+  /// The toolchain's library, which these tests use themselves, through the testing library.
+  private static let loadedLibrary: String? = {
+    guard let file = fopen("/proc/self/maps", "r") else { return nil }
+    defer { fclose(file) }
+    var line = [CChar](repeating: 0, count: 8192)
+    while fgets(&line, Int32(line.count), file) != nil {
+      let text = String(decoding: line.prefix { $0 != 0 && $0 != 10 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+      if text.hasSuffix("/libdispatch.so"), let slash = text.firstIndex(of: "/") { return String(text[slash...]) }
+    }
+    return nil
+  }()
+}
