@@ -7,7 +7,7 @@ import PackageDescription
 // build. A package of its own, whose unsafe flags do not reach users of `GrandCentral`. See decision 0019.
 //
 // With GRANDCENTRAL_SIMULATION in the environment it is the library that `gcd sim` puts beneath programs: the testing kit is
-// compiled along, and stands between the program and the C library. See decision 0028.
+// compiled along, and stands between the program and the C library. See decision 0029.
 
 let sources = "\(Context.packageDirectory)/Sources"
 let simulates = Context.environment["GRANDCENTRAL_SIMULATION"] != nil
