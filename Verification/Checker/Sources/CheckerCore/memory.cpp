@@ -121,10 +121,20 @@ View &kernelView(uintptr_t key) { return kernelViews[key]; }
 
 Accesses &fenceAccesses() { return fences; }
 
+/// Whether the newest store is what the memory holds. Otherwise something else lies there now: the compiler may move a structure that
+/// one thread alone has, at its end to the stack for example, and tells nobody.
+static bool isThere(const Location &location, const void *memory) {
+  if (location.dead || location.address >= kNoMemory) return true;
+  return memcmp(&location.messages.back().value, memory, static_cast<size_t>(location.width)) == 0;
+}
+
 Location &locate(const void *memory, int width) {
   uintptr_t address = reinterpret_cast<uintptr_t>(memory);
   Location *found = findLocation(address, width);
-  if (found && !found->messages.empty()) return *found;
+  if (found && !found->messages.empty()) {
+    if (isThere(*found, memory)) return *found;
+    forget(*found, 0, 0, nullptr);
+  }
   Location &location = found ? *found : make(address, width);
   if (!found && wasFreed(address)) location.dead = true;
   if (!found && address < kNoMemory) {
