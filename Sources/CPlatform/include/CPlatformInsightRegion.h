@@ -73,11 +73,6 @@ static inline uint64_t *GC_NONNULL gc_insight_state_count(gc_insight_state *GC_N
 static inline uint64_t *GC_NONNULL gc_insight_state_bytes(gc_insight_state *GC_NONNULL state) { return &state->bytes; }
 static inline void *GC_NONNULL gc_insight_state_what(gc_insight_state *GC_NONNULL state) { return state->what; }
 
-static inline __attribute__((always_inline)) uint64_t gc_insight_item_end(void) { return gc_thread_self()->item_end; }
-static inline __attribute__((always_inline)) void gc_insight_set_item_end(uint64_t counter) {
-  gc_thread_self()->item_end = counter;
-}
-
 /// Makes everything in the entry zero that stands behind its sequence, except for what earlier threads have lost: a reader may
 /// not have seen that yet.
 static inline void gc_insight_thread_clear(gc_insight_thread *GC_NONNULL entry) {

@@ -114,11 +114,12 @@ extension Lane {
     let function = UInt64(Self.function(of: job))
     // The recorder writes an item down at its end; a simulation may let another thread go on before it begins.
     World.current?.note(World.itemBegins, number)
-    let begun = follows ? Recorder.itemEnd : Cycles.now
+    let thread = gc_thread_self()
+    let begun = follows ? thread.pointee.item_end : Cycles.now
     let outer = InsightThread.ready?.beginItem(of: number, function, at: begun)
     if Probes.areOn { runProbed(job, body) } else { body() }
     let ended = Cycles.now
-    Recorder.itemEnd = ended
+    thread.pointee.item_end = ended
     Recorder.note(.item, from: begun, to: ended, queue: number, argument: argument, word: function)
     // The thread may have left the region meanwhile, in the child of a fork.
     InsightThread.current?.endItem(outer)

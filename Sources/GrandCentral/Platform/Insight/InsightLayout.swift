@@ -56,13 +56,6 @@ enum InsightLayout {
   @inline(__always)
   static var switches: UInt32 { gc_insight_switches() }
 
-  /// The calling thread's.
-  @inline(__always)
-  static var itemEnd: UInt64 {
-    get { gc_insight_item_end() }
-    set { gc_insight_set_item_end(newValue) }
-  }
-
   /// Those that the environment asks for.
   static var wishes: UInt32 { gc_insight_wishes() }
 

@@ -30,13 +30,6 @@ enum Recorder {
   @inline(__always)
   static var numbersObjects: Bool { InsightLayout.switches & InsightLayout.Switch.objects != 0 }
 
-  /// When the last item ended that this thread has recorded.
-  @inline(__always)
-  static var itemEnd: UInt64 {
-    get { InsightLayout.itemEnd }
-    set { InsightLayout.itemEnd = newValue }
-  }
-
   enum Kind: UInt8 {
     case item = 1
     case submit
