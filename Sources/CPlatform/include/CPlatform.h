@@ -56,7 +56,6 @@ typedef struct gc_thread {
   void *record_chunk;     ///< Where the thread's records go.
   uint32_t record_count;  ///< Records in it; without one, how many more are lost before the thread looks for room.
   uint32_t record_limit;  ///< Records that it has room for; 0 without one.
-  uint64_t item_end;      ///< When the last item that was recorded ended, by the processor's counter.
   uintptr_t group;        ///< The group that the item which runs leaves at its end, as a number (layer 4).
   void *simulated;        ///< What stands in for the kernel while the thread takes part in a simulation, else NULL.
 } gc_thread;

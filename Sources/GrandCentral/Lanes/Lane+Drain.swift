@@ -104,8 +104,6 @@ extension Lane {
   ) -> Outcome {
     // relaxed: says when to look for more urgent work; it may rise later, and then another activation comes.
     var budget = DrainBudget(worker, urgency: state.load(ordering: .relaxed).urgency)
-    // Whether this loop has just recorded the end of an item, at which the next one may begin.
-    var follows = false
     while true {
       // relaxed: suspension takes effect between items; `rest` decides.
       if state.load(ordering: .relaxed).isHalted {
@@ -113,17 +111,16 @@ extension Lane {
         continue
       }
       guard let job = first() else {
-        follows = false
         if budget.linger(for: self) { continue }
         if state.update({ $0.finish() }) == .done { return .done }
         continue
       }
       if reached { return giveUp() }
-      switch step(job, &follows) {
+      switch step(job) {
       case .ran:
         // Compared as addresses: the node may serve another item by now.
         if job.raw == last { reached = true } else if budget.isOver() { return giveUp() }
-      case .moved: follows = false
+      case .moved: continue
       case .gone: return .done
       case .retargeted: return giveUp()
       }
@@ -142,29 +139,24 @@ extension Lane {
   }
 
   @inline(__always)
-  private final func step(_ job: Job, _ follows: inout Bool) -> Step {
+  private final func step(_ job: Job) -> Step {
     let flags = job.flags
-    if kind.hasReaders { return stepConcurrent(job, flags, &follows) }
+    if kind.hasReaders { return stepConcurrent(job, flags) }
     take(job)
     if flags.contains(.waiter) {
       handOver(to: job)
       return .gone
     }
-    run(job, &follows)
+    run(job)
     return flags.contains(.retarget) ? .retargeted : .ran
   }
 
   @inline(__always)
-  private final func run(_ job: Job, _ follows: inout Bool) {
-    if Recorder.isOn {
-      follows = runRecorded(job, follows: follows)
-    } else {
-      follows = false
-      job.run()
-    }
+  private final func run(_ job: Job) {
+    if Recorder.isOn { runRecorded(job) } else { job.run() }
   }
 
-  private final func stepConcurrent(_ job: Job, _ flags: Job.Flags, _ follows: inout Bool) -> Step {
+  private final func stepConcurrent(_ job: Job, _ flags: Job.Flags) -> Step {
     if flags.contains(.barrier) {
       if state.update({ $0.beginBarrier() }) == .givenUp { return .gone }
       take(job)
@@ -172,7 +164,7 @@ extension Lane {
         handOver(to: job)
         return .gone
       }
-      run(job, &follows)
+      run(job)
       return flags.contains(.retarget) ? .retargeted : .ran
     }
     return admit(job, flags) ? .moved : .gone

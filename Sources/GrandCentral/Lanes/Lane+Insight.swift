@@ -85,7 +85,7 @@ extension Lane {
   }
 
   @inline(never)
-  final func runRecorded(_ job: Job, follows: Bool) -> Bool { record(job, follows: follows) { job.run() } }
+  final func runRecorded(_ job: Job) { record(job) { job.run() } }
 
   @inline(never)
   final func endSyncRecorded(_ context: UnsafeMutablePointer<QueueContext>) {
@@ -94,32 +94,22 @@ extension Lane {
   }
 
   /// Runs `body`, which is the work of `job`, and records it as an item of this queue.
-  ///
-  /// - Parameter follows: The last thing that this thread has done is to record the end of an item, here. This one begins where that one
-  ///   has ended then: a reading of the counter is a third of what the records of an item cost.
-  /// - Returns: whether it was an item.
-  @inline(never) @discardableResult
-  final func record(_ job: Job, follows: Bool = false, _ body: () -> Void) -> Bool {
-    if Self.isPassage(job) {
-      body()
-      return false
-    }
-    recordItem(job, follows: follows, body)
-    return true
+  @inline(never)
+  final func record(_ job: Job, _ body: () -> Void) {
+    if Self.isPassage(job) { return body() }
+    recordItem(job, body)
   }
 
-  private final func recordItem(_ job: Job, follows: Bool = false, _ body: () -> Void) {
+  private final func recordItem(_ job: Job, _ body: () -> Void) {
     let number = insightNumber
     let argument = Self.insightNumber(of: job)
     let function = UInt64(Self.function(of: job))
     // The recorder writes an item down at its end; a simulation may let another thread go on before it begins.
     World.current?.note(World.itemBegins, number)
-    let thread = gc_thread_self()
-    let begun = follows ? thread.pointee.item_end : Cycles.now
+    let begun = Cycles.now
     let outer = InsightThread.ready?.beginItem(of: number, function, at: begun)
     if Probes.areOn { runProbed(job, body) } else { body() }
     let ended = Cycles.now
-    thread.pointee.item_end = ended
     Recorder.note(.item, from: begun, to: ended, queue: number, argument: argument, word: function)
     // The thread may have left the region meanwhile, in the child of a fork.
     InsightThread.current?.endItem(outer)
