@@ -34,19 +34,12 @@ struct RunCommand: ParsableCommand {
     help: ArgumentHelp("The program and its arguments.", valueName: "program"))
   var command: [String]
 
-  /// The command without the "--" that may stand before it.
-  private var words: [String] { Array(command.first == "--" ? command.dropFirst() : command[...]) }
-
   func validate() throws {
-    // The parser passes these options through as well; before the program's name they are meant for the tool.
-    if let first = command.first, ["-h", "--help"].contains(first) { throw CleanExit.helpRequest(self) }
-    if command.first == "--version" { throw CleanExit.message(Version.text) }
-    guard let program = words.first, !program.isEmpty else { throw ValidationError("Which program?") }
-    if command.first != "--", program.hasPrefix("-") { throw ValidationError("Unknown option '\(program)'.") }
+    try PassedCommand(command).validate(for: self)
   }
 
   func run() {
-    ProgramRun.start(RunOptions(command: words, library: library, isVerbose: verbose))
+    ProgramRun.start(RunOptions(command: PassedCommand(command).words, library: library, isVerbose: verbose))
   }
 }
 

@@ -69,15 +69,8 @@ struct SimCommand: ParsableCommand {
     help: ArgumentHelp("The program and its arguments.", valueName: "program"))
   var command: [String]
 
-  /// The command without the "--" that may stand before it.
-  private var words: [String] { Array(command.first == "--" ? command.dropFirst() : command[...]) }
-
   func validate() throws {
-    // The parser passes these options through as well; before the program's name they are meant for the tool.
-    if let first = command.first, ["-h", "--help"].contains(first) { throw CleanExit.helpRequest(self) }
-    if command.first == "--version" { throw CleanExit.message(Version.text) }
-    guard let program = words.first, !program.isEmpty else { throw ValidationError("Which program?") }
-    if command.first != "--", program.hasPrefix("-") { throw ValidationError("Unknown option '\(program)'.") }
+    try PassedCommand(command).validate(for: self)
     if runs < 1 { throw ValidationError("There is no run with --runs \(runs).") }
     if timeLimit < 1 || stepLimit < 1 { throw ValidationError("A limit is at least 1.") }
     if !SimOptions.processorRange.contains(processors) { throw ValidationError("--processors is from 1 to 64.") }
@@ -88,7 +81,8 @@ struct SimCommand: ParsableCommand {
   func run() {
     SimRun.start(
       SimOptions(
-        command: words, runs: runs, strategy: strategy, seed: seed, replay: replay, processors: processors,
+        command: PassedCommand(command).words, runs: runs, strategy: strategy, seed: seed, replay: replay,
+        processors: processors,
         seconds: timeLimit, steps: stepLimit, checks: check, shrinks: !noShrink, library: library))
   }
 }

@@ -20,8 +20,11 @@ enum Terminal {
 
   /// Writes all of `text`; false if that fails.
   @discardableResult
-  static func write(_ text: String, to stream: Stream) -> Bool {
-    var rest = Array(text.utf8)[...]
+  static func write(_ text: String, to stream: Stream) -> Bool { write(Array(text.utf8), to: stream) }
+
+  @discardableResult
+  static func write(_ bytes: [UInt8], to stream: Stream) -> Bool {
+    var rest = bytes[...]
     while !rest.isEmpty {
       let count = rest.withUnsafeBytes { Glibc.write(stream.rawValue, $0.baseAddress, $0.count) }
       if count < 0, errno == EINTR { continue }

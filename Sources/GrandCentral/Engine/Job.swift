@@ -51,6 +51,9 @@ struct Job: Equatable, @unchecked Sendable {  // a handle; the ownership rule ab
   @inline(__always)
   init(raw: Word) { self.raw = raw }
 
+  /// The node's address.
+  var bits: UInt { UInt(bitPattern: raw) }
+
   /// A job from this thread's magazine, without a body.
   @inline(__always)
   init(
@@ -150,9 +153,6 @@ struct Job: Equatable, @unchecked Sendable {  // a handle; the ownership rule ab
     // unsafe: a closure's first word is its function. So is a C function's, and its context is the second one.
     raw.load(fromByteOffset: 24, as: UInt.self)
   }
-
-  /// The node's address.
-  var bits: UInt { UInt(bitPattern: raw) }
 
   var bodyContext: UInt { raw.load(fromByteOffset: 32, as: UInt.self) }
 

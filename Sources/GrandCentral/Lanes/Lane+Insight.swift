@@ -154,7 +154,7 @@ extension Lane {
 
   /// Nodes are 64 bytes: these are the bits in which they differ.
   private static func insightNumber(of job: Job) -> UInt32 {
-    UInt32(truncatingIfNeeded: UInt(bitPattern: job.raw) >> 6)
+    UInt32(truncatingIfNeeded: job.bits >> 6)
   }
 
   /// The address of the item's code: the closure's function or the C function, otherwise the function that runs the item.

@@ -155,13 +155,7 @@ struct SimRun {
   }
 
   private static func write(_ bytes: [UInt8]) {
-    var rest = bytes[...]
-    while !rest.isEmpty {
-      let count = rest.withUnsafeBytes { Glibc.write(STDOUT_FILENO, $0.baseAddress, $0.count) }
-      if count < 0, errno == EINTR { continue }
-      if count <= 0 { return }
-      rest = rest.dropFirst(count)
-    }
+    guard Terminal.write(bytes, to: .output) else { return }
     if bytes.last != UInt8(ascii: "\n") { Terminal.write("\n", to: .output) }
   }
 

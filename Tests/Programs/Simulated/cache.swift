@@ -6,7 +6,7 @@
 import Dispatch
 import Foundation
 
-final class Cache: @unchecked Sendable {
+final class Cache: @unchecked Sendable {  // guarded by its queue, and `made` by its lock
   private let queue = DispatchQueue(label: "cache", attributes: .concurrent)
   private let lock = NSLock()
   private var value: Int?

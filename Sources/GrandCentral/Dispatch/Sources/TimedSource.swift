@@ -42,8 +42,8 @@ class TimedSource: DispatchSource, @unchecked Sendable {  // guarded by the sour
 
   // MARK: With the lock held
 
-  /// The wheel has let the entry go, as its time has come.
-  func noteWake() {}
+  /// Tells tracers that the wheel has let the entry go, as its time has come.
+  func probeWake() {}
 
   /// The clock that the entry is in the wheel of.
   final var entryClock: Clock { Clock(rawValue: UInt8(truncatingIfNeeded: entry.pointee.word)) ?? .uptime }
@@ -84,7 +84,7 @@ class TimedSource: DispatchSource, @unchecked Sendable {  // guarded by the sour
   private func didFire() {
     lock.lock()
     isIn = false
-    noteWake()
+    if Probes.areOn { probeWake() }
     let note = after
     after = .none
     if note == .restart { restartTimer(isReturning: false) }

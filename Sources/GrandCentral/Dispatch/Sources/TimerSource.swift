@@ -131,7 +131,7 @@ final class TimerSource: TimedSource, DispatchSourceTimer, @unchecked Sendable {
 
   // MARK: Tracers
 
-  override func noteWake() { if Probes.areOn { probe(.wake) } }
+  override func probeWake() { probe(.wake) }
 
   @inline(never)
   private func probe(_ what: Tracepoint.Timer) {
