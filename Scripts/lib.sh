@@ -9,6 +9,17 @@ JOBS=${GC_JOBS:-$(nproc)}
 OUT=.build-check
 mkdir -p "$OUT"
 
+# Where the drop-in lies on which several stages run programs.
+# shellcheck disable=SC2034 # For the scripts that call.
+DROPIN=$PWD/$OUT/dropin-prefix
+
+# ready_dropin: the drop-in is of the sources as they are. What is newer than all that it is made of is not built again.
+ready_dropin() {
+  local newer made_of=(Sources Scripts/build-dropin Scripts/embedded.sh)
+  newer=$(find "${made_of[@]}" -newer "$DROPIN/lib/libdispatch.so" -print -quit 2>/dev/null || echo all)
+  [ -z "$newer" ] || Scripts/build-dropin "$DROPIN"
+}
+
 # A line that the summary shows.
 fact() { printf '=> %s\n' "$*"; }
 

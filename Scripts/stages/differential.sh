@@ -23,11 +23,10 @@ Scripts/differential.py "$folder/differential-theirs" "$folder/differential-ours
   "${GC_RANDOM_PROGRAMS:-200}" ${GC_FUZZ_SEED:+"$GC_FUZZ_SEED"}
 
 # The program that was built for Dispatch, on our libdispatch.so.
-prefix=$PWD/$OUT/dropin-prefix
-Scripts/build-dropin "$prefix"
+ready_dropin
 cat >"$folder/differential-dropin" <<DROPIN
 #!/bin/sh
-LD_PRELOAD=$prefix/lib/libdispatch.so exec "$PWD/$folder/differential-theirs" "\$@"
+LD_PRELOAD=$DROPIN/lib/libdispatch.so exec "$PWD/$folder/differential-theirs" "\$@"
 DROPIN
 chmod +x "$folder/differential-dropin"
 Scripts/differential.py "$folder/differential-theirs" "$folder/differential-dropin" "$programs/differences-dropin.txt" \

@@ -7,5 +7,5 @@
 
 # C2: a package's own tests, as it has them. `Scripts/packages` runs larger ones too.
 Scripts/packages --selftest
-Scripts/build-dropin "$OUT/dropin-prefix"
-Scripts/packages --prefix "$OUT/dropin-prefix" swift-async-algorithms
+ready_dropin
+Scripts/packages --prefix "$DROPIN" swift-async-algorithms

@@ -6,6 +6,6 @@
 . Scripts/lib.sh
 . Scripts/dropin.sh
 
-Scripts/build-dropin "$OUT/dropin-prefix"
-use "$OUT/dropin-prefix" "$OUT/dropin-swift"
+ready_dropin
+use "$DROPIN" "$OUT/dropin-swift"
 run_swift_programs

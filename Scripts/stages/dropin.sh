@@ -9,7 +9,7 @@
 need gcc
 need pkg-config
 need cmake
-installed=$PWD/$OUT/dropin-prefix
+installed=$DROPIN
 rm -rf "$installed" "$OUT/dropin-destination"
 
 # C2: the library's name, what it needs and exports, and programs that were built for the toolchain's.

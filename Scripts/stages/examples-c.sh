@@ -6,11 +6,10 @@
 . Scripts/lib.sh
 
 # C3: each of the documents' listings is a program, and prints what it says.
-prefix=$OUT/dropin-prefix
 folder=$OUT/examples-c
 theirs=$(dirname "$(dirname "$(readlink -f "$(command -v swiftc)")")")/lib/swift
 mkdir -p "$folder"
-Scripts/build-dropin "$prefix"
+ready_dropin
 
 # What the head of an example says that it prints: promised FILE. Sets `promise` and `sorted`.
 promised() {
@@ -23,7 +22,7 @@ promised() {
 # Compares what a program prints: compare PROGRAM. Sets `output`.
 compare() {
   local status=0
-  output=$(cd "$folder" && LD_LIBRARY_PATH=$OLDPWD/$prefix/lib timeout 60 "./$1" 2>&1) || status=$?
+  output=$(cd "$folder" && LD_LIBRARY_PATH=$DROPIN/lib timeout 60 "./$1" 2>&1) || status=$?
   [ "$status" -eq 0 ] || { printf '%s\n' "$output"; fail "$1 ended with $status"; }
   diff <("$sorted" <<<"$promise") <("$sorted" <<<"$output")
 }
@@ -32,8 +31,8 @@ need gcc
 count=0
 for file in Examples/c/*.c; do
   name=$(basename "$file" .c)
-  clang -std=gnu17 -fblocks -O1 -Wall -Wextra -Werror -I "$prefix/include" "$file" -o "$folder/$name" \
-    -L "$prefix/lib" -ldispatch -L "$theirs/linux" -lBlocksRuntime "-Wl,-rpath,$theirs/linux"
+  clang -std=gnu17 -fblocks -O1 -Wall -Wextra -Werror -I "$DROPIN/include" "$file" -o "$folder/$name" \
+    -L "$DROPIN/lib" -ldispatch -L "$theirs/linux" -lBlocksRuntime "-Wl,-rpath,$theirs/linux"
   promised "$file"
   compare "$name" || fail "$name prints something else than it says"
   count=$((count + 1))
@@ -41,8 +40,8 @@ done
 fact "$count programs print what they say"
 
 # What has no blocks needs neither clang nor the blocks' runtime.
-gcc -std=c99 -Wall -Wextra -Werror -I "$prefix/include" Examples/c/functions.c -o "$folder/functions-gcc" \
-  -L "$prefix/lib" -ldispatch "-Wl,-rpath,$(pwd)/$prefix/lib"
+gcc -std=c99 -Wall -Wextra -Werror -I "$DROPIN/include" Examples/c/functions.c -o "$folder/functions-gcc" \
+  -L "$DROPIN/lib" -ldispatch "-Wl,-rpath,$DROPIN/lib"
 promised Examples/c/functions.c
 compare functions-gcc || fail "functions.c, by gcc, prints something else"
 

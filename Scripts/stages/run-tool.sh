@@ -6,16 +6,15 @@
 . Scripts/lib.sh
 
 folder=$(pwd)/$OUT/run-tool
-prefix=$OUT/dropin-prefix
-library=$(pwd)/$prefix/lib/libdispatch.so
+library=$DROPIN/lib/libdispatch.so
 theirs=$(dirname "$(dirname "$(readlink -f "$(command -v swiftc)")")")/lib/swift
 mkdir -p "$folder"
 build_tool gcd
 tool=$binaries/gcd
-Scripts/build-dropin "$prefix"
+ready_dropin
 Scripts/man --check "$tool"
 version=$("$tool" --version)
-grep -Fx "Version: $version" "$prefix/lib/pkgconfig/dispatch.pc" >/dev/null || fail "dispatch.pc is not of version $version"
+grep -Fx "Version: $version" "$DROPIN/lib/pkgconfig/dispatch.pc" >/dev/null || fail "dispatch.pc is not of version $version"
 [ "$version" = "$(version)" ] || fail "the tool is of version $version, CPlatformVersion.h of $(version)"
 newest=$(sed -n 's/^## \[\([0-9][^]]*\)\] - [0-9-]*$/\1/p' CHANGELOG.md | head -n 1)
 [ "$newest" = "$version" ] || fail "the newest release in CHANGELOG.md is ${newest:-none}, the version $version"

@@ -128,9 +128,8 @@ mapfile -t answers < <(ask "$folder/spans" \
 
 # --- A program that nobody has built for it.
 
-prefix=$OUT/dropin-prefix
 theirs=$(dirname "$(dirname "$(readlink -f "$(command -v swiftc)")")")/lib/swift
-Scripts/build-dropin "$prefix"
+ready_dropin
 cat >"$folder/program.c" <<'END'
 #include <dispatch/dispatch.h>
 #include <stdio.h>
@@ -151,7 +150,7 @@ END
 clang -I "$theirs" -I "$theirs/Block" "$folder/program.c" -L "$theirs/linux" "-Wl,-rpath,$theirs/linux" -ldispatch \
   -o "$folder/program"
 status=0
-output=$("$tool" trace --library "$prefix/lib" -o "$folder/c" -- "$folder/program") || status=$?
+output=$("$tool" trace --library "$DROPIN/lib" -o "$folder/c" -- "$folder/program") || status=$?
 [ "$status/$output" = 3/10001 ] || fail "the C program: $status, $output"
 answer=$(ask "$folder/c" "select count(*), t.name from slice s join track t on t.id = s.track_id
   where category = 'item' group by 2")
@@ -160,17 +159,17 @@ fact "a C program on libdispatch.so: $answer"
 
 # The first process that uses the library is traced, not the shell that starts it.
 status=0
-output=$("$tool" trace --library "$prefix/lib" -o "$folder/shell" -- sh -c "$folder/program; exit 5") || status=$?
+output=$("$tool" trace --library "$DROPIN/lib" -o "$folder/shell" -- sh -c "$folder/program; exit 5") || status=$?
 [ "$status/$output" = 5/10001 ] || fail "a shell that starts the C program: $status, $output"
 items=$("$tool" trace convert --format csv -o - "$folder/shell" | grep -c ',item,')
 [ "$items" -eq 10000 ] || fail "a shell that starts the C program: $items items"
 
 # --- Programs of the toolchain, and tests: what they print and how they end is as without us, and the engine reads the trace.
 
-same() { python3 Scripts/traced_programs.py "$tool" "$prefix/lib" "$(engine)" "$folder/programs" "$@" | tee -a "$folder/same"; }
+same() { python3 Scripts/traced_programs.py "$tool" "$DROPIN/lib" "$(engine)" "$folder/programs" "$@" | tee -a "$folder/same"; }
 same || fail "under gcd trace a program is another one"
 tests=$OUT/packages/swift-async-algorithms/.build/debug/swift-async-algorithmsPackageTests.xctest
-[ -x "$tests" ] || Scripts/packages --prefix "$prefix" swift-async-algorithms
+[ -x "$tests" ] || Scripts/packages --prefix "$DROPIN" swift-async-algorithms
 same -- "$(pwd)/$tests" || fail "under gcd trace the tests of swift-async-algorithms are others"
 fact "$(wc -l <"$folder/same") programs under gcd trace: output, errors and exit code as alone"
 
@@ -178,7 +177,7 @@ fact "$(wc -l <"$folder/same") programs under gcd trace: output, errors and exit
 
 need readelf binutils
 need gdb
-Scripts/probes.py "$traced" "$folder/program" "$(pwd)/$prefix/lib"
+Scripts/probes.py "$traced" "$folder/program" "$DROPIN/lib"
 
 # --- What cannot be done: refuse CODE TEXT ARGUMENT...
 
