@@ -73,7 +73,7 @@ final class Run: @unchecked Sendable {  // Run.R1
       wake: { [unowned self] in wakeBoth($0, $1) },
       sleep: { [unowned self] in present.sleep($0) },
       now: { [unowned self] in now },
-      start: { [unowned self] in present.add($0, $1) },
+      start: { [unowned self] in present.start($0, $1) },
       poll: { [unowned self] in present.poll($0, $1) },
       mayEndPolls: { [unowned self] in present.wakePolls() },
       note: { [unowned self] in present.note($0, $1) },
@@ -101,6 +101,13 @@ final class Run: @unchecked Sendable {  // Run.R1
     }
     current = 0
     members[0].carrier.pass()
+  }
+
+  /// The thread may go on at once: what its starter does next comes too late for it then.
+  private func start(_ name: String, _ body: @escaping () -> Void) {
+    add(name, body)
+    countStep()
+    point()
   }
 
   private func add(_ name: String, _ body: @escaping () -> Void) {

@@ -77,9 +77,14 @@ struct ShrinkingTests {
         try require(type(of: error) == type(of: second), failure.description)
       }
       let philosophers = try unwrap(Pattern.deadlocks.first { $0.name.contains("philosophers") })
-      let failure = try unwrap(Simulation.explore(seed: 1) { philosophers.run($0, false) }.failure)
-      guard case .deadlock(let waits) = failure.reason, waits.count == 3 else { throw failure }
-      try require((failure.switches ?? .max) <= 4, failure.description)
+      var left: [Int] = []
+      for seed in 1...12 as ClosedRange<UInt64> {
+        let failure = try unwrap(Simulation.explore(seed: seed) { philosophers.run($0, false) }.failure)
+        guard case .deadlock(let waits) = failure.reason, waits.count == 3 else { throw failure }
+        left.append(try unwrap(failure.switches))
+      }
+      // Three are enough. What is left may be more: a schedule that no switch can be left out of.
+      try require(left.sorted()[left.count / 2] <= 4, "\(left)")
     }
   }
 
