@@ -2,6 +2,7 @@
 # Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 # What: allocations per operation, counted
 # Budget: 420
+# Ahead: swift build -c release --package-path Benchmarks --product benchmark
 
 . Scripts/lib.sh
 

@@ -2,6 +2,7 @@
 # Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 # What: the same under AddressSanitizer, with leaks
 # Budget: 600
+# Ahead: swift build --build-tests --sanitize=address --scratch-path .build-asan
 
 . Scripts/lib.sh
 

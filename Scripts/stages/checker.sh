@@ -2,6 +2,7 @@
 # Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 # What: the library's sources on checked atomics and a made-up machine (Verification/Checker): litmus tests of the model, small scenarios to the end, the others with new seeds (GC_CHECKER_SECONDS each)
 # Budget: 900
+# Ahead: swift build -c release --package-path Verification/Checker --scratch-path .build-checker
 
 . Scripts/lib.sh
 

@@ -2,6 +2,7 @@
 # Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 # What: the product dispatch, which shares the process's Swift runtime, stands for libdispatch.so as the other build does
 # Budget: 300
+# Ahead: swift build -c release --package-path DropIn --scratch-path .build-check/dropin-shared --product dispatch
 
 . Scripts/lib.sh
 . Scripts/dropin.sh

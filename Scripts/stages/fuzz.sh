@@ -2,6 +2,7 @@
 # Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 # What: random operations on data and transforms (GC_STRESS_SECONDS each), random lives of channels, sources and queues (GC_FUZZ_SECONDS), in release; queues also with delays at atomic operations
 # Budget: 480
+# Ahead: swift build -c release --package-path Verification/Perturbed --scratch-path .build-perturbed --product queue-fuzz
 
 . Scripts/lib.sh
 

@@ -2,6 +2,7 @@
 # Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 # What: gcd sim finds what is wrong in programs that nobody built again, replays it, and accuses no repaired one
 # Budget: 420
+# Ahead: GRANDCENTRAL_SIMULATION=1 swift build -c release --package-path DropIn --scratch-path .build-check/dropin-simulation --product dispatch
 
 . Scripts/lib.sh
 

@@ -2,6 +2,7 @@
 # Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 # What: the stress tests in release, GC_STRESS_SECONDS each
 # Budget: 480
+# Ahead: swift build -c release --build-tests -Xswiftc -enable-testing --scratch-path .build-stress
 
 . Scripts/lib.sh
 

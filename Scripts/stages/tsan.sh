@@ -2,6 +2,7 @@
 # Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 # What: primitives, engine, queues and stress under ThreadSanitizer
 # Budget: 900
+# Ahead: swift build --build-tests --sanitize=thread --scratch-path .build-tsan
 
 . Scripts/lib.sh
 

@@ -84,7 +84,7 @@ static bool if_for_while(void) {
   return !took_nothing;
 }
 
-// Three philosophers, each of whom takes the left fork first.
+// Three philosophers, and each takes the left fork first.
 static dispatch_semaphore_t forks[3];
 
 static void eat(int left) {
