@@ -92,6 +92,7 @@ inner_layer_files() {
 
 # Runs tests in a build folder of their own and wants a summary with at least one test:
 # run_tests SCRATCH SECONDS-PER-STRESS-TEST SWIFT-TEST-ARGUMENTS...
+# Package.swift reads GRANDCENTRAL_TESTS, the targets of tests that are built.
 run_tests() {
   local scratch=$1 log=$OUT/$1.log status=0
   export GC_STRESS_SECONDS=${GC_STRESS_SECONDS:-$2}

@@ -2,10 +2,12 @@
 # Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 # What: primitives, engine, queues and stress under ThreadSanitizer
 # Budget: 900
-# Ahead: swift build --build-tests --sanitize=thread --scratch-path .build-tsan
+# Ahead: GRANDCENTRAL_TESTS="StressTests PrimitivesTests EngineTests DispatchTests SourceTests DataTests IOTests ConcurrencyTests" swift test --disable-xctest --scratch-path .build-tsan --sanitize=thread --filter nothing
 
 . Scripts/lib.sh
 
+export GRANDCENTRAL_TESTS="StressTests PrimitivesTests EngineTests DispatchTests SourceTests DataTests IOTests ConcurrencyTests"
+
 export TSAN_OPTIONS="halt_on_error=0 second_deadlock_stack=1 suppressions=$PWD/Scripts/lint/races.supp print_suppressions=0 ${TSAN_OPTIONS:-}"
 export GC_TEST_PATIENCE=${GC_TEST_PATIENCE:-120}
-run_tests .build-tsan 3 --sanitize=thread --filter '^(Stress|Primitives|Engine|Dispatch|Source|Data|IO|Concurrency)Tests\.'
+run_tests .build-tsan 3 --sanitize=thread
