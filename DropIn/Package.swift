@@ -33,7 +33,7 @@ let package = Package(
       dependencies: ["CPlatform", "CDispatchGlue"],
       path: "Sources",
       exclude: [
-        "CDispatch", "CPlatform", "CSimulation", "IndexKit", "gcd", "GrandCentral/GrandCentral.docc",
+        "CDispatch", "CPlatform", "CSimulation", "gcd", "GrandCentral/GrandCentral.docc",
         "GrandCentral/Primitives/README.md", "GrandCentral/Engine/README.md", "GrandCentral/Engine/Sleep/README.md",
         // It needs _Concurrency.
         "GrandCentral/Dispatch/Concurrency",

@@ -9,6 +9,7 @@ need gcc
 need pkg-config
 need cmake
 need rpmbuild rpm
+need patchelf
 folder=$PWD/$OUT/release-trial
 version=$(version)
 theirs=$(dirname "$(dirname "$(readlink -f "$(command -v swiftc)")")")/lib/swift
@@ -43,7 +44,7 @@ document = json.load(open(sys.argv[1]))
 names = {package["name"]: package["versionInfo"] for package in document["packages"]}
 assert names["grandcentral"] == sys.argv[2] and {"swift", "swift-argument-parser"} < set(names), names
 files = {file["fileName"] for file in document["files"]}
-assert {"./bin/gcd", "./lib/grandcentral/libdispatch.so", "./include/grandcentral/dispatch/queue.h"} < files, files
+assert {"./bin/gcd", "./lib/grandcentral/libdispatch.so", "./lib/grandcentral/sim/libswiftCore.so", "./include/grandcentral/dispatch/queue.h"} < files, files
 END
 
 # --- A root with the C library and nothing else, in which a package is put, tried and removed.
@@ -99,6 +100,7 @@ try() {
   if [ -n "$closed" ]; then
     [ "$(inside "$root" "$2/bin/gcd" --version)" = "$version" ] || fail "gcd does not say its version in the root"
     [ "$(inside "$root" "$2/bin/gcd" run -- /tmp/existing)" = 'sum 5050' ] || fail "gcd run finds no library in the root"
+    inside "$root" "$2/bin/gcd" sim --check --runs 3 -- /tmp/existing 2>"$folder/said" || fail "gcd sim in the root: $(cat "$folder/said")"
     # Nothing stands where the system's own library is looked for.
     if inside "$root" /tmp/existing >/dev/null 2>&1; then fail "the system's libdispatch has been taken over"; fi
   fi
