@@ -30,6 +30,8 @@ for name in withdraw crossing locks; do
 done
 compile day -o "$folder/day"
 compile ends -o "$folder/ends"
+compile waits -o "$folder/waits"
+clang++ -std=c++20 -O1 -Wall -Wextra -Werror "$programs/futures.cpp" -o "$folder/futures"
 swiftc -swift-version 6 -parse-as-library "$programs/cache.swift" -o "$folder/cache"
 swiftc -swift-version 6 -parse-as-library -DREPAIRED "$programs/cache.swift" -o "$folder/cache-repaired"
 
@@ -78,6 +80,15 @@ fact "repaired ones: none accused; $(sed 's/^gcd: //' "$folder/said")"
 # A day goes by.
 sim --check --runs 3 "$folder/day"
 [ "$status" -eq 0 ] || told "a day"
+
+# Right programs, whatever they wait for.
+for way in once keys leave spin share meet cancel codes sleeps quick; do
+  sim --check --seed "$seed" --runs 10 --time-limit 4 -- "$folder/waits" "$way"
+  [ "$status" -eq 0 ] || told "waits: $way"
+done
+sim --check --seed "$seed" --runs 20 --time-limit 4 "$folder/futures"
+[ "$status" -eq 0 ] || told "futures"
+fact "waits: once, keys, main without its thread, trylock, shared locks, barriers, cancellation, error codes, sleeps, futures: none accused"
 
 # ends WAY SENTENCE ARGUMENT...
 ends() {

@@ -99,6 +99,7 @@ enum ProgramRun {
         "the thread \"\(name)\" has computed, or waited outside of the simulation, for \(Double(patience) / 1e9) s: "
           + "in a read, a futex, a process that it has started?")
       : .endless(["it has taken \(wishes.time / 1_000_000_000) s of real time"])
+    gcs_flush()
     write(.failure(reason))
     gcs_exit_now(failed)
   }
