@@ -24,7 +24,7 @@ compile() {
   clang -std=gnu17 -D_GNU_SOURCE -O1 -Wall -Wextra -Werror -I "$theirs" -I "$theirs/Block" "$programs/$1.c" -L "$theirs/linux" \
     "-Wl,-rpath,$theirs/linux" -ldispatch "${@:2}"
 }
-for name in withdraw crossing locks; do
+for name in withdraw crossing locks stack; do
   compile "$name" -o "$folder/$name"
   compile "$name" -DREPAIRED -o "$folder/$name-repaired"
 done
@@ -49,7 +49,7 @@ found() {
   sim --seed "$seed" --runs "$3" "$folder/$1"
   [ "$status" -eq 1 ] || told "$1 was not found out"
   expect "simulation: $2" said
-  token=$(sed -n 's/^gcd: replay it by: gcd sim --replay \([^ ]*\) -- .*/\1/p' "$folder/said")
+  token=$(sed -n 's/^gcd: replay it by: gcd sim --replay \([^ ]*\) .*/\1/p' "$folder/said")
   fact "$1: $(sed -n 's/^gcd: \(after .*\)/\1/p' "$folder/said"), $token"
   cp "$folder/printed" "$folder/first"
   sim --replay "$token" -- "$folder/$1"
@@ -63,10 +63,11 @@ found crossing 'deadlock: ' 300
 expect 'inside an item of "right", waits for its turn on the queue "left"' said
 found locks 'deadlock: ' 300
 expect 'waits for a lock, which thread' said
+found stack 'the program has ended with the code 1' 300
 found cache 'the program has ended with the code 1' 300
 
 # No repaired program is accused, and each schedule has the same events twice.
-for name in withdraw crossing locks cache; do
+for name in withdraw crossing locks stack cache; do
   sim --check --seed "$seed" --runs 60 --strategy random "$folder/$name-repaired"
   [ "$status" -eq 0 ] || told "$name, repaired"
   sim --seed "$seed" --runs 30 --strategy pct "$folder/$name-repaired"
@@ -82,7 +83,7 @@ sim --check --runs 3 "$folder/day"
 [ "$status" -eq 0 ] || told "a day"
 
 # Right programs, whatever they wait for.
-for way in once keys leave spin share meet cancel codes sleeps quick; do
+for way in once keys leave spin yield share meet cancel codes sleeps quick; do
   sim --check --seed "$seed" --runs 10 --time-limit 4 -- "$folder/waits" "$way"
   [ "$status" -eq 0 ] || told "waits: $way"
 done

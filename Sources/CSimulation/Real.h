@@ -36,7 +36,7 @@ bool gcs_is_in_program(const void *address);
 #define GCS_POINT() \
   if (gcs_is_in_program(__builtin_return_address(0))) gcs_point()
 
-/// By a thread that looks at a clock, takes a lock, or could not take one. One that does so over and over without a wait may wait for
+/// By a thread that looks at a clock, yields, takes a lock, or could not take one. One that does so over and over without a wait may wait for
 /// another thread, or for time to pass: after 1,000, each of that weight, it sleeps for so long; for longer the next time, up to a
 /// millisecond.
 void gcs_relax(uint64_t nanoseconds, unsigned weight);

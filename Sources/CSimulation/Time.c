@@ -55,7 +55,17 @@ uint64_t gcs_instant(const struct timespec *time) {
 
 // MARK: Sleeps
 
+// A thread that lets others go on may go on itself before they do. One that does so over and over waits until something happens.
+static void yield(void) {
+  gcs_yield();
+  gcs_relax(1000, 200);
+}
+
 static void rest(uint64_t nanoseconds) {
+  if (nanoseconds == 0) {
+    pthread_testcancel();
+    return yield();
+  }
   uint64_t now = gcs_now(), end = nanoseconds > UINT64_MAX - now ? UINT64_MAX : now + nanoseconds;
   pthread_testcancel();
   do {
@@ -115,10 +125,9 @@ int select(int count, fd_set *restrict in, fd_set *restrict out, fd_set *restric
   return 0;
 }
 
-// Time passes, so that a thread that yields until something happens lets it happen.
 int sched_yield(void) {
   if (!gcs_is_simulated()) return __wrap_sched_yield();
-  gcs_sleep(1000);
+  yield();
   return 0;
 }
 

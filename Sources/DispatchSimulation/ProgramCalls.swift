@@ -31,6 +31,9 @@ public func gcs_sleep(_ nanoseconds: UInt64) {
 public func gcs_point() { ProgramRun.run.present.note(Events.Kind.locks, 0) }
 
 @c @implementation
+public func gcs_yield() { ProgramRun.run.present.note(Events.Kind.yield, 0) }
+
+@c @implementation
 public func gcs_wait(_ address: UnsafeRawPointer?, _ kind: gcs_kind, _ owner: UInt32, _ deadline: UInt64) -> Bool {
   let run = ProgramRun.run.present
   let words =

@@ -41,8 +41,9 @@ uint64_t gcs_wall_distance(void);
 /// Lets virtual time pass.
 void gcs_sleep(uint64_t nanoseconds);
 
-/// Another thread may go on here, before the calling one locks something.
+/// Another thread may go on here, before the calling one locks something; or because it lets others go on.
 void gcs_point(void);
+void gcs_yield(void);
 
 /// Waits until `gcs_wake` is called with the address, or until the virtual instant; false for the latter. `owner` is the kernel's
 /// id of the thread that holds what is waited for, or 0.

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <semaphore.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -95,6 +96,20 @@ static void *spin(void *context) {
   pthread_spin_unlock(&spinlock);
   return context;
 }
+
+static void *end_late(void *context) {
+  sleep(1);
+  *(volatile bool *)context = true;
+  return context;
+}
+static void yield(int (*body)(void)) {
+  pthread_t thread;
+  volatile bool is_done = false;
+  pthread_create(&thread, NULL, end_late, (void *)&is_done);
+  while (!is_done) body();
+  pthread_join(thread, NULL);
+}
+static int sleep_for_nothing(void) { return usleep(0); }
 
 static pthread_rwlock_t shared = PTHREAD_RWLOCK_INITIALIZER;
 static void *read_shared(void *context) {
@@ -185,6 +200,10 @@ int main(int argument_count, char **arguments) {
   if (strcmp(way, "spin") == 0) {
     pthread_spin_init(&spinlock, 0);
     run(spin);
+  }
+  if (strcmp(way, "yield") == 0) {
+    yield(sched_yield);
+    yield(sleep_for_nothing);
   }
   if (strcmp(way, "share") == 0) share();
   if (strcmp(way, "meet") == 0) {
