@@ -103,6 +103,8 @@ ends idle 'deadlock: main waits for items, in dispatch_main'
 ends misuse 'GrandCentral misuse [GC0004]'
 ends mutex 'deadlock: main waits for a lock, which main holds'
 ends endless 'a run does not end' --step-limit 2000
+# What makes a difference is in the command that replays it.
+expect "--step-limit 2000 --library $library -- $folder/ends endless" said
 ends read 'escape: the thread "main" has computed, or waited outside of the simulation' --time-limit 2
 ends stranger 'escape: the thread'
 expect 'which the simulation has not started, has used the library beside it' said
@@ -110,6 +112,44 @@ for way in clock spin child random; do
   sim --check --runs 2 --strategy pct -- "$folder/ends" "$way"
   [ "$status" -eq 0 ] || told "$way"
 done
+
+# Killed by a signal that nobody catches, or without a stack for a handler: that signal it is.
+ends terminate 'the program is brought down by the signal 15, SIGTERM'
+ends stack 'the program is brought down by the signal 11, SIGSEGV'
+ends exec 'the program has ended with the code 0, and the simulation has not seen that'
+# A thread that has locked its output does not keep the report back.
+ends locked 'deadlock: main waits for a lock, which main holds' --time-limit 2
+ends pause 'deadlock: main sleeps for ever'
+# A token of another program is not taken for this one's.
+sim --replay gc1:s:2:1.99.2 "$folder/withdraw"
+[ "$status" -eq 0 ] || told "a token of another program"
+expect 'the token does not fit' said
+
+# Whatever happens to the tool, it leaves no process and no file. A program that would go on for a minute is ended with it.
+mkdir "$folder/temporary"
+TMPDIR=$folder/temporary sim --runs 2 -- "$folder/ends" flood
+[ "$status" -eq 1 ] || told "too much output"
+expect 'the program has written more than 256 MB' said
+# A pipe without a reader.
+mkfifo "$folder/pipe"
+exec 8<>"$folder/pipe"
+exec 9>"$folder/pipe"
+exec 8<&-
+status=0
+TMPDIR=$folder/temporary "$tool" sim --library "$library" --seed "$seed" --runs 300 "$folder/withdraw" >&9 2>"$folder/said" || status=$?
+exec 9>&-
+[ "$status" -eq 1 ] || told "a pipe without a reader"
+TMPDIR=$folder/temporary "$tool" sim --library "$library" -- "$folder/ends" for-ever >"$folder/printed" 2>"$folder/said" &
+interrupted=$!
+until ls "$folder"/temporary/*/output >"$folder/printed" 2>&1; do kill -0 "$interrupted" || told "the tool has not begun"; done
+SECONDS=0
+kill -TERM "$interrupted"
+status=0
+wait "$interrupted" || status=$?
+[ "$status" -eq 143 ] || told "a tool that is told to end"
+[ "$SECONDS" -lt 8 ] || told "it has ended after $SECONDS s"
+expect '0 schedules, none of which has failed' said
+[ -z "$(ls -A "$folder/temporary")" ] || told "left behind: $(ls -A "$folder/temporary")"
 
 # The planted fault of --check: a program that goes another way each time.
 sim --check --runs 2 -- "$folder/ends" file "$folder/grows"

@@ -48,7 +48,7 @@ struct SimCommand: ParsableCommand {
   var processors = 2
 
   @Option(help: ArgumentHelp("How many seconds a run may take, in real time.", valueName: "seconds"))
-  var timeLimit = 60
+  var timeLimit = SimOptions.longestTime
 
   @Option(help: ArgumentHelp("How many points a run may pass.", valueName: "count"))
   var stepLimit = SimOptions.longestRun

@@ -4,7 +4,9 @@
 
 #include <assert.h>
 #include <dispatch/dispatch.h>
+#include <limits.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +20,11 @@ static void again(void *context) {
   dispatch_async_f(dispatch_get_global_queue(DISPATCH_QUEUE_PRIORITY_DEFAULT, 0), context, again);
 }
 static void finish(void *context) { *(volatile bool *)context = true; }
+static int overflow(int depth) {
+  volatile char room[4096];
+  room[0] = (char)depth;
+  return depth < 0 ? 0 : overflow(depth + 1) + room[0];
+}
 static void nothing(void *context) { (void)context; }
 
 // A thread that the simulation does not see: C11's functions begin threads inside of the C library.
@@ -33,7 +40,14 @@ int main(int count, char **arguments) {
   if (strcmp(way, "assertion") == 0) assert(group == NULL);
   if (strcmp(way, "idle") == 0) dispatch_main();
   if (strcmp(way, "misuse") == 0) dispatch_group_leave(group);
-  if (strcmp(way, "mutex") == 0) {
+  if (strcmp(way, "terminate") == 0) raise(SIGTERM);
+  if (strcmp(way, "stack") == 0) return overflow(0);
+  if (strcmp(way, "exec") == 0) execl("/bin/true", "true", (char *)NULL);
+  if (strcmp(way, "pause") == 0) nanosleep(&(struct timespec){.tv_sec = LONG_MAX}, NULL);
+  while (strcmp(way, "flood") == 0) puts("a line of many");
+  for (volatile unsigned count = 0; strcmp(way, "for-ever") == 0;) count += 1;
+  if (strcmp(way, "locked") == 0) flockfile(stdout);
+  if (strcmp(way, "mutex") == 0 || strcmp(way, "locked") == 0) {
     pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
     pthread_mutex_lock(&mutex);
     pthread_mutex_lock(&mutex);
