@@ -35,6 +35,8 @@ typedef struct member {
 /// All that have not been joined. One that is detached stays: it may be asked for until the process ends.
 static member *members;
 
+/// How many were started by threads that take no part, before `main` for example.
+static unsigned outsiders;
 /// How many have not ended, without the main thread.
 static unsigned others;
 static member main_member;
@@ -65,6 +67,8 @@ static void leave(void *context) {
   gcs_thread_leave(self->thread);
 }
 
+bool gcs_has_outsiders(void) { return __atomic_load_n(&outsiders, __ATOMIC_RELAXED) > 0; }
+
 static void take_part(member *self) {
   mine = self;
   // Without it the thread would keep the turn when it ends.
@@ -86,7 +90,10 @@ static void *run(void *context) {
 int pthread_create(
     pthread_t *restrict thread, const pthread_attr_t *restrict attributes, void *(*body)(void *),
     void *restrict argument) {
-  if (!gcs_is_simulated()) return __wrap_pthread_create(thread, attributes, body, argument);
+  if (!gcs_is_simulated()) {
+    __atomic_fetch_add(&outsiders, 1, __ATOMIC_RELAXED);
+    return __wrap_pthread_create(thread, attributes, body, argument);
+  }
   member *new = calloc(1, sizeof *new);
   if (new == NULL) return EAGAIN;
   new->body = body;

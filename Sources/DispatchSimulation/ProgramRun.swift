@@ -84,8 +84,16 @@ enum ProgramRun {
     }
     guard case .failed(let reason) = run.outcome else { return }
     gcs_flush()
-    write(.failure(reason))
+    write(.failure(mayBeWoken(reason)))
     gcs_exit_now(failed)
+  }
+
+  /// A thread that takes no part may end what looks like a deadlock.
+  private static func mayBeWoken(_ reason: SimulationFailure.Reason) -> SimulationFailure.Reason {
+    guard case .deadlock(let waits) = reason, gcs_has_outsiders() else { return reason }
+    return .escape(
+      "a thread that was started before main takes no part, and may be what is waited for: "
+        + waits.joined(separator: "; "))
   }
 
   private static func giveUp(isStill: Bool) -> Never {

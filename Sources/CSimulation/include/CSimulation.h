@@ -71,6 +71,9 @@ void gcs_random(void *bytes, size_t count);
 /// Has the handler called on the thread that receives a signal by which programs bring themselves down, before it does.
 void gcs_catch_signals(void (*handler)(int));
 
+/// Whether there may be threads of the program that take no part: one that runs before `main` has started them, or they one another.
+bool gcs_has_outsiders(void);
+
 /// The process's first thread is called so from now on.
 void gcs_name_main(uint32_t id);
 

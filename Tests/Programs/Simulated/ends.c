@@ -33,6 +33,26 @@ static int use_queue(void *context) {
   return 0;
 }
 
+// A thread that is there before main, as of a static object in C++.
+static pthread_mutex_t early_mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t early_condition = PTHREAD_COND_INITIALIZER;
+static bool is_asked, is_answered;
+static void wait_until(bool *is_true) {
+  while (!*is_true) pthread_cond_wait(&early_condition, &early_mutex);
+}
+static void *answer(void *context) {
+  pthread_mutex_lock(&early_mutex);
+  wait_until(&is_asked);
+  is_answered = true;
+  pthread_cond_broadcast(&early_condition);
+  pthread_mutex_unlock(&early_mutex);
+  return context;
+}
+__attribute__((constructor)) static void start_early(int count, char **arguments) {
+  pthread_t thread;
+  if (count > 1 && strcmp(arguments[1], "early") == 0) pthread_create(&thread, NULL, answer, NULL);
+}
+
 int main(int count, char **arguments) {
   const char *way = count > 1 ? arguments[1] : "";
   dispatch_group_t group = dispatch_group_create();
@@ -41,6 +61,13 @@ int main(int count, char **arguments) {
   if (strcmp(way, "idle") == 0) dispatch_main();
   if (strcmp(way, "misuse") == 0) dispatch_group_leave(group);
   if (strcmp(way, "terminate") == 0) raise(SIGTERM);
+  if (strcmp(way, "early") == 0) {
+    pthread_mutex_lock(&early_mutex);
+    is_asked = true;
+    pthread_cond_broadcast(&early_condition);
+    wait_until(&is_answered);
+    pthread_mutex_unlock(&early_mutex);
+  }
   if (strcmp(way, "stack") == 0) return overflow(0);
   if (strcmp(way, "exec") == 0) execl("/bin/true", "true", (char *)NULL);
   if (strcmp(way, "pause") == 0) nanosleep(&(struct timespec){.tv_sec = LONG_MAX}, NULL);
@@ -96,6 +123,10 @@ int main(int count, char **arguments) {
     unsigned number = 0;
     if (getrandom(&number, sizeof number, 0) != sizeof number) return 1;
     printf("%u\n", number);
+#if __GLIBC_PREREQ(2, 36)
+    // So many events there are.
+    for (number = arc4random_uniform(1000); number > 0; number -= 1) usleep(1);
+#endif
   }
   // Has another step each time, as the file has another size.
   if (strcmp(way, "file") == 0 && count > 2) {
