@@ -68,9 +68,9 @@ found cache 'the program has ended with the code 1' 300
 
 # No repaired program is accused, and each schedule has the same events twice.
 for name in withdraw crossing locks stack cache; do
-  sim --check --seed "$seed" --runs 60 --strategy random "$folder/$name-repaired"
+  sim --check --seed "$seed" --runs 40 --strategy random "$folder/$name-repaired"
   [ "$status" -eq 0 ] || told "$name, repaired"
-  sim --seed "$seed" --runs 30 --strategy pct "$folder/$name-repaired"
+  sim --seed "$seed" --runs 20 --strategy pct "$folder/$name-repaired"
   [ "$status" -eq 0 ] || told "$name, repaired"
 done
 sim --strategy exhaustive:1 "$folder/withdraw-repaired"
@@ -84,7 +84,7 @@ sim --check --runs 3 "$folder/day"
 
 # Right programs, whatever they wait for.
 for way in once keys leave spin yield share meet cancel codes sleeps quick; do
-  sim --check --seed "$seed" --runs 10 --time-limit 4 -- "$folder/waits" "$way"
+  sim --check --seed "$seed" --runs 6 --time-limit 4 -- "$folder/waits" "$way"
   [ "$status" -eq 0 ] || told "waits: $way"
 done
 sim --check --seed "$seed" --runs 20 --time-limit 4 "$folder/futures"
@@ -102,7 +102,7 @@ ends assertion 'the program is brought down by the signal 6'
 ends idle 'deadlock: main waits for items, in dispatch_main'
 ends misuse 'GrandCentral misuse [GC0004]'
 ends mutex 'deadlock: main waits for a lock, which main holds'
-ends endless 'a run does not end' --step-limit 2000
+ends endless 'a run does not end: it has passed 2000 points' --step-limit 2000
 # What makes a difference is in the command that replays it.
 expect "--step-limit 2000 --library $library -- $folder/ends endless" said
 ends read 'escape: the thread "main" has computed, or waited outside of the simulation' --time-limit 2

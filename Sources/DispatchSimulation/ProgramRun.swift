@@ -84,16 +84,21 @@ enum ProgramRun {
     }
     guard case .failed(let reason) = run.outcome else { return }
     gcs_flush()
-    write(.failure(mayBeWoken(reason)))
+    write(.failure(inFull(reason)))
     gcs_exit_now(failed)
   }
 
-  /// A thread that takes no part may end what looks like a deadlock.
-  private static func mayBeWoken(_ reason: SimulationFailure.Reason) -> SimulationFailure.Reason {
-    guard case .deadlock(let waits) = reason, gcs_has_outsiders() else { return reason }
-    return .escape(
-      "a thread that was started before main takes no part, and may be what is waited for: "
-        + waits.joined(separator: "; "))
+  /// With what the kit does not know: that a thread which takes no part may end a wait, and how many points there were.
+  private static func inFull(_ reason: SimulationFailure.Reason) -> SimulationFailure.Reason {
+    switch reason {
+    case .deadlock(let waits) where gcs_has_outsiders():
+      .escape(
+        "a thread that was started before main takes no part, and may be what is waited for: "
+          + waits.joined(separator: "; "))
+    case .endless(let waits):
+      .endless(["it has passed \(wishes.steps) points"] + waits)
+    default: reason
+    }
   }
 
   private static func giveUp(isStill: Bool) -> Never {

@@ -28,7 +28,7 @@ struct SimCommand: ParsableCommand {
       """
   )
 
-  @Option(help: ArgumentHelp("How many schedules are run.", valueName: "count"))
+  @Option(help: ArgumentHelp("How many schedules are run; exhaustive runs all.", valueName: "count"))
   var runs = 100
 
   @Option(
