@@ -83,13 +83,13 @@ sim --check --runs 3 "$folder/day"
 [ "$status" -eq 0 ] || told "a day"
 
 # Right programs, whatever they wait for.
-for way in once keys leave spin yield share meet cancel codes sleeps quick; do
+for way in once keys leave spin yield share meet cancel codes sleeps c11 quick; do
   sim --check --seed "$seed" --runs 6 --time-limit 4 -- "$folder/waits" "$way"
   [ "$status" -eq 0 ] || told "waits: $way"
 done
 sim --check --seed "$seed" --runs 20 --time-limit 4 "$folder/futures"
 [ "$status" -eq 0 ] || told "futures"
-fact "waits: once, keys, main without its thread, trylock, shared locks, barriers, cancellation, error codes, sleeps, futures: none accused"
+fact "waits: once, keys, main without its thread, trylock, shared locks, barriers, cancellation, error codes, sleeps, C11, futures: none accused"
 
 # ends WAY SENTENCE ARGUMENT...
 ends() {

@@ -155,7 +155,7 @@ static void end_call(void *context) {
   gcs_wake(self->once, INT32_MAX, false);
 }
 
-int pthread_once(pthread_once_t *once, void (*body)(void)) {
+int gcs_pthread_once(pthread_once_t *once, void (*body)(void)) {
   if (!gcs_is_simulated()) return __wrap_pthread_once(once, body);
   // A thread that waited in the C library would keep the turn.
   while (is_being_called(once)) gcs_wait(once, GCS_ONCE, 0, UINT64_MAX);
@@ -167,3 +167,5 @@ int pthread_once(pthread_once_t *once, void (*body)(void)) {
   pthread_cleanup_pop(1);
   return error;
 }
+
+int pthread_once(pthread_once_t *once, void (*body)(void)) { return gcs_pthread_once(once, body); }

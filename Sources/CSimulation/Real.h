@@ -10,6 +10,7 @@
 
 #include <CPlatform.h>
 #include <errno.h>
+#include <pthread.h>
 #include <stdbool.h>
 
 /// The next function of that name in the order in which the loader looks.
@@ -60,6 +61,11 @@ bool gcs_is_deadline(const struct timespec *time);
 bool gcs_wait_cancellable(const void *address, enum gcs_kind kind, uint64_t deadline);
 /// The same for `gcs_sleep`.
 void gcs_sleep_cancellable(uint64_t nanoseconds);
+
+/// What stands in for these three, for the library itself, where the names are the C library's (--wrap).
+int gcs_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*body)(void *), void *argument);
+int gcs_pthread_once(pthread_once_t *once, void (*body)(void));
+int gcs_nanosleep(const struct timespec *time, struct timespec *left);
 
 /// The main thread is about to take part.
 void gcs_prepare_threads(void);

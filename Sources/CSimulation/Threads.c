@@ -87,9 +87,8 @@ static void *run(void *context) {
   return self->body(self->argument);
 }
 
-int pthread_create(
-    pthread_t *restrict thread, const pthread_attr_t *restrict attributes, void *(*body)(void *),
-    void *restrict argument) {
+int gcs_pthread_create(
+    pthread_t *thread, const pthread_attr_t *attributes, void *(*body)(void *), void *argument) {
   if (!gcs_is_simulated()) {
     __atomic_fetch_add(&outsiders, 1, __ATOMIC_RELAXED);
     return __wrap_pthread_create(thread, attributes, body, argument);
@@ -111,6 +110,12 @@ int pthread_create(
   others += 1;
   gcs_thread_add(new->thread);
   return 0;
+}
+
+int pthread_create(
+    pthread_t *restrict thread, const pthread_attr_t *restrict attributes, void *(*body)(void *),
+    void *restrict argument) {
+  return gcs_pthread_create(thread, attributes, body, argument);
 }
 
 int pthread_join(pthread_t thread, void **result) {

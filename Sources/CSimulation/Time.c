@@ -75,11 +75,13 @@ static void rest(uint64_t nanoseconds) {
   } while (now < end);
 }
 
-int nanosleep(const struct timespec *time, struct timespec *left) {
+int gcs_nanosleep(const struct timespec *time, struct timespec *left) {
   if (!gcs_is_simulated() || !is_valid(time)) return __wrap_nanosleep(time, left);
   rest(nanoseconds(time));
   return 0;
 }
+
+int nanosleep(const struct timespec *time, struct timespec *left) { return gcs_nanosleep(time, left); }
 
 int clock_nanosleep(clockid_t clock, int flags, const struct timespec *time, struct timespec *left) {
   if (!gcs_is_simulated() || !is_valid(time)) return __wrap_clock_nanosleep(clock, flags, time, left);

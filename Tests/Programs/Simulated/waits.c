@@ -188,6 +188,36 @@ static void sleeps(void) {
   expect(61, time(NULL) == begin.tv_sec + 2 * 3600);
 }
 
+// The same by the names of C11.
+static mtx_t c11_mutex;
+static cnd_t c11_condition;
+static once_flag c11_once = ONCE_FLAG_INIT;
+static int count_c11(void *context) {
+  call_once(&c11_once, make);
+  mtx_lock(&c11_mutex);
+  thrd_sleep(&(struct timespec){.tv_sec = 1}, NULL);
+  count += context == &count;
+  cnd_broadcast(&c11_condition);
+  mtx_unlock(&c11_mutex);
+  thrd_exit(7);
+}
+static void c11(void) {
+  thrd_t threads[THREADS];
+  struct timespec hour;
+  expect(70, mtx_init(&c11_mutex, mtx_timed) == thrd_success && cnd_init(&c11_condition) == thrd_success);
+  for (int index = 0; index < THREADS; index += 1) thrd_create(&threads[index], count_c11, &count);
+  mtx_lock(&c11_mutex);
+  while (count < THREADS + 1) cnd_wait(&c11_condition, &c11_mutex);
+  timespec_get(&hour, TIME_UTC);
+  hour.tv_sec += 3600;
+  expect(71, cnd_timedwait(&c11_condition, &c11_mutex, &hour) == thrd_timedout && time(NULL) == hour.tv_sec);
+  mtx_unlock(&c11_mutex);
+  for (int index = 0; index < THREADS; index += 1) {
+    int result;
+    expect(72, thrd_join(threads[index], &result) == thrd_success && result == 7);
+  }
+}
+
 int main(int argument_count, char **arguments) {
   const char *way = argument_count > 1 ? arguments[1] : "";
   if (strcmp(way, "once") == 0) run(use);
@@ -217,6 +247,7 @@ int main(int argument_count, char **arguments) {
   }
   if (strcmp(way, "codes") == 0) codes();
   if (strcmp(way, "sleeps") == 0) sleeps();
+  if (strcmp(way, "c11") == 0) c11();
   if (strcmp(way, "quick") == 0) quick_exit(0);
   return 0;
 }
