@@ -75,13 +75,14 @@ if simulates, let engine = package.targets.last {
   package.targets.append(
     .target(
       name: "CSimulation", path: "Sources/CSimulation", exclude: ["libdispatch.map"],
-      cSettings: [.headerSearchPath("../CPlatform/include")]))
+      // An exception of C++ may pass through what stands in for the C library.
+      cSettings: [.headerSearchPath("../CPlatform/include"), .unsafeFlags(["-fexceptions"])]))
   engine.dependencies.append("CSimulation")
   engine.sources?.append("GrandCentralTesting")
   engine.sources?.append("DispatchSimulation")
   engine.swiftSettings?.append(.define("GRANDCENTRAL_SIMULATION"))
   // What the library itself calls is the C library's.
-  for name in ["clock_gettime", "nanosleep", "pthread_create"] {
+  for name in ["clock_gettime", "nanosleep", "pthread_create", "pthread_once", "syscall"] {
     engine.linkerSettings?.append(.unsafeFlags(["-Xlinker", "--wrap=\(name)"]))
   }
 }

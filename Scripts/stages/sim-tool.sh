@@ -25,12 +25,14 @@ compile() {
   clang -std=gnu17 -D_GNU_SOURCE -O1 -Wall -Wextra -Werror -I "$theirs" -I "$theirs/Block" "$programs/$1.c" -L "$theirs/linux" \
     "-Wl,-rpath,$theirs/linux" -ldispatch "${@:2}"
 }
-for name in withdraw crossing locks; do
+for name in withdraw crossing locks stack; do
   compile "$name" -o "$folder/$name"
   compile "$name" -DREPAIRED -o "$folder/$name-repaired"
 done
 compile day -o "$folder/day"
 compile ends -o "$folder/ends"
+compile waits -o "$folder/waits"
+clang++ -std=c++20 -O1 -Wall -Wextra -Werror "$programs/futures.cpp" -o "$folder/futures"
 swiftc -swift-version 6 -parse-as-library "$programs/cache.swift" -o "$folder/cache"
 swiftc -swift-version 6 -parse-as-library -DREPAIRED "$programs/cache.swift" -o "$folder/cache-repaired"
 
@@ -48,7 +50,7 @@ found() {
   sim --seed "$seed" --runs "$3" "$folder/$1"
   [ "$status" -eq 1 ] || told "$1 was not found out"
   expect "simulation: $2" said
-  token=$(sed -n 's/^gcd: replay it by: gcd sim --replay \([^ ]*\) -- .*/\1/p' "$folder/said")
+  token=$(sed -n 's/^gcd: replay it by: gcd sim --replay \([^ ]*\) .*/\1/p' "$folder/said")
   fact "$1: $(sed -n 's/^gcd: \(after .*\)/\1/p' "$folder/said"), $token"
   cp "$folder/printed" "$folder/first"
   sim --replay "$token" -- "$folder/$1"
@@ -62,6 +64,7 @@ found crossing 'deadlock: ' 300
 expect 'inside an item of "right", waits for its turn on the queue "left"' said
 found locks 'deadlock: ' 300
 expect 'waits for a lock, which thread' said
+found stack 'the program has ended with the code 1' 300
 found cache 'the program has ended with the code 1' 300
 
 # Known bugs in C are found, and their mends are not accused.
@@ -82,10 +85,10 @@ mapfile -t needed < <(printf '%s\n' "${needed[@]}" | sort -n)
 fact "${#needed[@]} known bugs in C, found after $(printf '%s ' "${needed[@]}")schedules without a failure; no mend is accused"
 
 # No repaired program is accused, and each schedule has the same events twice.
-for name in withdraw crossing locks cache; do
-  sim --check --seed "$seed" --runs 60 --strategy random "$folder/$name-repaired"
+for name in withdraw crossing locks stack cache; do
+  sim --check --seed "$seed" --runs 40 --strategy random "$folder/$name-repaired"
   [ "$status" -eq 0 ] || told "$name, repaired"
-  sim --seed "$seed" --runs 30 --strategy pct "$folder/$name-repaired"
+  sim --seed "$seed" --runs 20 --strategy pct "$folder/$name-repaired"
   [ "$status" -eq 0 ] || told "$name, repaired"
 done
 sim --strategy exhaustive:1 "$folder/withdraw-repaired"
@@ -96,6 +99,15 @@ fact "repaired ones: none accused; $(sed 's/^gcd: //' "$folder/said")"
 # A day goes by.
 sim --check --runs 3 "$folder/day"
 [ "$status" -eq 0 ] || told "a day"
+
+# Right programs, whatever they wait for.
+for way in once keys leave spin yield share meet cancel codes sleeps c11 quick; do
+  sim --check --seed "$seed" --runs 6 --time-limit 4 -- "$folder/waits" "$way"
+  [ "$status" -eq 0 ] || told "waits: $way"
+done
+sim --check --seed "$seed" --runs 20 --time-limit 4 "$folder/futures"
+[ "$status" -eq 0 ] || told "futures"
+fact "waits: once, keys, main without its thread, trylock, shared locks, barriers, cancellation, error codes, sleeps, C11, futures: none accused"
 
 # ends WAY SENTENCE ARGUMENT...
 ends() {
@@ -108,14 +120,56 @@ ends assertion 'the program is brought down by the signal 6'
 ends idle 'deadlock: main waits for items, in dispatch_main'
 ends misuse 'GrandCentral misuse [GC0004]'
 ends mutex 'deadlock: main waits for a lock, which main holds'
-ends endless 'a run does not end' --step-limit 2000
+ends endless 'a run does not end: it has passed 2000 points' --step-limit 2000
+# What makes a difference is in the command that replays it.
+expect "--step-limit 2000 --library $library -- $folder/ends endless" said
 ends read 'escape: the thread "main" has computed, or waited outside of the simulation' --time-limit 2
 ends stranger 'escape: the thread'
 expect 'which the simulation has not started, has used the library beside it' said
+# A thread that takes no part may be the one that would wake others: that is no deadlock.
+ends early 'escape: a thread that was started before main takes no part'
 for way in clock spin child random; do
   sim --check --runs 2 --strategy pct -- "$folder/ends" "$way"
   [ "$status" -eq 0 ] || told "$way"
 done
+
+# Killed by a signal that nobody catches, or without a stack for a handler: that signal it is.
+ends terminate 'the program is brought down by the signal 15, SIGTERM'
+ends stack 'the program is brought down by the signal 11, SIGSEGV'
+ends exec 'the program has ended with the code 0, and the simulation has not seen that'
+# A thread that has locked its output does not keep the report back.
+ends locked 'deadlock: main waits for a lock, which main holds' --time-limit 2
+ends pause 'deadlock: main sleeps for ever'
+# A token of another program is not taken for this one's.
+sim --replay gc1:s:2:1.99.2 "$folder/withdraw"
+[ "$status" -eq 0 ] || told "a token of another program"
+expect 'the token does not fit' said
+
+# Whatever happens to the tool, it leaves no process and no file. A program that would go on for a minute is ended with it.
+mkdir "$folder/temporary"
+TMPDIR=$folder/temporary sim --runs 2 -- "$folder/ends" flood
+[ "$status" -eq 1 ] || told "too much output"
+expect 'the program has written more than 256 MB' said
+# A pipe without a reader.
+mkfifo "$folder/pipe"
+exec 8<>"$folder/pipe"
+exec 9>"$folder/pipe"
+exec 8<&-
+status=0
+TMPDIR=$folder/temporary "$tool" sim --library "$library" --seed "$seed" --runs 300 "$folder/withdraw" >&9 2>"$folder/said" || status=$?
+exec 9>&-
+[ "$status" -eq 1 ] || told "a pipe without a reader"
+TMPDIR=$folder/temporary "$tool" sim --library "$library" -- "$folder/ends" for-ever >"$folder/printed" 2>"$folder/said" &
+interrupted=$!
+until ls "$folder"/temporary/*/output >"$folder/printed" 2>&1; do kill -0 "$interrupted" || told "the tool has not begun"; done
+SECONDS=0
+kill -TERM "$interrupted"
+status=0
+wait "$interrupted" || status=$?
+[ "$status" -eq 143 ] || told "a tool that is told to end"
+[ "$SECONDS" -lt 8 ] || told "it has ended after $SECONDS s"
+expect '0 schedules, none of which has failed' said
+[ -z "$(ls -A "$folder/temporary")" ] || told "left behind: $(ls -A "$folder/temporary")"
 
 # The planted fault of --check: a program that goes another way each time.
 sim --check --runs 2 -- "$folder/ends" file "$folder/grows"

@@ -54,6 +54,9 @@ static void end(int code, void *context) {
   if (getpid() == process) gcs_end(code);
 }
 
+static int quick_code;
+static void end_quickly(void) { end(quick_code, NULL); }
+
 static const char *const wishes[] = {
   "GRANDCENTRAL_SIMULATE", "GRANDCENTRAL_SIMULATE_REPORT", "GRANDCENTRAL_SIMULATE_STEPS",
   "GRANDCENTRAL_SIMULATE_SECONDS", "GRANDCENTRAL_SIMULATE_BRANCHES",
@@ -64,6 +67,8 @@ static int simulated_main(int count, char **arguments, char **environment) {
     dl_iterate_phdr(look_at_program, NULL);
     process = getpid();
     on_exit(end, NULL);
+    at_quick_exit(end_quickly);
+    gcs_prepare_threads();
     gcs_begin();
     // What the program starts is not simulated.
     for (size_t index = 0; index < sizeof wishes / sizeof wishes[0]; index += 1) unsetenv(wishes[index]);
@@ -96,9 +101,20 @@ void _exit(int code) {
 
 void _Exit(int code) { _exit(code); }
 
+void quick_exit(int code) {
+  void (*exit_quickly)(int) = (void (*)(int))gcs_real("quick_exit");
+  quick_code = code;
+  exit_quickly(code);
+  __builtin_unreachable();
+}
+
 void gcs_name_main(uint32_t id) { __atomic_store_n(&gc_main_thread, id, __ATOMIC_RELAXED); }
 
-void gcs_flush(void) { fflush(NULL); }
+void gcs_flush(void) {
+  if (ftrylockfile(stdout) != 0) return;
+  fflush_unlocked(stdout);
+  funlockfile(stdout);
+}
 
 // MARK: Signals
 

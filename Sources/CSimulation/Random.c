@@ -23,3 +23,28 @@ int getentropy(void *bytes, size_t count) {
   gcs_random(bytes, count);
   return 0;
 }
+
+// The C library's own ones ask the kernel without a call of getrandom. The header may be an older one.
+uint32_t arc4random(void);
+void arc4random_buf(void *bytes, size_t count);
+uint32_t arc4random_uniform(uint32_t bound);
+static GCS_REAL(uint32_t, arc4random, (void), ())
+static GCS_REAL(void, arc4random_buf, (void *bytes, size_t count), (bytes, count))
+static GCS_REAL(uint32_t, arc4random_uniform, (uint32_t bound), (bound))
+
+uint32_t arc4random(void) {
+  if (!gcs_is_simulated()) return __wrap_arc4random();
+  uint32_t number;
+  gcs_random(&number, sizeof number);
+  return number;
+}
+
+void arc4random_buf(void *bytes, size_t count) {
+  if (!gcs_is_simulated()) return __wrap_arc4random_buf(bytes, count);
+  gcs_random(bytes, count);
+}
+
+uint32_t arc4random_uniform(uint32_t bound) {
+  if (!gcs_is_simulated()) return __wrap_arc4random_uniform(bound);
+  return (uint32_t)(((uint64_t)arc4random() * bound) >> 32);
+}

@@ -6,7 +6,11 @@
 #ifndef GCS_REAL_H
 #define GCS_REAL_H
 
+#include "CSimulation.h"
+
 #include <CPlatform.h>
+#include <errno.h>
+#include <pthread.h>
 #include <stdbool.h>
 
 /// The next function of that name in the order in which the loader looks.
@@ -33,12 +37,37 @@ bool gcs_is_in_program(const void *address);
 #define GCS_POINT() \
   if (gcs_is_in_program(__builtin_return_address(0))) gcs_point()
 
-/// By a thread that looks at a clock, or takes a lock. One that does so over and over, while no other thread goes on, may wait for
-/// another one, or for time to pass: then it sleeps for so long.
-void gcs_relax(uint64_t nanoseconds);
+/// By a thread that looks at a clock, yields, takes a lock, or could not take one. One that does so over and over without a wait may wait for
+/// another thread, or for time to pass: after 1,000, each of that weight, it sleeps for so long; for longer the next time, up to a
+/// millisecond.
+void gcs_relax(uint64_t nanoseconds, unsigned weight);
+
+/// By a thread that has tried to take something. One that fails waits in a loop.
+static inline int gcs_tried(int error) {
+  int kept = errno;
+  if (error != 0 && gcs_is_simulated()) gcs_relax(1000, 20);
+  errno = kept;
+  return error;
+}
 
 /// Virtual nanoseconds of the uptime clock at an instant of either clock: the wall clock is so far ahead that its instants are no
-/// other one's.
+/// other one's. NULL is never.
 uint64_t gcs_instant(const struct timespec *time);
+
+/// Whether the C library takes it for an instant. NULL is one.
+bool gcs_is_deadline(const struct timespec *time);
+
+/// As `gcs_wait`; but `pthread_cancel` ends the wait as well, and then it returns true. The caller calls `pthread_testcancel` behind it.
+bool gcs_wait_cancellable(const void *address, enum gcs_kind kind, uint64_t deadline);
+/// The same for `gcs_sleep`.
+void gcs_sleep_cancellable(uint64_t nanoseconds);
+
+/// What stands in for these three, for the library itself, where the names are the C library's (--wrap).
+int gcs_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*body)(void *), void *argument);
+int gcs_pthread_once(pthread_once_t *once, void (*body)(void));
+int gcs_nanosleep(const struct timespec *time, struct timespec *left);
+
+/// The main thread is about to take part.
+void gcs_prepare_threads(void);
 
 #endif

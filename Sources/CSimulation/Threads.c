@@ -8,6 +8,7 @@
 #include "Real.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -15,6 +16,7 @@ GCS_REAL(
     int, pthread_create, (pthread_t * thread, const pthread_attr_t *attributes, void *(*body)(void *), void *argument),
     (thread, attributes, body, argument))
 static GCS_REAL(int, pthread_join, (pthread_t thread, void **result), (thread, result))
+static GCS_REAL(int, pthread_cancel, (pthread_t thread), (thread))
 
 /// A thread of the program that takes part. Touched by the thread that has the turn.
 typedef struct member {
@@ -23,34 +25,74 @@ typedef struct member {
   void *thread;
   pthread_t identity;
   bool has_ended;
+  /// Waits where `pthread_cancel` is to end that.
+  bool is_cancellable;
+  /// Of the destructors of what the thread keeps for itself.
+  int rounds;
   struct member *next;
 } member;
 
 /// All that have not been joined. One that is detached stays: it may be asked for until the process ends.
 static member *members;
 
-// However the thread ends: by returning, by pthread_exit, or because it is cancelled.
+/// How many were started by threads that take no part, before `main` for example.
+static unsigned outsiders;
+/// How many have not ended, without the main thread.
+static unsigned others;
+static member main_member;
+static _Thread_local member *mine;
+static pthread_key_t last_words;
+
+// The main thread has left its `main` by pthread_exit. The process ends with its last thread, and idle workers of queues end after a
+// while.
+static _Noreturn void end_behind_others(void) {
+  while (others > 0) gcs_wait(&others, GCS_THREAD, 0, UINT64_MAX);
+  gcs_sleep(60000000000);
+  exit(EXIT_SUCCESS);
+}
+
+// However the thread ends: by returning, by pthread_exit, or because it is cancelled. What it keeps for itself has destructors as well,
+// which are called in rounds. They are in the simulation; this is the last of them.
 static void leave(void *context) {
   member *self = context;
+  // A child of fork ends without.
+  if (!gcs_is_simulated()) return;
+  self->rounds += 1;
+  if (self->rounds < PTHREAD_DESTRUCTOR_ITERATIONS && pthread_setspecific(last_words, self) == 0) return;
+  if (self == &main_member) end_behind_others();
   self->has_ended = true;
+  others -= 1;
   gcs_wake(self, INT32_MAX, false);
+  gcs_wake(&others, INT32_MAX, false);
   gcs_thread_leave(self->thread);
+}
+
+bool gcs_has_outsiders(void) { return __atomic_load_n(&outsiders, __ATOMIC_RELAXED) > 0; }
+
+static void take_part(member *self) {
+  mine = self;
+  // Without it the thread would keep the turn when it ends.
+  if (pthread_setspecific(last_words, self) != 0) abort();
+}
+
+void gcs_prepare_threads(void) {
+  if (pthread_key_create(&last_words, leave) != 0) abort();
+  take_part(&main_member);
 }
 
 static void *run(void *context) {
   member *self = context;
-  void *result;
   gcs_thread_enter(self->thread);
-  pthread_cleanup_push(leave, self);
-  result = self->body(self->argument);
-  pthread_cleanup_pop(1);
-  return result;
+  take_part(self);
+  return self->body(self->argument);
 }
 
-int pthread_create(
-    pthread_t *restrict thread, const pthread_attr_t *restrict attributes, void *(*body)(void *),
-    void *restrict argument) {
-  if (!gcs_is_simulated()) return __wrap_pthread_create(thread, attributes, body, argument);
+int gcs_pthread_create(
+    pthread_t *thread, const pthread_attr_t *attributes, void *(*body)(void *), void *argument) {
+  if (!gcs_is_simulated()) {
+    __atomic_fetch_add(&outsiders, 1, __ATOMIC_RELAXED);
+    return __wrap_pthread_create(thread, attributes, body, argument);
+  }
   member *new = calloc(1, sizeof *new);
   if (new == NULL) return EAGAIN;
   new->body = body;
@@ -65,8 +107,15 @@ int pthread_create(
   new->identity = *thread;
   new->next = members;
   members = new;
+  others += 1;
   gcs_thread_add(new->thread);
   return 0;
+}
+
+int pthread_create(
+    pthread_t *restrict thread, const pthread_attr_t *restrict attributes, void *(*body)(void *),
+    void *restrict argument) {
+  return gcs_pthread_create(thread, attributes, body, argument);
 }
 
 int pthread_join(pthread_t thread, void **result) {
@@ -75,7 +124,11 @@ int pthread_join(pthread_t thread, void **result) {
   while (*place != NULL && !pthread_equal((*place)->identity, thread)) place = &(*place)->next;
   member *found = *place;
   if (found == NULL) return __wrap_pthread_join(thread, result);
-  while (!found->has_ended) gcs_wait(found, GCS_THREAD, 0, UINT64_MAX);
+  pthread_testcancel();
+  while (!found->has_ended) {
+    gcs_wait_cancellable(found, GCS_THREAD, UINT64_MAX);
+    pthread_testcancel();
+  }
   // The list may have changed meanwhile.
   for (place = &members; *place != NULL && *place != found; place = &(*place)->next) continue;
   int error = __wrap_pthread_join(thread, result);
@@ -84,4 +137,29 @@ int pthread_join(pthread_t thread, void **result) {
     free(found);
   }
   return error;
+}
+
+// MARK: Cancellation
+
+int pthread_cancel(pthread_t thread) {
+  int error = __wrap_pthread_cancel(thread);
+  if (error != 0 || !gcs_is_simulated()) return error;
+  member *found = members;
+  while (found != NULL && !pthread_equal(found->identity, thread)) found = found->next;
+  if (found != NULL && found->is_cancellable) gcs_thread_interrupt(found->thread);
+  return error;
+}
+
+bool gcs_wait_cancellable(const void *address, enum gcs_kind kind, uint64_t deadline) {
+  // A worker of the library runs items of the program, and is none of its threads.
+  if (mine != NULL) mine->is_cancellable = true;
+  bool was_woken = gcs_wait(address, kind, 0, deadline);
+  if (mine != NULL) mine->is_cancellable = false;
+  return was_woken;
+}
+
+void gcs_sleep_cancellable(uint64_t nanoseconds) {
+  if (mine != NULL) mine->is_cancellable = true;
+  gcs_sleep(nanoseconds);
+  if (mine != NULL) mine->is_cancellable = false;
 }

@@ -8,7 +8,10 @@
 #include "Real.h"
 
 #include <errno.h>
+#include <poll.h>
+#include <pthread.h>
 #include <sched.h>
+#include <sys/select.h>
 #include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
@@ -19,6 +22,10 @@ static GCS_REAL(
     int, clock_nanosleep, (clockid_t clock, int flags, const struct timespec *time, struct timespec *left),
     (clock, flags, time, left))
 static GCS_REAL(int, gettimeofday, (struct timeval *time, void *zone), (time, zone))
+static GCS_REAL(int, poll, (struct pollfd * descriptors, nfds_t count, int milliseconds), (descriptors, count, milliseconds))
+static GCS_REAL(
+    int, select, (int count, fd_set *in, fd_set *out, fd_set *bad, struct timeval *time), (count, in, out, bad, time))
+static GCS_REAL(int, timespec_get, (struct timespec * time, int base), (time, base))
 static GCS_REAL(int, sched_yield, (void), ())
 static GCS_REAL(unsigned, sleep, (unsigned seconds), (seconds))
 static GCS_REAL(time_t, time, (time_t *place), (place))
@@ -35,7 +42,12 @@ static uint64_t nanoseconds(const struct timespec *time) {
   return seconds > UINT64_MAX / SECOND - 1 ? UINT64_MAX : seconds * SECOND + (uint64_t)time->tv_nsec;
 }
 
+bool gcs_is_deadline(const struct timespec *time) {
+  return time == NULL || (time->tv_nsec >= 0 && time->tv_nsec < (long)SECOND);
+}
+
 uint64_t gcs_instant(const struct timespec *time) {
+  if (time == NULL) return UINT64_MAX;
   if (time->tv_sec < 0) return 0;
   uint64_t instant = nanoseconds(time), distance = gcs_wall_distance();
   return instant == UINT64_MAX || instant < distance ? instant : instant - distance;
@@ -43,54 +55,101 @@ uint64_t gcs_instant(const struct timespec *time) {
 
 // MARK: Sleeps
 
-int nanosleep(const struct timespec *time, struct timespec *left) {
+// A thread that lets others go on may go on itself before they do. One that does so over and over waits until something happens.
+static void yield(void) {
+  gcs_yield();
+  gcs_relax(1000, 200);
+}
+
+static void rest(uint64_t nanoseconds) {
+  if (nanoseconds == 0) {
+    pthread_testcancel();
+    return yield();
+  }
+  uint64_t now = gcs_now(), end = nanoseconds > UINT64_MAX - now ? UINT64_MAX : now + nanoseconds;
+  pthread_testcancel();
+  do {
+    gcs_sleep_cancellable(end == UINT64_MAX ? end : end - now);
+    pthread_testcancel();
+    now = gcs_now();
+  } while (now < end);
+}
+
+int gcs_nanosleep(const struct timespec *time, struct timespec *left) {
   if (!gcs_is_simulated() || !is_valid(time)) return __wrap_nanosleep(time, left);
-  gcs_sleep(nanoseconds(time));
+  rest(nanoseconds(time));
   return 0;
 }
+
+int nanosleep(const struct timespec *time, struct timespec *left) { return gcs_nanosleep(time, left); }
 
 int clock_nanosleep(clockid_t clock, int flags, const struct timespec *time, struct timespec *left) {
   if (!gcs_is_simulated() || !is_valid(time)) return __wrap_clock_nanosleep(clock, flags, time, left);
   if ((flags & TIMER_ABSTIME) == 0) {
-    gcs_sleep(nanoseconds(time));
+    rest(nanoseconds(time));
     return 0;
   }
   uint64_t instant = gcs_instant(time), now = gcs_now();
-  gcs_sleep(instant > now ? instant - now : 0);
+  rest(instant > now ? instant - now : 0);
   return 0;
 }
 
 int usleep(useconds_t microseconds) {
   if (!gcs_is_simulated()) return __wrap_usleep(microseconds);
-  gcs_sleep((uint64_t)microseconds * 1000);
+  rest((uint64_t)microseconds * 1000);
   return 0;
 }
 
 unsigned sleep(unsigned seconds) {
   if (!gcs_is_simulated()) return __wrap_sleep(seconds);
-  gcs_sleep(seconds * SECOND);
+  rest(seconds * SECOND);
   return 0;
 }
 
-// Time passes, so that a thread that yields until something happens lets it happen.
+// Without a descriptor these are sleeps.
+
+int poll(struct pollfd *descriptors, nfds_t count, int milliseconds) {
+  if (!gcs_is_simulated() || count > 0) return __wrap_poll(descriptors, count, milliseconds);
+  rest(milliseconds < 0 ? UINT64_MAX : (uint64_t)milliseconds * 1000000);
+  return 0;
+}
+
+int select(int count, fd_set *restrict in, fd_set *restrict out, fd_set *restrict bad, struct timeval *restrict time) {
+  bool is_sleep = in == NULL && out == NULL && bad == NULL && (time == NULL || (time->tv_sec >= 0 && time->tv_usec >= 0));
+  if (!gcs_is_simulated() || !is_sleep) return __wrap_select(count, in, out, bad, time);
+  struct timespec left = {0, 0};
+  if (time != NULL) {
+    left.tv_sec = time->tv_sec + time->tv_usec / 1000000;
+    left.tv_nsec = time->tv_usec % 1000000 * 1000;
+    *time = (struct timeval){0, 0};
+  }
+  rest(time == NULL ? UINT64_MAX : nanoseconds(&left));
+  return 0;
+}
+
 int sched_yield(void) {
   if (!gcs_is_simulated()) return __wrap_sched_yield();
-  gcs_sleep(1000);
+  yield();
   return 0;
 }
 
 // MARK: Clocks
 
-void gcs_relax(uint64_t nanoseconds) {
-  static _Thread_local uint64_t last_turn, last_instant;
-  static _Thread_local unsigned count;
-  uint64_t turn = gcs_turns(), instant = gcs_now();
-  count = turn == last_turn && instant == last_instant ? count + 1 : 0;
-  last_turn = turn;
+void gcs_relax(uint64_t nanoseconds, unsigned weight) {
+  static _Thread_local uint64_t last_instant;
+  static _Thread_local unsigned count, sleeps;
+  static const uint64_t longest = 1000000;
+  uint64_t instant = gcs_now();
+  // Time has passed only if the thread has waited since then.
+  if (instant != last_instant) count = sleeps = 0;
   last_instant = instant;
+  count += weight;
   if (count < 1000) return;
   count = 0;
-  gcs_sleep(nanoseconds);
+  uint64_t length = nanoseconds << sleeps;
+  if (length < longest) sleeps += 1;
+  gcs_sleep(length);
+  last_instant = gcs_now();
 }
 
 /// Whether the clock is one of a simulation, and then what it says.
@@ -105,7 +164,7 @@ static bool read_clock(clockid_t clock, struct timespec *time) {
     case CLOCK_REALTIME_COARSE: distance = gcs_wall_distance(); break;
     default: return false;
   }
-  gcs_relax(1000000);
+  gcs_relax(1000000, 1);
   uint64_t instant = gcs_now() + distance;
   time->tv_sec = (time_t)(instant / SECOND);
   time->tv_nsec = (long)(instant % SECOND);
@@ -115,6 +174,11 @@ static bool read_clock(clockid_t clock, struct timespec *time) {
 int clock_gettime(clockid_t clock, struct timespec *time) {
   if (gcs_is_simulated() && read_clock(clock, time)) return 0;
   return __wrap_clock_gettime(clock, time);
+}
+
+int timespec_get(struct timespec *time, int base) {
+  if (base != TIME_UTC || !gcs_is_simulated() || !read_clock(CLOCK_REALTIME, time)) return __wrap_timespec_get(time, base);
+  return base;
 }
 
 int gettimeofday(struct timeval *restrict time, void *restrict zone) {

@@ -25,13 +25,13 @@ public func gcs_sleep(_ nanoseconds: UInt64) {
   run.sleep(nanoseconds)
 }
 
-@c @implementation
-public func gcs_turns() -> UInt64 { UInt64(ProgramRun.run.present.turns) }
-
 // MARK: Waits
 
 @c @implementation
 public func gcs_point() { ProgramRun.run.present.note(Events.Kind.locks, 0) }
+
+@c @implementation
+public func gcs_yield() { ProgramRun.run.present.note(Events.Kind.yield, 0) }
 
 @c @implementation
 public func gcs_wait(_ address: UnsafeRawPointer?, _ kind: gcs_kind, _ owner: UInt32, _ deadline: UInt64) -> Bool {
@@ -41,6 +41,9 @@ public func gcs_wait(_ address: UnsafeRawPointer?, _ kind: gcs_kind, _ owner: UI
     case GCS_LOCK: "a lock" + (run.name(ofKernels: owner).map { ", which \($0) holds" } ?? "")
     case GCS_CONDITION: "a condition"
     case GCS_SEMAPHORE: "a semaphore of the system"
+    case GCS_BARRIER: "others at a barrier"
+    case GCS_ONCE: "the function of a pthread_once"
+    case GCS_FUTEX: "a futex"
     default: "a thread to end"
     }
   // unsafe: the program's object, whose address alone counts.
@@ -48,11 +51,11 @@ public func gcs_wait(_ address: UnsafeRawPointer?, _ kind: gcs_kind, _ owner: UI
 }
 
 @c @implementation
-public func gcs_wake(_ address: UnsafeRawPointer?, _ count: Int32, _ isPoint: Bool) {
+public func gcs_wake(_ address: UnsafeRawPointer?, _ count: Int32, _ isPoint: Bool) -> Int32 {
   let run = ProgramRun.run.present
   // unsafe: as above.
   let address = address.unsafelyUnwrapped
-  if isPoint { _ = run.wakeBoth(address, Int(count)) } else { _ = run.releaseSleepers(address, Int(count)) }
+  return Int32(isPoint ? run.wakeBoth(address, Int(count)) : run.releaseSleepers(address, Int(count)))
 }
 
 // MARK: Threads of the program
@@ -86,6 +89,12 @@ public func gcs_thread_enter(_ raw: UnsafeMutableRawPointer?) {
 public func gcs_thread_leave(_ raw: UnsafeMutableRawPointer?) {
   let thread = thread(raw).takeRetainedValue()
   ProgramRun.run.present.end(thread.number)
+}
+
+@c @implementation
+public func gcs_thread_interrupt(_ raw: UnsafeMutableRawPointer?) {
+  let thread = thread(raw).takeUnretainedValue()
+  ProgramRun.run.present.interrupt(thread)
 }
 
 // MARK: Randomness

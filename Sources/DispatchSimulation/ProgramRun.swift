@@ -84,8 +84,21 @@ enum ProgramRun {
     }
     guard case .failed(let reason) = run.outcome else { return }
     gcs_flush()
-    write(.failure(reason))
+    write(.failure(inFull(reason)))
     gcs_exit_now(failed)
+  }
+
+  /// With what the kit does not know: that a thread which takes no part may end a wait, and how many points there were.
+  private static func inFull(_ reason: SimulationFailure.Reason) -> SimulationFailure.Reason {
+    switch reason {
+    case .deadlock(let waits) where gcs_has_outsiders():
+      .escape(
+        "a thread that was started before main takes no part, and may be what is waited for: "
+          + waits.joined(separator: "; "))
+    case .endless(let waits):
+      .endless(["it has passed \(wishes.steps) points"] + waits)
+    default: reason
+    }
   }
 
   private static func giveUp(isStill: Bool) -> Never {
@@ -99,6 +112,7 @@ enum ProgramRun {
         "the thread \"\(name)\" has computed, or waited outside of the simulation, for \(Double(patience) / 1e9) s: "
           + "in a read, a futex, a process that it has started?")
       : .endless(["it has taken \(wishes.time / 1_000_000_000) s of real time"])
+    gcs_flush()
     write(.failure(reason))
     gcs_exit_now(failed)
   }

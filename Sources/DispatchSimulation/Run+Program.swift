@@ -51,6 +51,14 @@ extension Run {
     return wasWoken
   }
 
+  /// The thread's wait ends, as if it had what it waits for.
+  func interrupt(_ thread: ProgramThread) {
+    switch members[thread.number].wait {
+    case .word, .sleep: release(thread.number, wasWoken: true)
+    case .nothing, .poll, .rest, .ended: break
+    }
+  }
+
   /// The name of the thread that the kernel calls so.
   func name(ofKernels id: UInt32) -> String? {
     members.first { id != 0 && $0.carrier.kernelID == id }?.name

@@ -6,12 +6,13 @@
 
 // Which thread waits for what, in sentences.
 extension Run {
-  /// One sentence for each thread that waits for something other than work.
+  /// One sentence for each thread that waits for something other than work, or sleeps for ever.
   func describeWaits() -> [String] {
     members.compactMap { member in
       switch member.wait {
       case .nothing, .ended, .rest: return nil
-      case .sleep, .poll: return nil
+      case .poll: return nil
+      case .sleep: return member.deadline == .max ? member.name + " sleeps for ever" : nil
       case .word:
         if member.isIdle || member.isMonitor { return nil }
         return describe(member)

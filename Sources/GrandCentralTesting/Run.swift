@@ -37,8 +37,6 @@ final class Run: @unchecked Sendable {  // Run.R1
   /// Also read by the thread that waits for the run: does it get on?
   let progress = Atomic<Int>(0)
   private var step = 0
-  /// How often another thread has gone on.
-  private(set) var turns = 0
   private let limit: Int
   private let schedule: any Schedule
   private(set) var record = SwitchRecord()
@@ -284,7 +282,7 @@ final class Run: @unchecked Sendable {  // Run.R1
   }
 
   /// The thread can go on.
-  private func release(_ number: Int, wasWoken: Bool) {
+  func release(_ number: Int, wasWoken: Bool) {
     switch members[number].wait {
     case .word: sleepers.removeAll { $0 == number }
     case .poll: polls -= 1
@@ -313,7 +311,6 @@ final class Run: @unchecked Sendable {  // Run.R1
     members[current].entry = SimulationSupport.currentEntry
     let me = members[current].carrier
     current = number
-    turns += 1
     members[number].carrier.pass()
     me.wait()
   }

@@ -28,7 +28,7 @@ struct SimCommand: ParsableCommand {
       """
   )
 
-  @Option(help: ArgumentHelp("How many schedules are run.", valueName: "count"))
+  @Option(help: ArgumentHelp("How many schedules are run; exhaustive runs all.", valueName: "count"))
   var runs = 100
 
   @Option(
@@ -48,7 +48,7 @@ struct SimCommand: ParsableCommand {
   var processors = 2
 
   @Option(help: ArgumentHelp("How many seconds a run may take, in real time.", valueName: "seconds"))
-  var timeLimit = 60
+  var timeLimit = SimOptions.longestTime
 
   @Option(help: ArgumentHelp("How many points a run may pass.", valueName: "count"))
   var stepLimit = SimOptions.longestRun

@@ -23,6 +23,9 @@ enum gcs_kind {
   GCS_CONDITION,
   GCS_SEMAPHORE,
   GCS_THREAD,
+  GCS_BARRIER,
+  GCS_ONCE,
+  GCS_FUTEX,
 };
 
 /// The main thread is about to call the program's `main`.
@@ -38,18 +41,16 @@ uint64_t gcs_wall_distance(void);
 /// Lets virtual time pass.
 void gcs_sleep(uint64_t nanoseconds);
 
-/// How often another thread has had its turn.
-uint64_t gcs_turns(void);
-
-/// Another thread may go on here, before the calling one locks something.
+/// Another thread may go on here, before the calling one locks something; or because it lets others go on.
 void gcs_point(void);
+void gcs_yield(void);
 
 /// Waits until `gcs_wake` is called with the address, or until the virtual instant; false for the latter. `owner` is the kernel's
 /// id of the thread that holds what is waited for, or 0.
 bool gcs_wait(const void *address, enum gcs_kind kind, uint32_t owner, uint64_t deadline);
 
-/// Wakes up to so many that wait for the address.
-void gcs_wake(const void *address, int count, bool is_point);
+/// Wakes up to so many that wait for the address, and says how many those are.
+int gcs_wake(const void *address, int count, bool is_point);
 
 /// The calling thread is about to start one, which is called by this from then on.
 void *gcs_thread_make(void);
@@ -59,6 +60,8 @@ void gcs_thread_drop(void *thread);
 /// The calling thread is that one: waits for its first turn; or is about to end.
 void gcs_thread_enter(void *thread);
 void gcs_thread_leave(void *thread);
+/// The thread waits no longer, for whatever that was.
+void gcs_thread_interrupt(void *thread);
 
 /// Random bytes: the same ones in each run.
 void gcs_random(void *bytes, size_t count);
@@ -68,13 +71,17 @@ void gcs_random(void *bytes, size_t count);
 /// Has the handler called on the thread that receives a signal by which programs bring themselves down, before it does.
 void gcs_catch_signals(void (*handler)(int));
 
+/// Whether there may be threads of the program that take no part: one that runs before `main` has started them, or they one another.
+bool gcs_has_outsiders(void);
+
 /// The process's first thread is called so from now on.
 void gcs_name_main(uint32_t id);
 
 /// Ends the process at once.
 _Noreturn void gcs_exit_now(int code);
 
-/// Writes out what the program has given to stdio.
+/// Writes out what the program has given to its standard output by stdio. A thread that stands still may have locked that: then it stays
+/// what it is.
 void gcs_flush(void);
 
 #endif

@@ -17,6 +17,8 @@ struct SimOptions {
   let library: String?
 
   static let longestRun = Attempt.longestRun
+  /// In seconds.
+  static let longestTime = 60
   static let processorRange = Token.processorRange
   /// How many schedules are looked at before it is said that there are more.
   private static let mostExhaustive = 100_000
@@ -43,5 +45,20 @@ struct SimOptions {
   func exploration(seed: UInt64) -> Exploration {
     let strategy = replay.map { Simulation.Strategy.replay($0) } ?? Self.strategy(self.strategy) ?? .random
     return Exploration(runs, strategy, processors, seed)
+  }
+
+  /// The tool's command that runs the schedule again, as a shell takes it: with what else makes a difference to the run.
+  func replaying(_ token: Token) -> String {
+    var words = ["gcd", "sim", "--replay", token.text]
+    if steps != Self.longestRun { words += ["--step-limit", "\(steps)"] }
+    if seconds != Self.longestTime { words += ["--time-limit", "\(seconds)"] }
+    if let library { words += ["--library", library] }
+    return (words + ["--"] + command).map(Self.quoted).joined(separator: " ")
+  }
+
+  private static func quoted(_ word: String) -> String {
+    let plain = Set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=:,+@%")
+    if !word.isEmpty, word.allSatisfy({ plain.contains($0) }) { return word }
+    return "'" + word.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''") + "'"
   }
 }

@@ -36,6 +36,8 @@ struct SimRun {
       fail("no folder for the reports: \(ProgramRun.words(errno))", Code.wouldNotRun)
     }
     Interrupt.install()
+    // A pipe without a reader does not end the tool: its folder is to be removed.
+    signal(SIGPIPE, SIG_IGN)
     stayInPlace()
     var run = SimRun(options, simulated)
     let code = run.explore()
@@ -67,10 +69,17 @@ struct SimRun {
     var exploration = options.exploration(seed: seed)
     while !Interrupt.isRequested, let plan = exploration.next() {
       let attempt = program.attempt(plan.schedule, plan.token, limit: options.steps)
+      // It was not let come to its end.
+      if Interrupt.isRequested { break }
       runs += 1
       steps += attempt.steps
-      if Interrupt.isRequested { break }
       exploration.note(plan, steps: attempt.steps)
+      if options.replay != nil, case .switches(let switches) = plan.token.kind,
+        let made = program.last?.report?.switches,
+        !Set(switches).isSubset(of: made)
+      {
+        Self.tell("the token does not fit: it is another program's, or of other arguments, or the program has changed")
+      }
       if let reason = attempt.reason {
         tellFailure(reason, attempt, plan.token, shrinks: exploration.shrinks)
         return Code.failed
@@ -137,17 +146,8 @@ struct SimRun {
     let count = before == 1 ? "1 schedule" : "\(before) schedules"
     if options.replay == nil {
       Self.tell("after \(count) without a failure (seed \(seed))\(shrunk)")
-      Self.tell("replay it by: gcd sim --replay \(token.text) -- " + TextLayout.printable(words))
+      Self.tell("replay it by: " + TextLayout.printable(options.replaying(token)))
     }
-  }
-
-  /// The command as a shell takes it.
-  private var words: String {
-    let plain = Set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=:,+@%")
-    return options.command.map { word in
-      if !word.isEmpty, word.allSatisfy({ plain.contains($0) }) { return word }
-      return "'" + word.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''") + "'"
-    }.joined(separator: " ")
   }
 
   private func writeOutputOfProgram() {

@@ -12,23 +12,40 @@ final class SimulatedProgram: Attempting {
     /// What the program has written, to its output and as errors.
     let output: [UInt8]
     let status: DispatchSource.ProcessExitStatus
-    /// Whether the tool has ended it.
-    let wasKilled: Bool
+    /// Why the tool has ended it; nil if it has not.
+    let wasKilled: Excess?
 
     /// What was wrong.
     var sentence: String {
-      if wasKilled { return "the program did not end in time" }
-      return report?.said ?? "the program has \(EndOfProcess.words(status)), and the simulation has not seen that"
+      if let wasKilled { return wasKilled.rawValue }
+      if let report { return report.said }
+      return switch status {
+      case .killed(let signal, _):
+        "the program is brought down by the signal \(signal), \(EndOfProcess.name(of: signal))"
+      case .exited(let code):
+        "the program has ended with the code \(code), and the simulation has not seen that: has it become another program?"
+      }
     }
 
     var reason: SimulationFailure.Reason? {
-      if wasKilled { return .endless([]) }
+      if wasKilled != nil { return .endless([]) }
       if let report { return report.reason ?? (isFine ? nil : .threw(SimReport.BadExit())) }
       // Without a report it has not come to its `main`, or has not left it in any way that is seen.
-      return .escape(sentence)
+      return switch status {
+      case .killed: .threw(SimReport.BadSignal())
+      case .exited: .escape(sentence)
+      }
     }
 
     private var isFine: Bool { if case .exited(0) = status { true } else { false } }
+  }
+
+  /// What a program has too much of.
+  enum Excess: String {
+    case time = "the program did not end in time"
+    case output = "the program has written more than 256 MB"
+    /// The user's patience has ended.
+    case patience = "the tool was interrupted"
   }
 
   private let command: [String]
@@ -36,11 +53,16 @@ final class SimulatedProgram: Attempting {
   private let environment: [String]
   private let seconds: Int
   private let folder: Scratch
+  /// Whether the tool's caller ignores SIGPIPE.
+  private let ignoresPipes = Interrupt.isIgnored(SIGPIPE)
   /// The last one.
   private(set) var last: Run?
 
   /// How much longer than its own limit the tool lets a program run: then it is stuck before its `main`, or stopped.
   private static let grace = 10
+  /// How much is kept of what a program writes, and how often the tool looks at that, in milliseconds.
+  private static let mostOutput = 256 << 20
+  private static let period = 100
   /// How many places for another thread are asked for where no bound is known.
   private static let mostBranches = 1_000_000
 
@@ -67,6 +89,8 @@ final class SimulatedProgram: Attempting {
   func removeFolder() { folder.remove() }
 
   func attempt(_ schedule: any Schedule, _ token: Token, limit: Int) -> Attempt {
+    // What is shrunk stays as it is.
+    if Interrupt.isRequested { return Attempt(reason: nil, steps: 0, switches: nil) }
     var wishes = ["GRANDCENTRAL_SIMULATE=" + token.text, "GRANDCENTRAL_SIMULATE_STEPS=\(limit)"]
     let branching = schedule as? BranchSchedule
     if let branching { wishes.append("GRANDCENTRAL_SIMULATE_BRANCHES=\(min(branching.most, Self.mostBranches))") }
@@ -84,16 +108,27 @@ final class SimulatedProgram: Attempting {
     posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
     posix_spawn_file_actions_addopen(&actions, 1, folder.output, O_WRONLY | O_CREAT | O_APPEND, 0o600)
     posix_spawn_file_actions_adddup2(&actions, 1, 2)
+    // The tool ignores it; the program does where the tool's caller does.
+    var attributes = posix_spawnattr_t()
+    posix_spawnattr_init(&attributes)
+    defer { posix_spawnattr_destroy(&attributes) }
+    if !ignoresPipes {
+      var signals = sigset_t()
+      sigemptyset(&signals)
+      sigaddset(&signals, SIGPIPE)
+      posix_spawnattr_setsigdefault(&attributes, &signals)
+      posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF))
+    }
     let (arguments, variables) = (CStrings(command), CStrings(environment + wishes))
     var process: pid_t = 0
     let code = withExtendedLifetime((arguments, variables)) {
       Path(exactly: path).withCString {
-        posix_spawn(&process, $0, &actions, nil, arguments.pointers, variables.pointers)
+        posix_spawn(&process, $0, &actions, &attributes, arguments.pointers, variables.pointers)
       }
     }
-    guard code == 0 else { return Run(report: nil, output: [], status: .exited(code: 126), wasKilled: false) }
-    let wasKilled = !waitForEnd(of: process)
-    if wasKilled { kill(process, SIGKILL) }
+    guard code == 0 else { return Run(report: nil, output: [], status: .exited(code: 126), wasKilled: nil) }
+    let wasKilled = waitForEnd(of: process)
+    if wasKilled != nil { kill(process, SIGKILL) }
     var status: Int32 = 0
     while waitpid(process, &status, 0) < 0, errno == EINTR {}
     return Run(
@@ -101,15 +136,21 @@ final class SimulatedProgram: Attempting {
       status: EndOfProcess.status(status), wasKilled: wasKilled)
   }
 
-  /// Leaves the process to be waited for. False if it has not ended in time.
-  private func waitForEnd(of process: pid_t) -> Bool {
+  /// Leaves the process to be waited for. Not nil if it has not ended, and is not to go on.
+  private func waitForEnd(of process: pid_t) -> Excess? {
     let queue = DispatchQueue(label: "the end of the program")
     let source = DispatchSource.makeProcessSource(identifier: process, eventMask: .exit, queue: queue)
     let end = DispatchSemaphore(value: 0)
     source.setEventHandler { end.signal() }
     source.activate()
     defer { source.cancel() }
-    return end.wait(timeout: .now() + .seconds(seconds + Self.grace)) == .success
+    let latest = DispatchTime.now() + .seconds(seconds + Self.grace)
+    while end.wait(timeout: .now() + .milliseconds(Self.period)) == .timedOut {
+      if Interrupt.isRequested { return .patience }
+      if folder.outputSize > Self.mostOutput { return .output }
+      if .now() > latest { return .time }
+    }
+    return nil
   }
 }
 
@@ -134,6 +175,11 @@ private final class Scratch {
 
   func clear() {
     for path in [report, output] { _ = Path(exactly: path).withCString { unlink($0) } }
+  }
+
+  var outputSize: Int {
+    var status = stat()
+    return Path(exactly: output).withCString { stat($0, &status) } == 0 ? Int(status.st_size) : 0
   }
 
   static func read(_ path: String) -> [UInt8] {

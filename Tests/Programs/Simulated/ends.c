@@ -4,13 +4,15 @@
 
 #include <assert.h>
 #include <dispatch/dispatch.h>
+#include <dlfcn.h>
+#include <limits.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <threads.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -18,12 +20,43 @@ static void again(void *context) {
   dispatch_async_f(dispatch_get_global_queue(DISPATCH_QUEUE_PRIORITY_DEFAULT, 0), context, again);
 }
 static void finish(void *context) { *(volatile bool *)context = true; }
+static int overflow(int depth) {
+  volatile char room[4096];
+  room[0] = (char)depth;
+  return depth < 0 ? 0 : overflow(depth + 1) + room[0];
+}
 static void nothing(void *context) { (void)context; }
 
-// A thread that the simulation does not see: C11's functions begin threads inside of the C library.
-static int use_queue(void *context) {
+// A thread that the simulation does not see: it is started by the C library's own function, past the one that stands in for it.
+static void *use_queue(void *context) {
   dispatch_sync_f(dispatch_queue_create("outside", NULL), context, nothing);
-  return 0;
+  return context;
+}
+static int start_outside(pthread_t *thread) {
+  void *library = dlopen("libc.so.6", RTLD_NOW | RTLD_NOLOAD);
+  int (*create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+  *(void **)&create = library == NULL ? NULL : dlsym(library, "pthread_create");
+  return create == NULL ? -1 : create(thread, NULL, use_queue, NULL);
+}
+
+// A thread that is there before main, as of a static object in C++.
+static pthread_mutex_t early_mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t early_condition = PTHREAD_COND_INITIALIZER;
+static bool is_asked, is_answered;
+static void wait_until(bool *is_true) {
+  while (!*is_true) pthread_cond_wait(&early_condition, &early_mutex);
+}
+static void *answer(void *context) {
+  pthread_mutex_lock(&early_mutex);
+  wait_until(&is_asked);
+  is_answered = true;
+  pthread_cond_broadcast(&early_condition);
+  pthread_mutex_unlock(&early_mutex);
+  return context;
+}
+__attribute__((constructor)) static void start_early(int count, char **arguments) {
+  pthread_t thread;
+  if (count > 1 && strcmp(arguments[1], "early") == 0) pthread_create(&thread, NULL, answer, NULL);
 }
 
 int main(int count, char **arguments) {
@@ -33,7 +66,21 @@ int main(int count, char **arguments) {
   if (strcmp(way, "assertion") == 0) assert(group == NULL);
   if (strcmp(way, "idle") == 0) dispatch_main();
   if (strcmp(way, "misuse") == 0) dispatch_group_leave(group);
-  if (strcmp(way, "mutex") == 0) {
+  if (strcmp(way, "terminate") == 0) raise(SIGTERM);
+  if (strcmp(way, "early") == 0) {
+    pthread_mutex_lock(&early_mutex);
+    is_asked = true;
+    pthread_cond_broadcast(&early_condition);
+    wait_until(&is_answered);
+    pthread_mutex_unlock(&early_mutex);
+  }
+  if (strcmp(way, "stack") == 0) return overflow(0);
+  if (strcmp(way, "exec") == 0) execl("/bin/true", "true", (char *)NULL);
+  if (strcmp(way, "pause") == 0) nanosleep(&(struct timespec){.tv_sec = LONG_MAX}, NULL);
+  while (strcmp(way, "flood") == 0) puts("a line of many");
+  for (volatile unsigned count = 0; strcmp(way, "for-ever") == 0;) count += 1;
+  if (strcmp(way, "locked") == 0) flockfile(stdout);
+  if (strcmp(way, "mutex") == 0 || strcmp(way, "locked") == 0) {
     pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
     pthread_mutex_lock(&mutex);
     pthread_mutex_lock(&mutex);
@@ -48,10 +95,8 @@ int main(int count, char **arguments) {
     if (pipe(ends) == 0 && read(ends[0], &byte, 1) == 1) return 1;
   }
   if (strcmp(way, "stranger") == 0) {
-    thrd_t thread;
-    int result = 1;
-    if (thrd_create(&thread, use_queue, NULL) == thrd_success) thrd_join(thread, &result);
-    return result;
+    pthread_t thread;
+    return start_outside(&thread) == 0 ? pthread_join(thread, NULL) : 1;
   }
   if (strcmp(way, "clock") == 0) {
     time_t begin = time(NULL);
@@ -82,6 +127,10 @@ int main(int count, char **arguments) {
     unsigned number = 0;
     if (getrandom(&number, sizeof number, 0) != sizeof number) return 1;
     printf("%u\n", number);
+#if __GLIBC_PREREQ(2, 36)
+    // So many events there are.
+    for (number = arc4random_uniform(1000); number > 0; number -= 1) usleep(1);
+#endif
   }
   // Has another step each time, as the file has another size.
   if (strcmp(way, "file") == 0 && count > 2) {

@@ -1,0 +1,253 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+// Right programs, each of which waits in a way that the C library has. The first argument says which. One that is accused ends with
+// another code than 0.
+
+#include <dispatch/dispatch.h>
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/select.h>
+#include <threads.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { THREADS = 3, SECOND = 1000000000 };
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
+static int count;
+
+static void expect(int number, bool is_true) {
+  if (is_true) return;
+  printf("number %d\n", number);
+  exit(number);
+}
+
+static struct timespec in_seconds(clockid_t clock, int seconds) {
+  struct timespec time;
+  clock_gettime(clock, &time);
+  time.tv_sec += seconds;
+  return time;
+}
+
+static void run(void *(*body)(void *)) {
+  pthread_t threads[THREADS];
+  for (int index = 0; index < THREADS; index += 1) pthread_create(&threads[index], NULL, body, NULL);
+  for (int index = 0; index < THREADS; index += 1) pthread_join(threads[index], NULL);
+}
+
+// A thread that waits for the one that makes a value lets it go on.
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static void make(void) {
+  usleep(10);
+  count += 1;
+}
+static void *use(void *context) {
+  pthread_once(&once, make);
+  expect(1, count == 1);
+  return context;
+}
+
+// The destructor of what a thread keeps wakes the main thread.
+static pthread_key_t key;
+static void end_of_thread(void *context) {
+  pthread_mutex_lock(&mutex);
+  count += context == &key;
+  pthread_cond_signal(&condition);
+  pthread_mutex_unlock(&mutex);
+}
+static void *keep(void *context) {
+  pthread_setspecific(key, &key);
+  return context;
+}
+static void keys(void) {
+  pthread_key_create(&key, end_of_thread);
+  for (int index = 0; index < THREADS; index += 1) {
+    pthread_t thread;
+    pthread_create(&thread, NULL, keep, NULL);
+    pthread_detach(thread);
+  }
+  pthread_mutex_lock(&mutex);
+  while (count < THREADS) pthread_cond_wait(&condition, &mutex);
+  pthread_mutex_unlock(&mutex);
+}
+
+// The process goes on without its main thread.
+static void *late(void *context) {
+  sleep(1);
+  puts("a thread has ended");
+  return context;
+}
+
+static pthread_spinlock_t spinlock;
+static void *spin(void *context) {
+  while (pthread_mutex_trylock(&mutex) != 0) continue;
+  count += 1;
+  usleep(1);
+  pthread_mutex_unlock(&mutex);
+  pthread_spin_lock(&spinlock);
+  usleep(1);
+  pthread_spin_unlock(&spinlock);
+  return context;
+}
+
+static void *end_late(void *context) {
+  sleep(1);
+  *(volatile bool *)context = true;
+  return context;
+}
+static void yield(int (*body)(void)) {
+  pthread_t thread;
+  volatile bool is_done = false;
+  pthread_create(&thread, NULL, end_late, (void *)&is_done);
+  while (!is_done) body();
+  pthread_join(thread, NULL);
+}
+static int sleep_for_nothing(void) { return usleep(0); }
+
+static pthread_rwlock_t shared = PTHREAD_RWLOCK_INITIALIZER;
+static void *read_shared(void *context) {
+  struct timespec soon = in_seconds(CLOCK_REALTIME, 5);
+  expect(20, pthread_rwlock_timedrdlock(&shared, &soon) == ETIMEDOUT);
+  soon = in_seconds(CLOCK_MONOTONIC, 5);
+  expect(21, pthread_rwlock_clockwrlock(&shared, CLOCK_MONOTONIC, &soon) == ETIMEDOUT);
+  soon = in_seconds(CLOCK_REALTIME, 50);
+  expect(22, pthread_rwlock_timedwrlock(&shared, &soon) == 0 && pthread_rwlock_unlock(&shared) == 0);
+  return context;
+}
+static void share(void) {
+  pthread_t reader;
+  pthread_rwlock_wrlock(&shared);
+  expect(23, pthread_rwlock_rdlock(&shared) == EDEADLK && pthread_rwlock_tryrdlock(&shared) == EBUSY);
+  pthread_create(&reader, NULL, read_shared, NULL);
+  sleep(20);
+  pthread_rwlock_unlock(&shared);
+  pthread_join(reader, NULL);
+}
+
+static pthread_barrier_t barrier;
+static void *meet(void *context) {
+  for (int round = 1; round <= 2; round += 1) {
+    __atomic_fetch_add(&count, 1, __ATOMIC_RELAXED);
+    pthread_barrier_wait(&barrier);
+    expect(30, count == round * THREADS);
+    pthread_barrier_wait(&barrier);
+  }
+  return context;
+}
+
+// Cancelled: in a sleep, and while it waits for a condition, whose mutex it has locked then.
+static void unlock(void *context) { expect(40, pthread_mutex_unlock(context) == 0); }
+static void *sleep_on(void *context) {
+  while (true) sleep(1000);
+  return context;
+}
+static void *wait_on(void *context) {
+  pthread_mutex_lock(&mutex);
+  pthread_cleanup_push(unlock, &mutex);
+  while (true) pthread_cond_wait(&condition, &mutex);
+  pthread_cleanup_pop(0);
+  return context;
+}
+static void cancel(void *(*body)(void *)) {
+  pthread_t thread;
+  void *result;
+  pthread_create(&thread, NULL, body, NULL);
+  usleep(5);
+  pthread_cancel(thread);
+  pthread_join(thread, &result);
+  expect(41, result == PTHREAD_CANCELED);
+}
+
+// What is no instant is none here either.
+static void codes(void) {
+  struct timespec none = {.tv_sec = 5, .tv_nsec = 2 * SECOND}, soon = in_seconds(CLOCK_MONOTONIC, 2);
+  pthread_mutex_lock(&mutex);
+  expect(50, pthread_mutex_timedlock(&mutex, &none) == EINVAL);
+  expect(51, pthread_cond_timedwait(&condition, &mutex, &none) == EINVAL);
+  sem_t semaphore;
+  sem_init(&semaphore, 0, 0);
+  expect(52, sem_timedwait(&semaphore, &none) != 0 && errno == EINVAL);
+  expect(53, sem_clockwait(&semaphore, CLOCK_MONOTONIC, &soon) != 0 && errno == ETIMEDOUT);
+}
+
+// Without descriptors these two are sleeps.
+static void sleeps(void) {
+  struct timespec begin;
+  timespec_get(&begin, TIME_UTC);
+  expect(60, begin.tv_sec == time(NULL));
+  struct timeval hour = {3600, 0};
+  select(0, NULL, NULL, NULL, &hour);
+  poll(NULL, 0, 3600 * 1000);
+  expect(61, time(NULL) == begin.tv_sec + 2 * 3600);
+}
+
+// The same by the names of C11.
+static mtx_t c11_mutex;
+static cnd_t c11_condition;
+static once_flag c11_once = ONCE_FLAG_INIT;
+static int count_c11(void *context) {
+  call_once(&c11_once, make);
+  mtx_lock(&c11_mutex);
+  thrd_sleep(&(struct timespec){.tv_sec = 1}, NULL);
+  count += context == &count;
+  cnd_broadcast(&c11_condition);
+  mtx_unlock(&c11_mutex);
+  thrd_exit(7);
+}
+static void c11(void) {
+  thrd_t threads[THREADS];
+  struct timespec hour;
+  expect(70, mtx_init(&c11_mutex, mtx_timed) == thrd_success && cnd_init(&c11_condition) == thrd_success);
+  for (int index = 0; index < THREADS; index += 1) thrd_create(&threads[index], count_c11, &count);
+  mtx_lock(&c11_mutex);
+  while (count < THREADS + 1) cnd_wait(&c11_condition, &c11_mutex);
+  timespec_get(&hour, TIME_UTC);
+  hour.tv_sec += 3600;
+  expect(71, cnd_timedwait(&c11_condition, &c11_mutex, &hour) == thrd_timedout && time(NULL) == hour.tv_sec);
+  mtx_unlock(&c11_mutex);
+  for (int index = 0; index < THREADS; index += 1) {
+    int result;
+    expect(72, thrd_join(threads[index], &result) == thrd_success && result == 7);
+  }
+}
+
+int main(int argument_count, char **arguments) {
+  const char *way = argument_count > 1 ? arguments[1] : "";
+  if (strcmp(way, "once") == 0) run(use);
+  if (strcmp(way, "keys") == 0) keys();
+  if (strcmp(way, "leave") == 0) {
+    pthread_t thread;
+    pthread_create(&thread, NULL, late, NULL);
+    pthread_exit(NULL);
+  }
+  if (strcmp(way, "spin") == 0) {
+    pthread_spin_init(&spinlock, 0);
+    run(spin);
+  }
+  if (strcmp(way, "yield") == 0) {
+    yield(sched_yield);
+    yield(sleep_for_nothing);
+  }
+  if (strcmp(way, "share") == 0) share();
+  if (strcmp(way, "meet") == 0) {
+    pthread_barrier_init(&barrier, NULL, THREADS);
+    run(meet);
+    pthread_barrier_destroy(&barrier);
+  }
+  if (strcmp(way, "cancel") == 0) {
+    cancel(sleep_on);
+    cancel(wait_on);
+  }
+  if (strcmp(way, "codes") == 0) codes();
+  if (strcmp(way, "sleeps") == 0) sleeps();
+  if (strcmp(way, "c11") == 0) c11();
+  if (strcmp(way, "quick") == 0) quick_exit(0);
+  return 0;
+}
