@@ -82,7 +82,10 @@ if simulates, let engine = package.targets.last {
   engine.sources?.append("DispatchSimulation")
   engine.swiftSettings?.append(.define("GRANDCENTRAL_SIMULATION"))
   // What the library itself calls is the C library's.
-  for name in ["clock_gettime", "nanosleep", "pthread_create", "pthread_once", "syscall"] {
+  for name in [
+    "clock_gettime", "epoll_wait", "nanosleep", "poll", "pthread_create", "pthread_once", "syscall", "timerfd_create",
+    "timerfd_settime",
+  ] {
     engine.linkerSettings?.append(.unsafeFlags(["-Xlinker", "--wrap=\(name)"]))
   }
 }

@@ -32,9 +32,12 @@ done
 compile day -o "$folder/day"
 compile ends -o "$folder/ends"
 compile waits -o "$folder/waits"
+compile polls -o "$folder/polls"
 clang++ -std=c++20 -O1 -Wall -Wextra -Werror "$programs/futures.cpp" -o "$folder/futures"
-swiftc -swift-version 6 -parse-as-library "$programs/cache.swift" -o "$folder/cache"
-swiftc -swift-version 6 -parse-as-library -DREPAIRED "$programs/cache.swift" -o "$folder/cache-repaired"
+for name in cache runloop; do
+  swiftc -swift-version 6 -parse-as-library "$programs/$name.swift" -o "$folder/$name"
+  swiftc -swift-version 6 -parse-as-library -DREPAIRED "$programs/$name.swift" -o "$folder/$name-repaired"
+done
 
 # sim ARGUMENT...: what the tool says goes to said, what it prints to printed; its exit code to status.
 sim() {
@@ -66,6 +69,7 @@ found locks 'deadlock: ' 300
 expect 'waits for a lock, which thread' said
 found stack 'the program has ended with the code 1' 300
 found cache 'the program has ended with the code 1' 300
+found runloop 'the program has ended with the code 1' 300
 
 # Known bugs in C are found, and their mends are not accused.
 needed=()
@@ -85,7 +89,7 @@ mapfile -t needed < <(printf '%s\n' "${needed[@]}" | sort -n)
 fact "${#needed[@]} known bugs in C, found after $(printf '%s ' "${needed[@]}")schedules without a failure; no mend is accused"
 
 # No repaired program is accused, and each schedule has the same events twice.
-for name in withdraw crossing locks stack cache; do
+for name in withdraw crossing locks stack cache runloop; do
   sim --check --seed "$seed" --runs 40 --strategy random "$folder/$name-repaired"
   [ "$status" -eq 0 ] || told "$name, repaired"
   sim --seed "$seed" --runs 20 --strategy pct "$folder/$name-repaired"
@@ -105,9 +109,14 @@ for way in once keys leave spin yield share meet cancel codes sleeps c11 quick; 
   sim --check --seed "$seed" --runs 6 --time-limit 4 -- "$folder/waits" "$way"
   [ "$status" -eq 0 ] || told "waits: $way"
 done
-sim --check --seed "$seed" --runs 20 --time-limit 4 "$folder/futures"
-[ "$status" -eq 0 ] || told "futures"
-fact "waits: once, keys, main without its thread, trylock, shared locks, barriers, cancellation, error codes, sleeps, C11, futures: none accused"
+for name in futures polls; do
+  sim --check --seed "$seed" --runs 20 --time-limit 4 "$folder/$name"
+  [ "$status" -eq 0 ] || told "$name"
+done
+sim --runs 2 -- "$folder/polls" never
+[ "$status" -eq 1 ] || told "a poll that nothing ends"
+expect 'simulation: deadlock: main waits for descriptors' said
+fact "waits: once, keys, main without its thread, trylock, shared locks, barriers, cancellation, error codes, sleeps, C11, futures, polls: none accused"
 
 # ends WAY SENTENCE ARGUMENT...
 ends() {

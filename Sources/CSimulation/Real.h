@@ -67,6 +67,9 @@ int gcs_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void
 int gcs_pthread_once(pthread_once_t *once, void (*body)(void));
 int gcs_nanosleep(const struct timespec *time, struct timespec *left);
 
+/// Sleeps, or lets others go on if that is for no time.
+void gcs_rest(uint64_t nanoseconds);
+
 /// The main thread is about to take part.
 void gcs_prepare_threads(void);
 

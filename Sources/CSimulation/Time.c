@@ -8,7 +8,6 @@
 #include "Real.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <sys/select.h>
@@ -22,7 +21,6 @@ static GCS_REAL(
     int, clock_nanosleep, (clockid_t clock, int flags, const struct timespec *time, struct timespec *left),
     (clock, flags, time, left))
 static GCS_REAL(int, gettimeofday, (struct timeval *time, void *zone), (time, zone))
-static GCS_REAL(int, poll, (struct pollfd * descriptors, nfds_t count, int milliseconds), (descriptors, count, milliseconds))
 static GCS_REAL(
     int, select, (int count, fd_set *in, fd_set *out, fd_set *bad, struct timeval *time), (count, in, out, bad, time))
 static GCS_REAL(int, timespec_get, (struct timespec * time, int base), (time, base))
@@ -61,7 +59,7 @@ static void yield(void) {
   gcs_relax(1000, 200);
 }
 
-static void rest(uint64_t nanoseconds) {
+void gcs_rest(uint64_t nanoseconds) {
   if (nanoseconds == 0) {
     pthread_testcancel();
     return yield();
@@ -77,7 +75,7 @@ static void rest(uint64_t nanoseconds) {
 
 int gcs_nanosleep(const struct timespec *time, struct timespec *left) {
   if (!gcs_is_simulated() || !is_valid(time)) return __wrap_nanosleep(time, left);
-  rest(nanoseconds(time));
+  gcs_rest(nanoseconds(time));
   return 0;
 }
 
@@ -86,33 +84,27 @@ int nanosleep(const struct timespec *time, struct timespec *left) { return gcs_n
 int clock_nanosleep(clockid_t clock, int flags, const struct timespec *time, struct timespec *left) {
   if (!gcs_is_simulated() || !is_valid(time)) return __wrap_clock_nanosleep(clock, flags, time, left);
   if ((flags & TIMER_ABSTIME) == 0) {
-    rest(nanoseconds(time));
+    gcs_rest(nanoseconds(time));
     return 0;
   }
   uint64_t instant = gcs_instant(time), now = gcs_now();
-  rest(instant > now ? instant - now : 0);
+  gcs_rest(instant > now ? instant - now : 0);
   return 0;
 }
 
 int usleep(useconds_t microseconds) {
   if (!gcs_is_simulated()) return __wrap_usleep(microseconds);
-  rest((uint64_t)microseconds * 1000);
+  gcs_rest((uint64_t)microseconds * 1000);
   return 0;
 }
 
 unsigned sleep(unsigned seconds) {
   if (!gcs_is_simulated()) return __wrap_sleep(seconds);
-  rest(seconds * SECOND);
+  gcs_rest(seconds * SECOND);
   return 0;
 }
 
-// Without a descriptor these are sleeps.
-
-int poll(struct pollfd *descriptors, nfds_t count, int milliseconds) {
-  if (!gcs_is_simulated() || count > 0) return __wrap_poll(descriptors, count, milliseconds);
-  rest(milliseconds < 0 ? UINT64_MAX : (uint64_t)milliseconds * 1000000);
-  return 0;
-}
+// Without a descriptor it is a sleep.
 
 int select(int count, fd_set *restrict in, fd_set *restrict out, fd_set *restrict bad, struct timeval *restrict time) {
   bool is_sleep = in == NULL && out == NULL && bad == NULL && (time == NULL || (time->tv_sec >= 0 && time->tv_usec >= 0));
@@ -123,7 +115,7 @@ int select(int count, fd_set *restrict in, fd_set *restrict out, fd_set *restric
     left.tv_nsec = time->tv_usec % 1000000 * 1000;
     *time = (struct timeval){0, 0};
   }
-  rest(time == NULL ? UINT64_MAX : nanoseconds(&left));
+  gcs_rest(time == NULL ? UINT64_MAX : nanoseconds(&left));
   return 0;
 }
 

@@ -58,6 +58,12 @@ public func gcs_wake(_ address: UnsafeRawPointer?, _ count: Int32, _ isPoint: Bo
   return Int32(isPoint ? run.wakeBoth(address, Int(count)) : run.releaseSleepers(address, Int(count)))
 }
 
+@c @implementation
+public func gcs_await_descriptors(_ deadline: UInt64) { ProgramRun.run.present.waitForDescriptors(until: deadline) }
+
+@c @implementation
+public func gcs_end_polls() { ProgramRun.run.present.wakePolls() }
+
 // MARK: Threads of the program
 
 /// The thread's part in the run; `gcs_thread_make` has retained it.

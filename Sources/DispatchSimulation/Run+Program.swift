@@ -51,11 +51,19 @@ extension Run {
     return wasWoken
   }
 
+  /// Waits until a descriptor of the program's may have become ready.
+  func waitForDescriptors(until deadline: UInt64) {
+    let me = current
+    members[me].foreignWait = "descriptors"
+    awaitDescriptors(until: deadline)
+    members[me].foreignWait = nil
+  }
+
   /// The thread's wait ends, as if it had what it waits for.
   func interrupt(_ thread: ProgramThread) {
     switch members[thread.number].wait {
-    case .word, .sleep: release(thread.number, wasWoken: true)
-    case .nothing, .poll, .rest, .ended: break
+    case .word, .sleep, .poll: release(thread.number, wasWoken: true)
+    case .nothing, .rest, .ended: break
     }
   }
 

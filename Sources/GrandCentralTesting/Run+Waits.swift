@@ -11,7 +11,7 @@ extension Run {
     members.compactMap { member in
       switch member.wait {
       case .nothing, .ended, .rest: return nil
-      case .poll: return nil
+      case .poll: return member.foreignWait.map { member.name + " waits for " + $0 }
       case .sleep: return member.deadline == .max ? member.name + " sleeps for ever" : nil
       case .word:
         if member.isIdle || member.isMonitor { return nil }

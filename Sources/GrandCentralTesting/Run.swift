@@ -240,12 +240,17 @@ final class Run: @unchecked Sendable {  // Run.R1
     while true {
       let count = look()
       if count != 0 || now >= deadline { return count }
-      polls += 1
-      block(.poll, until: deadline)
+      awaitDescriptors(until: deadline)
     }
   }
 
-  private func wakePolls() {
+  /// Waits until a descriptor may have become ready.
+  func awaitDescriptors(until deadline: UInt64) {
+    polls += 1
+    block(.poll, until: deadline)
+  }
+
+  func wakePolls() {
     if polls == 0 { return }
     for number in members.indices where members[number].wait == .poll { release(number, wasWoken: true) }
   }

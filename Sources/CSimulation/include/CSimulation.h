@@ -52,6 +52,10 @@ bool gcs_wait(const void *address, enum gcs_kind kind, uint32_t owner, uint64_t 
 /// Wakes up to so many that wait for the address, and says how many those are.
 int gcs_wake(const void *address, int count, bool is_point);
 
+/// Waits until a descriptor may have become ready, or until the virtual instant; and ends such waits, as one may have.
+void gcs_await_descriptors(uint64_t deadline);
+void gcs_end_polls(void);
+
 /// The calling thread is about to start one, which is called by this from then on.
 void *gcs_thread_make(void);
 /// It has been started, and takes part; or it could not be started.
