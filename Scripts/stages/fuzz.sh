@@ -23,11 +23,13 @@ for way in uring threads; do
   GRANDCENTRAL_IO=$way "${fuzzer[@]}" | tee "$OUT/channel-fuzz.log"
   fact "$way: $(tail -n 1 "$OUT/channel-fuzz.log")"
 done
-# Trees of queues, on the product and on a build that is late, by chance, at atomic operations (Verification/Perturbed).
-# GC_FUZZ_SEED lives one seed again.
-for build in "-Xswiftc -enable-testing --scratch-path .build-stress" \
-  "--package-path Verification/Perturbed --scratch-path .build-perturbed"; do
-  read -ra options <<<"$build"
-  swift run -c release "${options[@]}" -j "$JOBS" queue-fuzz 2>&1 | tee "$OUT/queue-fuzz.log"
-  fact "${options[-1]}: $(tail -n 1 "$OUT/queue-fuzz.log")"
+# Trees of queues, on the product, without and with a flight recorder, and on a build that is late, by chance, at atomic operations
+# (Verification/Perturbed). GC_FUZZ_SEED lives one seed again.
+product="-Xswiftc -enable-testing --scratch-path .build-stress"
+perturbed="--package-path Verification/Perturbed --scratch-path .build-perturbed"
+for build in "off $product" "ring $product" "off $perturbed"; do
+  read -r recorder options <<<"$build"
+  read -ra options <<<"$options"
+  GRANDCENTRAL_RECORD=$recorder swift run -c release "${options[@]}" -j "$JOBS" queue-fuzz 2>&1 | tee "$OUT/queue-fuzz.log"
+  fact "${options[-1]}, recorder $recorder: $(tail -n 1 "$OUT/queue-fuzz.log")"
 done

@@ -59,6 +59,13 @@ struct InsightTests {
     }
   }
 
+  @Test("K2: items of a global queue that have another quality of service are recorded, and run")
+  func bands() {
+    let result = Probe.run("insight-bands", environment: ["GRANDCENTRAL_RECORD": "collect"])
+    #expect(result.ended, "\(result)")
+    #expect(result.number("items") == 1_000 && result.number("submissions") == 1_000, "\(result)")
+  }
+
   @Test("K1: threads of the program's own that wait for each other are seen, though there is no worker")
   func plainThreads() {
     let result = Probe.run("insight-plain-threads")

@@ -27,7 +27,8 @@ extension Lane {
   /// service than its queue is in another band, and brings the queue along.
   @inline(never)
   final func nameQueue(of job: Job) {
-    if job.band == ownQoS.band { return }
+    // An item that is recorded brings its queue already.
+    if job.band == ownQoS.band || Self.isRecordedOnGlobal(job) { return }
     // The run queues hold jobs by pointer: the job's own link is free. Global queues live for ever.
     job.link = reference.word
     job.inner = job.invoke

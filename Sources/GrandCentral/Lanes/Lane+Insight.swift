@@ -124,6 +124,8 @@ extension Lane {
     job.invoke = Lane.recordedOnGlobal
   }
 
+  static func isRecordedOnGlobal(_ job: Job) -> Bool { address(job.invoke) == address(recordedOnGlobal) }
+
   static let recordedOnGlobal: Job.Invoke = { raw in
     let job = Job(raw: raw)
     // unsafe: see `recordOnGlobal`.

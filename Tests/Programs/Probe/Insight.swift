@@ -10,6 +10,7 @@ extension Scenario {
   static let insight: [String: Body] = [
     "insight-waits": waits, "insight-records": records, "insight-fork": forks, "insight-closed": closed,
     "insight-presence": presence, "insight-queues": queues, "insight-ring": ring, "insight-readers": readers,
+    "insight-bands": bands,
     "insight-small-files": smallFiles, "insight-kinds": kinds, "insight-plain-threads": plainThreads,
     "insight-objects": insightObjects, "insight-leftover": insightLeftover,
   ]
@@ -144,6 +145,26 @@ extension Scenario {
       report(queue.label + "Submissions", mine.filter { $0.kind == UInt8(GC_RECORD_SUBMIT) }.count)
       report(queue.label + "Functions", Set(mine.map(\.word).filter { $0 != 0 }).count)
     }
+  }
+
+  /// GRANDCENTRAL_RECORD=collect: items of global queues, whose quality of service is another one than the queue's.
+  private static func bands() {
+    let queue = DispatchQueue.global(qos: .background)
+    let group = DispatchGroup()
+    for _ in 0..<1_000 {
+      queue.async(group: group, qos: .userInteractive, flags: .enforceQoS) {
+        dispatchPrecondition(condition: .onQueue(queue))
+      }
+    }
+    group.wait()
+    let region = awaitRegion()
+    func mine(_ kind: Int32) -> [gc_insight_record] {
+      region.records.filter { $0.queue == region.number(labelled: queue.label) && $0.kind == UInt8(kind) }
+    }
+    // The last records are made when their items have left the group.
+    while mine(Int32(GC_RECORD_ITEM)).count < 1_000 { usleep(1_000) }
+    report("items", mine(Int32(GC_RECORD_ITEM)).count)
+    report("submissions", mine(Int32(GC_RECORD_SUBMIT)).count)
   }
 
   /// GRANDCENTRAL_RECORD=ring: memory stays what it is.

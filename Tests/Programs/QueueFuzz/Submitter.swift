@@ -163,7 +163,7 @@ struct Submitter {
     }
     let (isEarly, isLate) = (random.oneIn(4), random.oneIn(3))
     if isEarly { item.cancel() }
-    item.notify(queue: .global()) {
+    item.notify(qos: random.oneIn(2) ? .userInteractive : .unspecified, queue: .global(qos: .utility)) {
       if runs.value == 0, !isEarly, !isLate { life.fail("a work item that nobody cancelled did not run") }
       life.settled.add()
     }
