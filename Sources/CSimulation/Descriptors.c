@@ -134,8 +134,8 @@ int timerfd_settime(int descriptor, int flags, const struct itimerspec *wish, st
   if (former != NULL && is_known) read_timer(timer, former);
   if (!is_known) timer = &timers[timer_count++];
   timer->descriptor = descriptor;
-  timer->interval = (uint64_t)wish->it_interval.tv_sec * SECOND + (uint64_t)wish->it_interval.tv_nsec;
-  uint64_t value = (uint64_t)wish->it_value.tv_sec * SECOND + (uint64_t)wish->it_value.tv_nsec;
+  timer->interval = gcs_nanoseconds(&wish->it_interval);
+  uint64_t value = gcs_nanoseconds(&wish->it_value);
   timer->instant = value == 0                            ? UINT64_MAX
                    : (flags & TFD_TIMER_ABSTIME) != 0 ? gcs_instant(&wish->it_value)
                                                          : sum(gcs_now(), value);
@@ -251,7 +251,7 @@ int ppoll(struct pollfd *descriptors, nfds_t count, const struct timespec *time,
   bool is_valid = time == NULL || (time->tv_sec >= 0 && gcs_is_deadline(time));
   if (!gcs_is_simulated() || !is_valid) return __wrap_ppoll(descriptors, count, time, mask);
   GCS_POINT();
-  uint64_t timeout = time == NULL ? UINT64_MAX : sum((uint64_t)time->tv_sec * SECOND, (uint64_t)time->tv_nsec);
+  uint64_t timeout = time == NULL ? UINT64_MAX : gcs_nanoseconds(time);
   if (count == 0) return gcs_rest(timeout), 0;
   struct poll poll = {.descriptors = descriptors, .count = count, .mask = mask};
   return wait_for(&poll, are_inside(descriptors, count), timeout);

@@ -34,8 +34,8 @@ static long wait(const uint32_t *word, uint32_t expected, uint64_t deadline) {
 
 static uint64_t from_now(const struct timespec *time) {
   if (time == NULL) return UINT64_MAX;
-  uint64_t now = gcs_now(), distance = (uint64_t)time->tv_sec * 1000000000 + (uint64_t)time->tv_nsec;
-  return time->tv_sec > 9000000000 || distance > UINT64_MAX - now ? UINT64_MAX : now + distance;
+  uint64_t now = gcs_now(), distance = gcs_nanoseconds(time);
+  return distance > UINT64_MAX - now ? UINT64_MAX : now + distance;
 }
 
 // MARK: A word that says which thread holds it

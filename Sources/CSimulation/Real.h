@@ -50,6 +50,9 @@ static inline int gcs_tried(int error) {
   return error;
 }
 
+/// UINT64_MAX for more than there can be.
+uint64_t gcs_nanoseconds(const struct timespec *time);
+
 /// Virtual nanoseconds of the uptime clock at an instant of either clock: the wall clock is so far ahead that its instants are no
 /// other one's. NULL is never.
 uint64_t gcs_instant(const struct timespec *time);

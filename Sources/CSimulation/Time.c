@@ -35,7 +35,7 @@ static bool is_valid(const struct timespec *time) {
   return time->tv_sec >= 0 && time->tv_nsec >= 0 && time->tv_nsec < (long)SECOND;
 }
 
-static uint64_t nanoseconds(const struct timespec *time) {
+uint64_t gcs_nanoseconds(const struct timespec *time) {
   uint64_t seconds = (uint64_t)time->tv_sec;
   return seconds > UINT64_MAX / SECOND - 1 ? UINT64_MAX : seconds * SECOND + (uint64_t)time->tv_nsec;
 }
@@ -47,7 +47,7 @@ bool gcs_is_deadline(const struct timespec *time) {
 uint64_t gcs_instant(const struct timespec *time) {
   if (time == NULL) return UINT64_MAX;
   if (time->tv_sec < 0) return 0;
-  uint64_t instant = nanoseconds(time), distance = gcs_wall_distance();
+  uint64_t instant = gcs_nanoseconds(time), distance = gcs_wall_distance();
   return instant == UINT64_MAX || instant < distance ? instant : instant - distance;
 }
 
@@ -75,7 +75,7 @@ void gcs_rest(uint64_t nanoseconds) {
 
 int gcs_nanosleep(const struct timespec *time, struct timespec *left) {
   if (!gcs_is_simulated() || !is_valid(time)) return __wrap_nanosleep(time, left);
-  gcs_rest(nanoseconds(time));
+  gcs_rest(gcs_nanoseconds(time));
   return 0;
 }
 
@@ -84,7 +84,7 @@ int nanosleep(const struct timespec *time, struct timespec *left) { return gcs_n
 int clock_nanosleep(clockid_t clock, int flags, const struct timespec *time, struct timespec *left) {
   if (!gcs_is_simulated() || !is_valid(time)) return __wrap_clock_nanosleep(clock, flags, time, left);
   if ((flags & TIMER_ABSTIME) == 0) {
-    gcs_rest(nanoseconds(time));
+    gcs_rest(gcs_nanoseconds(time));
     return 0;
   }
   uint64_t instant = gcs_instant(time), now = gcs_now();
@@ -115,7 +115,7 @@ int select(int count, fd_set *restrict in, fd_set *restrict out, fd_set *restric
     left.tv_nsec = time->tv_usec % 1000000 * 1000;
     *time = (struct timeval){0, 0};
   }
-  gcs_rest(time == NULL ? UINT64_MAX : nanoseconds(&left));
+  gcs_rest(time == NULL ? UINT64_MAX : gcs_nanoseconds(&left));
   return 0;
 }
 
