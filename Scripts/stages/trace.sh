@@ -221,6 +221,18 @@ head -c $(($(stat -c %s "$folder/c") - 5)) "$folder/c" >"$folder/cut"
 grep -F 'is cut off' "$folder/said" >/dev/null || fail "$(cat "$folder/said")"
 fact "converted to Chrome's format, stacks and a table"
 
+# --- A program that has ended before the tool looks: the tool is stopped as long as the program runs.
+
+# shellcheck disable=SC2016 # The shell that is traced reads it.
+"$tool" trace --library "$DROPIN/lib" -o "$folder/ended" -- sh -c '
+  kill -STOP "$PPID"
+  until grep -q "^State:.T" "/proc/$PPID/status"; do :; done
+  "$1"
+  kill -CONT "$PPID"' sh "$folder/program"
+"$tool" trace convert "$folder/ended" -o "$folder/ended.stacks" --format stacks
+grep '^org.example.unmodified;count ' "$folder/ended.stacks" >/dev/null || fail "functions without names: $(cat "$folder/ended.stacks")"
+fact "a program that has ended before the tool looks: its functions have names"
+
 # --- The articles show what comes out.
 
 Scripts/trace_articles.py check "$binaries" "$(engine)"

@@ -39,8 +39,12 @@ bool gc_insight_is_cramped(void) {
   return getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur != RLIM_INFINITY;
 }
 
-/// The number of the region's file.
+/// The number of the region's file, and its size.
 static ino_t own_file;
+static off_t own_size;
+
+/// A limit above the size of any program's list.
+enum { LONGEST_LIST = 1 << 20 };
 
 /// A descriptor that no program expects: those that it opens itself are the lowest free ones. It is below 64 where that is
 /// possible, as the kernel's first table of descriptors has so many places. A larger table is an RCU grace period in a process
@@ -93,16 +97,32 @@ static bool map_over_head(int descriptor) {
   return syscall(SYS_mmap, gc_insight_page, page, access, kind, file, begin) != -1;
 }
 
+/// Writes the list of mapped files behind the region. A tool that comes when the process has ended could not read it any more.
+/// What cannot be written is left out: functions are then shown by their addresses.
+static void append_files(int descriptor, off_t end) {
+  int list = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+  if (list < 0) return;
+  char bytes[4096];
+  ssize_t count;
+  for (off_t place = end; place < end + LONGEST_LIST; place += count) {
+    count = read(list, bytes, sizeof bytes);
+    if (count <= 0 || pwrite(descriptor, bytes, (size_t)count, place) != count) break;
+  }
+  close(list);
+}
+
 int gc_insight_make(size_t size, const gc_insight_head *head, void **base) {
   if (sysconf(_SC_PAGESIZE) > GC_LARGEST_PAGE) return -EINVAL;
   // A file that grows beyond the process's limit for files raises SIGXFSZ, which ends the process.
   struct rlimit limit;
-  if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur < size) return -EFBIG;
+  if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur < size + LONGEST_LIST + 4096) return -EFBIG;
   int descriptor = handed_down();
+  bool is_handed_down = descriptor >= 0;
   if (descriptor < 0) descriptor = new_descriptor();
   if (descriptor < 0) return descriptor;
   void *all = MAP_FAILED;
   if (ftruncate(descriptor, (off_t)size) == 0) {
+    if (is_handed_down) append_files(descriptor, (off_t)size);
     // Tools may write switches, but no process changes the size: a mapped page that is cut off would be a fault here.
     fcntl(descriptor, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
     all = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, descriptor, 0);
@@ -119,7 +139,9 @@ int gc_insight_make(size_t size, const gc_insight_head *head, void **base) {
   memcpy(shown, &whole, sizeof whole);
   __atomic_store_n(&shown->magic, head->magic, __ATOMIC_RELEASE);
   struct stat file;
-  own_file = fstat(descriptor, &file) == 0 ? file.st_ino : 0;
+  bool is_known = fstat(descriptor, &file) == 0;
+  own_file = is_known ? file.st_ino : 0;
+  own_size = is_known ? file.st_size : 0;
   if (!map_over_head(descriptor)) {
     int error = errno;
     munmap(all, size);
@@ -170,7 +192,7 @@ void gc_insight_leave(void *base, size_t size, int descriptor, uint32_t switches
   // just this size and number is no coincidence.
   struct stat file;
   if (base != NULL && fstat(descriptor, &file) == 0 && S_ISREG(file.st_mode) && file.st_nlink == 0
-      && file.st_size == (off_t)size && file.st_ino == own_file) {
+      && file.st_size == own_size && file.st_ino == own_file) {
     close(descriptor);
   }
   if (base != NULL) munmap(base, size);

@@ -22,7 +22,8 @@
 // A tool that starts a program would find its region too late if the program ends at once. It makes the memfd itself, a page with
 // GC_INSIGHT_OFFER for a magic number and no `pid`, and hands it down to the command: a descriptor whose number stands in
 // GRANDCENTRAL_REGION. The first process that needs a region and finds it there puts its `pid` into it, by exchange, and makes it
-// its own. All others make one, as they do without a tool.
+// its own. All others make one, as they do without a tool. Behind a region that was handed down, at head.size, stands the text of
+// /proc/PID/maps of that moment: the names of functions are found by it if the command has ended when the tool looks.
 //
 // Version 2. A reader that does not know the version says so and reads nothing but the fields up to `pid`. In version 1 only
 // queues were objects; all else is the same, so a reader of version 2 reads both.

@@ -48,6 +48,14 @@ final class RegionReader {
     }
   }
 
+  /// The list of mapped files that the process has written behind the region; empty in most.
+  var listOfFiles: String {
+    let length = min(UInt64(memory.count) - head.size, 2 << 20)
+    var bytes = [UInt8](repeating: 0, count: Int(length))
+    let isCopied = bytes.withUnsafeMutableBytes { memory.copy(from: head.size, to: $0) }
+    return isCopied ? String(decoding: bytes, as: UTF8.self) : ""
+  }
+
   // MARK: Places
 
   /// How many entries of a part have ever been used.

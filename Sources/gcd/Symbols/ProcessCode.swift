@@ -19,9 +19,11 @@ final class ProcessCode {
     let path: String
   }
 
-  init(_ process: pid_t) {
+  /// - Parameter list: The list of mapped files of an earlier moment, in case the process has ended.
+  init(_ process: pid_t, list: @autoclosure () -> String = "") {
     self.process = process
     read()
+    if mappings.isEmpty { mappings = Self.mappings(list().split(separator: "\n")) }
   }
 
   /// Of a process that a core file is of.
@@ -33,8 +35,12 @@ final class ProcessCode {
   /// Reads the list of files again: libraries are loaded at any time. An empty one is that of a process that has ended.
   func read() {
     guard let process else { return }
-    let read = ProcessFile.lines("/proc/\(process)/maps").compactMap { Self.parse($0) }
-    if !read.isEmpty { mappings = read.sorted { $0.start < $1.start } }
+    let read = Self.mappings(ProcessFile.lines("/proc/\(process)/maps"))
+    if !read.isEmpty { mappings = read }
+  }
+
+  private static func mappings(_ lines: [Substring]) -> [Mapping] {
+    lines.compactMap { parse($0) }.sorted { $0.start < $1.start }
   }
 
   /// A line of the list, if it is that of a file with code.

@@ -112,7 +112,7 @@ final class TraceRun {
 
   private func add(_ region: RegionReader, _ process: TracedProcess? = nil) {
     known.insert(region.memory.identity)
-    let process = process ?? TracedProcess(running: region.process)
+    let process = process ?? TracedProcess(running: region.process, list: region.listOfFiles)
     collectors.append(Collector(region, writer, number: collectors.count, process, since: since))
   }
 

@@ -11,9 +11,11 @@ struct TracedProcess {
   private let moment: UInt64?
 
   /// The list of mapped files is read at once: the process may end at any time.
-  init(running process: pid_t) {
+  ///
+  /// - Parameter list: The one that the process has written, in case it has ended already.
+  init(running process: pid_t, list: @autoclosure () -> String = "") {
     identifier = process
-    code = ProcessCode(process)
+    code = ProcessCode(process, list: list())
     let title = ProcessFile.text("/proc/\(process)/comm")?.split(separator: "\n").first.map(String.init)
     name = title ?? "process \(process)"
     moment = nil
