@@ -83,8 +83,8 @@ if simulates, let engine = package.targets.last {
   engine.swiftSettings?.append(.define("GRANDCENTRAL_SIMULATION"))
   // What the library itself calls is the C library's.
   for name in [
-    "clock_gettime", "epoll_wait", "nanosleep", "poll", "pthread_create", "pthread_once", "syscall", "timerfd_create",
-    "timerfd_settime",
+    "clock_gettime", "epoll_wait", "nanosleep", "poll", "preadv2", "pthread_create", "pthread_once", "pwritev2", "read",
+    "recv", "send", "sendmsg", "syscall", "timerfd_create", "timerfd_settime", "write",
   ] {
     engine.linkerSettings?.append(.unsafeFlags(["-Xlinker", "--wrap=\(name)"]))
   }

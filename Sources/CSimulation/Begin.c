@@ -48,6 +48,8 @@ bool gcs_is_in_program(const void *address) {
 static int (*program_main)(int, char **, char **);
 static pid_t process;
 
+bool gcs_has_begun(void) { return process != 0; }
+
 static void end(int code, void *context) {
   (void)context;
   // A child of fork runs what its parent has registered.
@@ -69,6 +71,7 @@ static int simulated_main(int count, char **arguments, char **environment) {
     on_exit(end, NULL);
     at_quick_exit(end_quickly);
     gcs_prepare_threads();
+    gcs_prepare_processes();
     gcs_begin();
     // What the program starts is not simulated.
     for (size_t index = 0; index < sizeof wishes / sizeof wishes[0]; index += 1) unsetenv(wishes[index]);

@@ -53,6 +53,8 @@ static inline int gcs_tried(int error) {
 /// UINT64_MAX for more than there can be.
 uint64_t gcs_nanoseconds(const struct timespec *time);
 
+struct timespec gcs_time_of(uint64_t nanoseconds);
+
 /// Virtual nanoseconds of the uptime clock at an instant of either clock: the wall clock is so far ahead that its instants are no
 /// other one's. NULL is never.
 uint64_t gcs_instant(const struct timespec *time);
@@ -62,6 +64,8 @@ bool gcs_is_deadline(const struct timespec *time);
 
 /// As `gcs_wait`; but `pthread_cancel` ends the wait as well, and then it returns true. The caller calls `pthread_testcancel` behind it.
 bool gcs_wait_cancellable(const void *address, enum gcs_kind kind, uint64_t deadline);
+/// The same for a wait that has words of its own.
+bool gcs_wait_described_cancellable(const void *address, const char *words, uint64_t deadline);
 /// The same for `gcs_sleep`.
 void gcs_sleep_cancellable(uint64_t nanoseconds);
 
@@ -75,5 +79,7 @@ void gcs_rest(uint64_t nanoseconds);
 
 /// The main thread is about to take part.
 void gcs_prepare_threads(void);
+void gcs_prepare_processes(void);
+bool gcs_has_begun(void);
 
 #endif

@@ -150,16 +150,27 @@ int pthread_cancel(pthread_t thread) {
   return error;
 }
 
+// A worker of the library runs items of the program, and is none of its threads.
+static void set_cancellable(bool is_cancellable) {
+  if (mine != NULL) mine->is_cancellable = is_cancellable;
+}
+
 bool gcs_wait_cancellable(const void *address, enum gcs_kind kind, uint64_t deadline) {
-  // A worker of the library runs items of the program, and is none of its threads.
-  if (mine != NULL) mine->is_cancellable = true;
+  set_cancellable(true);
   bool was_woken = gcs_wait(address, kind, 0, deadline);
-  if (mine != NULL) mine->is_cancellable = false;
+  set_cancellable(false);
+  return was_woken;
+}
+
+bool gcs_wait_described_cancellable(const void *address, const char *words, uint64_t deadline) {
+  set_cancellable(true);
+  bool was_woken = gcs_wait_described(address, words, deadline);
+  set_cancellable(false);
   return was_woken;
 }
 
 void gcs_sleep_cancellable(uint64_t nanoseconds) {
-  if (mine != NULL) mine->is_cancellable = true;
+  set_cancellable(true);
   gcs_sleep(nanoseconds);
-  if (mine != NULL) mine->is_cancellable = false;
+  set_cancellable(false);
 }

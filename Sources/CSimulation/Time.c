@@ -10,7 +10,6 @@
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
-#include <sys/select.h>
 #include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
@@ -21,8 +20,6 @@ static GCS_REAL(
     int, clock_nanosleep, (clockid_t clock, int flags, const struct timespec *time, struct timespec *left),
     (clock, flags, time, left))
 static GCS_REAL(int, gettimeofday, (struct timeval *time, void *zone), (time, zone))
-static GCS_REAL(
-    int, select, (int count, fd_set *in, fd_set *out, fd_set *bad, struct timeval *time), (count, in, out, bad, time))
 static GCS_REAL(int, timespec_get, (struct timespec * time, int base), (time, base))
 static GCS_REAL(int, sched_yield, (void), ())
 static GCS_REAL(unsigned, sleep, (unsigned seconds), (seconds))
@@ -38,6 +35,10 @@ static bool is_valid(const struct timespec *time) {
 uint64_t gcs_nanoseconds(const struct timespec *time) {
   uint64_t seconds = (uint64_t)time->tv_sec;
   return seconds > UINT64_MAX / SECOND - 1 ? UINT64_MAX : seconds * SECOND + (uint64_t)time->tv_nsec;
+}
+
+struct timespec gcs_time_of(uint64_t nanoseconds) {
+  return (struct timespec){.tv_sec = (time_t)(nanoseconds / SECOND), .tv_nsec = (long)(nanoseconds % SECOND)};
 }
 
 bool gcs_is_deadline(const struct timespec *time) {
@@ -101,21 +102,6 @@ int usleep(useconds_t microseconds) {
 unsigned sleep(unsigned seconds) {
   if (!gcs_is_simulated()) return __wrap_sleep(seconds);
   gcs_rest(seconds * SECOND);
-  return 0;
-}
-
-// Without a descriptor it is a sleep.
-
-int select(int count, fd_set *restrict in, fd_set *restrict out, fd_set *restrict bad, struct timeval *restrict time) {
-  bool is_sleep = in == NULL && out == NULL && bad == NULL && (time == NULL || (time->tv_sec >= 0 && time->tv_usec >= 0));
-  if (!gcs_is_simulated() || !is_sleep) return __wrap_select(count, in, out, bad, time);
-  struct timespec left = {0, 0};
-  if (time != NULL) {
-    left.tv_sec = time->tv_sec + time->tv_usec / 1000000;
-    left.tv_nsec = time->tv_usec % 1000000 * 1000;
-    *time = (struct timeval){0, 0};
-  }
-  gcs_rest(time == NULL ? UINT64_MAX : gcs_nanoseconds(&left));
   return 0;
 }
 

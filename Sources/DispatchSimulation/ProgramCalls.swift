@@ -47,7 +47,16 @@ public func gcs_wait(_ address: UnsafeRawPointer?, _ kind: gcs_kind, _ owner: UI
     default: "a thread to end"
     }
   // unsafe: the program's object, whose address alone counts.
-  return run.wait(for: address.unsafelyUnwrapped, words, until: deadline)
+  return run.wait(for: address.unsafelyUnwrapped, "waits for " + words, until: deadline)
+}
+
+@c @implementation
+public func gcs_wait_described(
+  _ address: UnsafeRawPointer?, _ words: UnsafePointer<CChar>?, _ deadline: UInt64
+) -> Bool {
+  // unsafe: as above; the words are the caller's.
+  ProgramRun.run.present.waitForDescriptors(
+    at: address.unsafelyUnwrapped, String(cString: words.unsafelyUnwrapped), until: deadline)
 }
 
 @c @implementation
@@ -59,10 +68,18 @@ public func gcs_wake(_ address: UnsafeRawPointer?, _ count: Int32, _ isPoint: Bo
 }
 
 @c @implementation
-public func gcs_await_descriptors(_ deadline: UInt64) { ProgramRun.run.present.waitForDescriptors(until: deadline) }
+public func gcs_end_polls() -> Bool {
+  let run = ProgramRun.run.present
+  let areAny = run.polls > 0
+  run.wakePolls()
+  return areAny
+}
 
 @c @implementation
-public func gcs_end_polls() { ProgramRun.run.present.wakePolls() }
+public func gcs_descriptor_point() { ProgramRun.run.present.note(Events.Kind.transfers, 0) }
+
+@c @implementation
+public func gcs_done() { ProgramRun.run.present.note(SimulationSupport.done, 0) }
 
 // MARK: Threads of the program
 

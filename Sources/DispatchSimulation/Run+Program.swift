@@ -51,12 +51,11 @@ extension Run {
     return wasWoken
   }
 
-  /// Waits until a descriptor of the program's may have become ready.
-  func waitForDescriptors(until deadline: UInt64) {
-    let me = current
-    members[me].foreignWait = "descriptors"
-    awaitDescriptors(until: deadline)
-    members[me].foreignWait = nil
+  /// The same for descriptors. Behind it others may have become ready.
+  func waitForDescriptors(at address: UnsafeRawPointer, _ words: String, until deadline: UInt64) -> Bool {
+    let wasWoken = wait(for: address, words, until: deadline)
+    countStep()
+    return wasWoken
   }
 
   /// The thread's wait ends, as if it had what it waits for.

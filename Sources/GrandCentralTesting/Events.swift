@@ -24,6 +24,7 @@ struct Events {
     static let locks: UInt8 = 103
     static let starts: UInt8 = 104
     static let sleeps: UInt8 = 105
+    static let transfers: UInt8 = 106
   }
 
   private static let kept = 48
@@ -102,6 +103,7 @@ struct Events {
     case Kind.locks: return "is about to lock"
     case Kind.starts: return "has started a thread"
     case Kind.sleeps: return "sleeps"
+    case Kind.transfers: return "is about to use a descriptor"
     case SimulationSupport.signals: return "is about to signal a semaphore"
     case SimulationSupport.awaitsSignal: return "is about to wait for a semaphore"
     case SimulationSupport.enters: return "is about to enter a group"

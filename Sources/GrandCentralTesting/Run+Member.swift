@@ -14,7 +14,7 @@ extension Run {
     var isIdle = false
     /// What it has noted of its wait.
     var entry: UnsafeRawPointer?
-    /// What it waits for, where that is nothing of the library's.
+    /// What it does, where it waits for nothing of the library's: "waits for a lock".
     var foreignWait: String?
     /// What is said of it where it waits, and has not noted what for.
     var unknownWait = "waits"
@@ -41,6 +41,15 @@ extension Run {
     case untilEnd
     /// Until the engine's threads have ended.
     case untilClosed
+  }
+
+  /// Descriptors that threads of the program wait for, where a whole process is the run.
+  struct Descriptors {
+    /// Lets those threads go on that wait for one which has become ready.
+    let look: () -> Void
+    /// When a timer of the program's makes one ready next; `isPolled` says whether the library waits for any.
+    let nextExpiration: (_ isPolled: Bool, _ step: Int) -> UInt64
+    let timeHasPassed: (_ step: Int) -> Void
   }
 
   enum Outcome {

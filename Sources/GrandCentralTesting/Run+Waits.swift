@@ -10,8 +10,7 @@ extension Run {
   func describeWaits() -> [String] {
     members.compactMap { member in
       switch member.wait {
-      case .nothing, .ended, .rest: return nil
-      case .poll: return member.foreignWait.map { member.name + " waits for " + $0 }
+      case .nothing, .ended, .rest, .poll: return nil
       case .sleep: return member.deadline == .max ? member.name + " sleeps for ever" : nil
       case .word:
         if member.isIdle || member.isMonitor { return nil }
@@ -21,7 +20,7 @@ extension Run {
   }
 
   private func describe(_ member: Member) -> String {
-    if let foreign = member.foreignWait { return member.name + " waits for " + foreign }
+    if let foreign = member.foreignWait { return member.name + " " + foreign }
     guard let entry = member.entry, let wait = SimulationSupport.wait(of: entry) else {
       return member.name + " " + member.unknownWait
     }

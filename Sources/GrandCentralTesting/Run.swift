@@ -29,7 +29,7 @@ final class Run: @unchecked Sendable {  // Run.R1
   var ready: [Int] = []
   /// Those that wait for a word, in the order in which they came.
   var sleepers: [Int] = []
-  private var polls = 0
+  private(set) var polls = 0
   /// The step at which those that poll were asked last, because nobody else could go on.
   private var lookedAt = -1
   private(set) var now = Run.start
@@ -53,6 +53,7 @@ final class Run: @unchecked Sendable {  // Run.R1
   /// The program has come to its end: how the engine's threads end makes no difference to it.
   private var isClosing = false
   var kernel: SimulatedKernel?
+  var descriptors: Descriptors?
   /// Run.R5
   let isGivenUp = Atomic<Bool>(false)
   /// How often time has passed at this step already, with nothing to come but ticks of the monitor.
@@ -169,7 +170,7 @@ final class Run: @unchecked Sendable {  // Run.R1
   }
 
   /// One step more: a schedule tells points apart by that.
-  private func countStep() {
+  func countStep() {
     step += 1
     // relaxed: only whether it changes.
     progress.store(step, ordering: .relaxed)
@@ -240,14 +241,10 @@ final class Run: @unchecked Sendable {  // Run.R1
     while true {
       let count = look()
       if count != 0 || now >= deadline { return count }
-      awaitDescriptors(until: deadline)
+      // Until a descriptor may have become ready.
+      polls += 1
+      block(.poll, until: deadline)
     }
-  }
-
-  /// Waits until a descriptor may have become ready.
-  func awaitDescriptors(until deadline: UInt64) {
-    polls += 1
-    block(.poll, until: deadline)
   }
 
   func wakePolls() {
@@ -326,12 +323,14 @@ final class Run: @unchecked Sendable {  // Run.R1
   private func letTimePass() {
     lookForStrangers()
     // A thread may have written to a pipe that another one polls. A poller that finds nothing waits again without a step.
-    if polls > 0, lookedAt != step {
+    if polls > 0 || descriptors != nil, lookedAt != step {
       lookedAt = step
-      return wakePolls()
+      wakePolls()
+      descriptors?.look()
+      return
     }
-    var soonest = UInt64.max
-    var soonestOfWork = UInt64.max
+    var soonest = descriptors?.nextExpiration(polls > 0, step) ?? .max
+    var soonestOfWork = soonest
     var resting: Rest?
     var isStuck = false
     for member in members {
@@ -359,6 +358,7 @@ final class Run: @unchecked Sendable {  // Run.R1
     if case .until = resting {} else if isStuck, onlyTicks(soonestOfWork) { fail(.deadlock(describeWaits())) }
     if soonest == .max { fail(.deadlock(describeWaits())) }
     now = max(now, soonest)
+    descriptors?.timeHasPassed(step)
     for number in members.indices where members[number].deadline <= now { release(number, wasWoken: false) }
   }
 

@@ -49,12 +49,18 @@ void gcs_yield(void);
 /// id of the thread that holds what is waited for, or 0.
 bool gcs_wait(const void *address, enum gcs_kind kind, uint32_t owner, uint64_t deadline);
 
+/// The same. The words say what the thread does: "reads descriptor 5, a pipe".
+bool gcs_wait_described(const void *address, const char *words, uint64_t deadline);
+
 /// Wakes up to so many that wait for the address, and says how many those are.
 int gcs_wake(const void *address, int count, bool is_point);
 
-/// Waits until a descriptor may have become ready, or until the virtual instant; and ends such waits, as one may have.
-void gcs_await_descriptors(uint64_t deadline);
-void gcs_end_polls(void);
+/// Lets the library's own polls look again; whether there are any.
+bool gcs_end_polls(void);
+
+/// Another thread may go on here: before something is done with a descriptor, and behind what has ended waits.
+void gcs_descriptor_point(void);
+void gcs_done(void);
 
 /// The calling thread is about to start one, which is called by this from then on.
 void *gcs_thread_make(void);
@@ -71,6 +77,15 @@ void gcs_thread_interrupt(void *thread);
 void gcs_random(void *bytes, size_t count);
 
 // MARK: - What the kit asks for
+
+/// No thread can go on: lets those that wait for descriptors which have become ready.
+void gcs_look(void);
+
+/// The instant at which a timer's descriptor becomes ready next, if a thread waits for descriptors; UINT64_MAX is never.
+uint64_t gcs_next_expiration(bool is_polled, uint64_t step);
+
+/// Lets timers expire, and looks.
+void gcs_time_has_passed(uint64_t step);
 
 /// Has the handler called on the thread that receives a signal by which programs bring themselves down, before it does.
 void gcs_catch_signals(void (*handler)(int));

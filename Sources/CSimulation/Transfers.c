@@ -1,0 +1,157 @@
+//===- Transfers.c - reads and writes that wait -------------------*- C -*-===//
+//
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+//
+// A transfer is tried without waiting, on the descriptor as it is. What the
+// kernel would wait for is waited for in the simulation, and then it is tried
+// again: for the rest, where a part of it has been done.
+//
+//===----------------------------------------------------------------------===//
+#define _GNU_SOURCE 1
+#include "Descriptors.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+// MARK: One attempt
+
+static ssize_t read_if_ready(const struct gcs_transfer *transfer, int descriptor) {
+  const struct msghdr *message = transfer->message;
+  struct pollfd polled = {.fd = descriptor, .events = POLLIN};
+  if (__wrap_poll(&polled, 1, 0) == 0) return errno = EAGAIN, -1;
+  ssize_t result = gcs_next_readv(descriptor, message->msg_iov, (int)message->msg_iovlen);
+  if (transfer->place == GCS_TIMER && result == sizeof(uint64_t)) {
+    // Each expiration has made it ready anew.
+    uint64_t expirations = gcs_timer_take(descriptor);
+    if (expirations > 0 && message->msg_iov[0].iov_len >= sizeof expirations) {
+      memcpy(message->msg_iov[0].iov_base, &expirations, sizeof expirations);
+    }
+  }
+  return result;
+}
+
+/// A poll does not say how much room there is. No other thread, and no other process, sees that the descriptor does not wait meanwhile.
+static ssize_t write_what_fits(const struct msghdr *message, int descriptor) {
+  int flags = gcs_next_fcntl(descriptor, F_GETFL, NULL);
+  gcs_next_fcntl(descriptor, F_SETFL, (void *)(intptr_t)(flags | O_NONBLOCK));
+  ssize_t result = gcs_next_writev(descriptor, message->msg_iov, (int)message->msg_iovlen);
+  int error = errno;
+  gcs_next_fcntl(descriptor, F_SETFL, (void *)(intptr_t)flags);
+  errno = error;
+  return result;
+}
+
+static ssize_t try(const struct gcs_transfer *transfer, int descriptor) {
+  struct msghdr *message = transfer->message;
+  if (transfer->place != GCS_SOCKET) {
+    return transfer->writes ? write_what_fits(message, descriptor) : read_if_ready(transfer, descriptor);
+  }
+  int flags = transfer->flags | MSG_DONTWAIT;
+  return transfer->writes ? gcs_next_sendmsg(descriptor, message, flags) : gcs_next_recvmsg(descriptor, message, flags);
+}
+
+// MARK: The whole
+
+static bool is_patient(const struct gcs_transfer *transfer, int descriptor) {
+  if (transfer->place == GCS_SOCKET && (transfer->flags & MSG_DONTWAIT) != 0) return false;
+  return (gcs_next_fcntl(descriptor, F_GETFL, NULL) & O_NONBLOCK) == 0;
+}
+
+/// Whether a part is not enough: of a write; of a stream that is received, if the program says so.
+static bool wants_all(const struct gcs_transfer *transfer, int descriptor) {
+  if (transfer->writes) return transfer->place == GCS_PIPE || transfer->place == GCS_SOCKET;
+  if (transfer->place != GCS_SOCKET || (transfer->flags & (MSG_WAITALL | MSG_PEEK)) != MSG_WAITALL) return false;
+  int type = 0;
+  socklen_t length = sizeof type;
+  return getsockopt(descriptor, SOL_SOCKET, SO_TYPE, &type, &length) == 0 && type == SOCK_STREAM;
+}
+
+/// The instant at which the socket's time is over.
+static uint64_t deadline_of(const struct gcs_transfer *transfer, int descriptor) {
+  struct timeval time = {0, 0};
+  socklen_t length = sizeof time;
+  int option = transfer->writes ? SO_SNDTIMEO : SO_RCVTIMEO;
+  if (transfer->place != GCS_SOCKET || getsockopt(descriptor, SOL_SOCKET, option, &time, &length) != 0) return UINT64_MAX;
+  uint64_t nanoseconds = (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_usec * 1000;
+  return nanoseconds == 0 ? UINT64_MAX : gcs_now() + nanoseconds;
+}
+
+/// Leaves out so many bytes at the beginning.
+static void advance(struct msghdr *message, size_t bytes) {
+  while (message->msg_iovlen > 0 && bytes >= message->msg_iov->iov_len) {
+    bytes -= message->msg_iov->iov_len;
+    message->msg_iov += 1;
+    message->msg_iovlen -= 1;
+  }
+  if (message->msg_iovlen > 0) {
+    message->msg_iov->iov_base = (char *)message->msg_iov->iov_base + bytes;
+    message->msg_iov->iov_len -= bytes;
+  }
+}
+
+static bool await(const struct gcs_transfer *transfer, struct gcs_watch *watch, uint64_t deadline) {
+  char words[80];
+  const char *verb = transfer->writes ? "writes to" : "reads";
+  snprintf(words, sizeof words, "%s descriptor %d, %s", verb, transfer->descriptor, gcs_name_of(transfer->place));
+  return gcs_watch_wait(watch, words, deadline);
+}
+
+static ssize_t run(const struct gcs_transfer *transfer, struct gcs_watch *watch) {
+  const int *descriptor = &watch->polled->fd;
+  bool patient = is_patient(transfer, *descriptor), whole = patient && wants_all(transfer, *descriptor);
+  uint64_t deadline = 0;
+  size_t left = 0;
+  ssize_t done = 0;
+  for (size_t index = 0; index < transfer->message->msg_iovlen; index += 1) {
+    left += transfer->message->msg_iov[index].iov_len;
+  }
+  while (true) {
+    ssize_t result = try(transfer, *descriptor);
+    if (result >= 0) {
+      done += result;
+      left -= (size_t)result;
+      if (!whole || result == 0 || left == 0) break;
+      gcs_descriptors_changed(false);
+      advance(transfer->message, (size_t)result);
+      // Descriptors go with the first byte.
+      if (transfer->writes) transfer->message->msg_controllen = 0;
+      continue;
+    }
+    int error = errno;
+    if (error != EAGAIN || !patient) {
+      if (error == EAGAIN) gcs_tried(error);
+      return errno = error, done > 0 ? done : -1;
+    }
+    if (deadline == 0) deadline = deadline_of(transfer, *descriptor);
+    if (!await(transfer, watch, deadline)) return errno = EAGAIN, done > 0 ? done : -1;
+  }
+  gcs_descriptors_changed(transfer->is_points);
+  return done;
+}
+
+ssize_t gcs_transfer(struct gcs_transfer *transfer) {
+  struct msghdr *message = transfer->message;
+  struct iovec few[8], *parts = few, *theirs = message->msg_iov;
+  size_t count = message->msg_iovlen, size = count * sizeof *parts;
+  if (count > sizeof few / sizeof few[0] && (parts = malloc(size)) == NULL) return errno = ENOMEM, -1;
+  memcpy(parts, theirs, size);
+  message->msg_iov = parts;
+  struct pollfd polled = {.fd = transfer->descriptor, .events = transfer->writes ? POLLOUT : POLLIN};
+  struct gcs_watch watch = {
+      .polled = &polled, .count = 1, .waits_for_change = transfer->writes && transfer->place == GCS_COUNTER};
+  ssize_t result;
+  pthread_cleanup_push(gcs_unwatch, &watch);
+  result = run(transfer, &watch);
+  pthread_cleanup_pop(1);
+  message->msg_iov = theirs;
+  message->msg_iovlen = count;
+  if (parts != few) free(parts);
+  return result;
+}
