@@ -85,7 +85,7 @@ void gcs_timer_number_goes(int descriptor);
 /// Takes the expirations that have not been read; 0 if it is not known.
 uint64_t gcs_timer_take(int descriptor);
 /// The next instant at which one becomes ready; UINT64_MAX is never.
-uint64_t gcs_timer_next(uint64_t step);
+uint64_t gcs_timer_next(void);
 
 // MARK: Transfers; in Transfers.c
 

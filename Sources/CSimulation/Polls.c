@@ -42,17 +42,25 @@ _Noreturn void __chk_fail(void);
 
 // MARK: One look
 
-/// For so long, in real time.
-static int look(const struct gcs_poll *poll, uint64_t nanoseconds) {
-  struct gcs_watch *watch = poll->watch;
-  if (poll->events == NULL) {
-    struct timespec time = gcs_time_of(nanoseconds);
-    int count = __wrap_ppoll(watch->polled, watch->count, nanoseconds == UINT64_MAX ? NULL : &time, poll->mask);
-    return count <= 0 ? count : gcs_count_ready(watch->polled, watch->count, watch->wanted);
-  }
+static int look_at_list(const struct gcs_poll *poll, uint64_t nanoseconds) {
+  const struct gcs_watch *watch = poll->watch;
+  struct timespec time = gcs_time_of(nanoseconds);
+  int count = __wrap_ppoll(watch->polled, watch->count, nanoseconds == UINT64_MAX ? NULL : &time, poll->mask);
+  return count <= 0 ? count : gcs_count_ready(watch->polled, watch->count, watch->wanted);
+}
+
+static int look_at_epoll(const struct gcs_poll *poll, uint64_t nanoseconds) {
   uint64_t milliseconds = nanoseconds / 1000000 + (nanoseconds % 1000000 != 0);
   int longest = milliseconds > INT32_MAX ? nanoseconds == UINT64_MAX ? -1 : INT32_MAX : (int)milliseconds;
-  return __wrap_epoll_pwait(watch->polled->fd, poll->events, poll->most, longest, poll->mask);
+  int count = __wrap_epoll_pwait(poll->watch->polled->fd, poll->events, poll->most, longest, poll->mask);
+  if (count != 0 || nanoseconds != 0 || poll->mask == NULL) return count;
+  // A look that takes no time lets no signal through.
+  return look_at_list(poll, 0) < 0 ? -1 : 0;
+}
+
+/// For so long, in real time.
+static int look(const struct gcs_poll *poll, uint64_t nanoseconds) {
+  return poll->events == NULL ? look_at_list(poll, nanoseconds) : look_at_epoll(poll, nanoseconds);
 }
 
 static bool are_inside(const struct gcs_watch *watch) {
@@ -90,7 +98,7 @@ static int wait_for(const struct gcs_poll *poll, uint64_t timeout) {
       gcs_watch_wait(poll->watch, words, deadline);
       continue;
     }
-    uint64_t next = gcs_timer_next(UINT64_MAX), end = next < deadline ? next : deadline;
+    uint64_t next = gcs_timer_next(), end = next < deadline ? next : deadline;
     count = look(poll, end == UINT64_MAX ? end : end - now);
     if (count != 0) return count;
     gcs_sleep(end - now);

@@ -27,8 +27,8 @@ struct timer {
   uint64_t interval;
   /// How often it has expired since that was read.
   uint64_t expirations;
-  /// The step at which it has expired although nothing had read the time before. Nothing comes of that again until a thread goes on.
-  uint64_t idle_step;
+  /// One that has expired makes nothing ready again until it is read, or its time is asked for.
+  bool is_armed;
   unsigned numbers;
 };
 
@@ -64,7 +64,7 @@ static void add(int descriptor, struct timer *timer) {
 static struct timer *make(int descriptor) {
   struct timer *timer = malloc(sizeof *timer);
   if (timer == NULL) abort();
-  *timer = (struct timer){.instant = UINT64_MAX, .idle_step = UINT64_MAX};
+  *timer = (struct timer){.instant = UINT64_MAX};
   add(descriptor, timer);
   return timer;
 }
@@ -98,38 +98,46 @@ static bool expire(int descriptor) {
   return __wrap_timerfd_settime(descriptor, TFD_TIMER_ABSTIME, &past, NULL) == 0 && has_expired(descriptor, 1000);
 }
 
-static void expire_if_due(struct number *number, uint64_t now, uint64_t step) {
+static void expire_if_due(struct number *number, uint64_t now) {
   struct timer *timer = number->timer;
-  if (timer->instant > now) return;
-  uint64_t more = timer->interval == 0 ? 1 : 1 + (now - timer->instant) / timer->interval;
-  if (timer->expirations > 0) timer->idle_step = step;
-  timer->expirations += more;
-  timer->instant = timer->interval == 0 ? UINT64_MAX : sum(timer->instant, more * timer->interval);
+  if (!timer->is_armed || timer->instant > now) return;
+  timer->is_armed = false;
+  timer->expirations += 1;
+  timer->instant = timer->interval == 0 ? UINT64_MAX : sum(timer->instant, timer->interval);
   if (!expire(number->descriptor)) gcs_timer_number_goes(number->descriptor);
 }
 
-static void expire_due(uint64_t step) {
+/// Counts how often it would have expired, and has it expire again.
+static void arm_again(struct timer *timer, uint64_t now) {
+  if (timer->is_armed || timer->interval == 0) return;
+  uint64_t more = timer->instant > now ? 0 : 1 + (now - timer->instant) / timer->interval;
+  timer->expirations += more;
+  timer->instant = sum(timer->instant, more * timer->interval);
+  timer->is_armed = timer->instant != UINT64_MAX;
+}
+
+static void expire_due(void) {
   uint64_t now = gcs_now();
   for (struct number *number = numbers, *next; number != NULL; number = next) {
     next = number->next;
-    expire_if_due(number, now, step);
+    expire_if_due(number, now);
   }
 }
 
-void gcs_time_has_passed(uint64_t step) {
-  if (numbers == NULL) return;
+bool gcs_time_has_passed(void) {
+  if (gcs_timer_next() > gcs_now()) return false;
   int kept = errno;
-  expire_due(step);
+  expire_due();
   gcs_look();
   errno = kept;
+  return true;
 }
 
-uint64_t gcs_timer_next(uint64_t step) {
+uint64_t gcs_timer_next(void) {
   uint64_t soonest = UINT64_MAX;
   for (struct number *number = numbers; number != NULL; number = number->next) {
     struct timer *timer = number->timer;
-    bool is_idle = timer->expirations > 0 && timer->idle_step == step;
-    if (!is_idle && timer->instant < soonest) soonest = timer->instant;
+    if (timer->is_armed && timer->instant < soonest) soonest = timer->instant;
   }
   return soonest;
 }
@@ -137,16 +145,18 @@ uint64_t gcs_timer_next(uint64_t step) {
 uint64_t gcs_timer_take(int descriptor) {
   struct timer *timer = timer_of(descriptor);
   if (timer == NULL) return 0;
+  arm_again(timer, gcs_now());
   uint64_t expirations = timer->expirations;
   timer->expirations = 0;
-  timer->idle_step = UINT64_MAX;
   return expirations;
 }
 
 // MARK: What the program asks for
 
-static void read_timer(const struct timer *timer, struct itimerspec *left) {
-  uint64_t now = gcs_now(), instant = timer->instant;
+static void read_timer(struct timer *timer, struct itimerspec *left) {
+  uint64_t now = gcs_now();
+  arm_again(timer, now);
+  uint64_t instant = timer->instant;
   left->it_interval = gcs_time_of(timer->interval);
   left->it_value = gcs_time_of(instant == UINT64_MAX ? 0 : instant > now ? instant - now : 1);
 }
@@ -170,9 +180,9 @@ int timerfd_settime(int descriptor, int flags, const struct itimerspec *wish, st
   timer->interval = gcs_nanoseconds(&wish->it_interval);
   timer->instant = value == 0 ? UINT64_MAX : instant;
   timer->expirations = 0;
-  timer->idle_step = UINT64_MAX;
+  timer->is_armed = timer->instant != UINT64_MAX;
   if (timer->instant <= now) {
-    expire_due(0);
+    expire_due();
     gcs_descriptors_changed(false);
   }
   return 0;

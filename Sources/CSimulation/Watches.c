@@ -54,6 +54,8 @@ bool gcs_watch_wait(struct gcs_watch *watch, const char *words, uint64_t deadlin
   watch->is_woken = false;
   bool was_woken = gcs_wait_described_cancellable(watch, words, deadline);
   watch->is_woken = true;
+  // What it does now may make others ready. One that looks for itself may find nothing, and would be asked again for that.
+  if (was_woken && !watch->asks_itself) gcs_count_step();
   pthread_testcancel();
   return was_woken;
 }
@@ -80,8 +82,8 @@ void gcs_look(void) {
   errno = kept;
 }
 
-uint64_t gcs_next_expiration(bool is_polled, uint64_t step) {
-  return watches != NULL || is_polled ? gcs_timer_next(step) : UINT64_MAX;
+uint64_t gcs_next_expiration(bool is_polled) {
+  return watches != NULL || is_polled ? gcs_timer_next() : UINT64_MAX;
 }
 
 // MARK: Numbers that go

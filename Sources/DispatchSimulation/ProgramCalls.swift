@@ -55,8 +55,8 @@ public func gcs_wait_described(
   _ address: UnsafeRawPointer?, _ words: UnsafePointer<CChar>?, _ deadline: UInt64
 ) -> Bool {
   // unsafe: as above; the words are the caller's.
-  ProgramRun.run.present.waitForDescriptors(
-    at: address.unsafelyUnwrapped, String(cString: words.unsafelyUnwrapped), until: deadline)
+  ProgramRun.run.present.wait(
+    for: address.unsafelyUnwrapped, String(cString: words.unsafelyUnwrapped), until: deadline)
 }
 
 @c @implementation
@@ -77,6 +77,9 @@ public func gcs_end_polls() -> Bool {
 
 @c @implementation
 public func gcs_descriptor_point() { ProgramRun.run.present.note(Events.Kind.transfers, 0) }
+
+@c @implementation
+public func gcs_count_step() { ProgramRun.run.present.countStep() }
 
 @c @implementation
 public func gcs_done() { ProgramRun.run.present.note(SimulationSupport.done, 0) }

@@ -38,8 +38,8 @@ enum ProgramRun {
     run = Run(schedule, processors: asked.token.processors, limit: asked.steps, carriers: Carriers())
     run.descriptors = Run.Descriptors(
       look: { gcs_look() },
-      nextExpiration: { gcs_next_expiration($0, UInt64($1)) },
-      timeHasPassed: { gcs_time_has_passed(UInt64($0)) })
+      nextExpiration: { gcs_next_expiration($0) },
+      timeHasPassed: { gcs_time_has_passed() })
     _ = isReported
     if !SimulatedTurn.startThread({ watch() }) { refuse("there is no thread for the simulation") }
     gcs_catch_signals { ProgramRun.speak($0) }

@@ -51,13 +51,6 @@ extension Run {
     return wasWoken
   }
 
-  /// The same for descriptors. Behind it others may have become ready.
-  func waitForDescriptors(at address: UnsafeRawPointer, _ words: String, until deadline: UInt64) -> Bool {
-    let wasWoken = wait(for: address, words, until: deadline)
-    countStep()
-    return wasWoken
-  }
-
   /// The thread's wait ends, as if it had what it waits for.
   func interrupt(_ thread: ProgramThread) {
     switch members[thread.number].wait {

@@ -48,8 +48,9 @@ extension Run {
     /// Lets those threads go on that wait for one which has become ready.
     let look: () -> Void
     /// When a timer of the program's makes one ready next; `isPolled` says whether the library waits for any.
-    let nextExpiration: (_ isPolled: Bool, _ step: Int) -> UInt64
-    let timeHasPassed: (_ step: Int) -> Void
+    let nextExpiration: (_ isPolled: Bool) -> UInt64
+    /// Lets timers of the program's expire. Whether any has.
+    let timeHasPassed: () -> Bool
   }
 
   enum Outcome {

@@ -329,7 +329,7 @@ final class Run: @unchecked Sendable {  // Run.R1
       descriptors?.look()
       return
     }
-    var soonest = descriptors?.nextExpiration(polls > 0, step) ?? .max
+    var soonest = descriptors?.nextExpiration(polls > 0) ?? .max
     var soonestOfWork = soonest
     var resting: Rest?
     var isStuck = false
@@ -358,7 +358,7 @@ final class Run: @unchecked Sendable {  // Run.R1
     if case .until = resting {} else if isStuck, onlyTicks(soonestOfWork) { fail(.deadlock(describeWaits())) }
     if soonest == .max { fail(.deadlock(describeWaits())) }
     now = max(now, soonest)
-    descriptors?.timeHasPassed(step)
+    if descriptors?.timeHasPassed() == true { wakePolls() }
     for number in members.indices where members[number].deadline <= now { release(number, wasWoken: false) }
   }
 

@@ -62,6 +62,9 @@ bool gcs_end_polls(void);
 void gcs_descriptor_point(void);
 void gcs_done(void);
 
+/// The calling thread has got on, without a point.
+void gcs_count_step(void);
+
 /// The calling thread is about to start one, which is called by this from then on.
 void *gcs_thread_make(void);
 /// It has been started, and takes part; or it could not be started.
@@ -82,10 +85,10 @@ void gcs_random(void *bytes, size_t count);
 void gcs_look(void);
 
 /// The instant at which a timer's descriptor becomes ready next, if a thread waits for descriptors; UINT64_MAX is never.
-uint64_t gcs_next_expiration(bool is_polled, uint64_t step);
+uint64_t gcs_next_expiration(bool is_polled);
 
-/// Lets timers expire, and looks.
-void gcs_time_has_passed(uint64_t step);
+/// Lets timers expire, and looks. Whether any has.
+bool gcs_time_has_passed(void);
 
 /// Has the handler called on the thread that receives a signal by which programs bring themselves down, before it does.
 void gcs_catch_signals(void (*handler)(int));

@@ -16,8 +16,12 @@
 #include <sys/uio.h>
 
 static int ends[2];
-// Not known where it is compiled: with _FORTIFY_SOURCE the functions that look at it are called.
-static volatile size_t any = 1;
+// What programs call that are built with _FORTIFY_SOURCE.
+ssize_t __read_chk(int, void *, size_t, size_t);
+ssize_t __recv_chk(int, void *, size_t, size_t, int);
+ssize_t __recvfrom_chk(int, void *, size_t, size_t, int, struct sockaddr *, socklen_t *);
+int __poll_chk(struct pollfd *, nfds_t, int, size_t);
+int __ppoll_chk(struct pollfd *, nfds_t, const struct timespec *, const sigset_t *, size_t);
 
 static void *write_later(void *text) {
   rest();
@@ -47,7 +51,7 @@ static void waits(void) {
   long begin = now();
   make_pipe();
   pthread_t writer = start(write_later, "one");
-  EXPECT(read(ends[0], bytes, 15 + any) == 3 && memcmp(bytes, "one", 3) == 0);
+  EXPECT(read(ends[0], bytes, sizeof bytes) == 3 && memcmp(bytes, "one", 3) == 0);
   EXPECT(now() - begin >= 49 && now() - begin < 1000);
   pthread_join(writer, NULL);
   writer = start(write_later, "two");
@@ -67,12 +71,12 @@ static void end(void) {
   int copy = dup(ends[1]), other = fcntl(ends[1], F_DUPFD_CLOEXEC, 100);
   EXPECT(other >= 100 && close(ends[1]) == 0 && close(other) == 0);
   pthread_t closer = start(close_later, &copy);
-  EXPECT(read(ends[0], &byte, any) == 0);
+  EXPECT(read(ends[0], &byte, 1) == 0);
   pthread_join(closer, NULL);
   EXPECT(close(ends[0]) == 0);
   make_pair(SOCK_STREAM);
   closer = start(close_later, &ends[1]);
-  EXPECT(recv(ends[0], &byte, any, 0) == 0);
+  EXPECT(recv(ends[0], &byte, 1, 0) == 0);
   pthread_join(closer, NULL);
   EXPECT(close(ends[0]) == 0);
   // Another descriptor takes the place of the last one.
@@ -136,7 +140,7 @@ static void impatient(void) {
   EXPECT(write(ends[1], many, sizeof many) == 65536 && write(ends[1], many, 1) < 0 && errno == EAGAIN);
   close_both();
   make_pair(SOCK_STREAM);
-  EXPECT(recv(ends[0], bytes, any, MSG_DONTWAIT) < 0 && errno == EAGAIN);
+  EXPECT(recv(ends[0], bytes, 1, MSG_DONTWAIT) < 0 && errno == EAGAIN);
   EXPECT(fcntl(ends[0], F_SETFL, O_NONBLOCK) == 0 && read(ends[0], bytes, 1) < 0 && errno == EAGAIN);
   while (send(ends[1], many, 10000, MSG_DONTWAIT) > 0) continue;
   EXPECT(errno == EAGAIN);
@@ -170,7 +174,7 @@ static void datagrams(void) {
   struct sockaddr_storage address;
   socklen_t length = sizeof address;
   pthread_t writer = start(write_later, "datagram");
-  EXPECT(recvfrom(ends[0], bytes, 7 + any, MSG_WAITALL, (struct sockaddr *)&address, &length) == 8 && length == 0);
+  EXPECT(recvfrom(ends[0], bytes, sizeof bytes, MSG_WAITALL, (struct sockaddr *)&address, &length) == 8 && length == 0);
   pthread_join(writer, NULL);
   writer = start(write_later, "long");
   struct iovec part = {bytes, 2};
@@ -273,6 +277,22 @@ static void selects(void) {
   EXPECT(select(ends[0] + 1, &in, NULL, NULL, NULL) < 0 && errno == EBADF);
 }
 
+static void fortified(void) {
+  char byte;
+  make_pair(SOCK_STREAM);
+  struct pollfd polled = {.fd = ends[0], .events = POLLIN};
+  for (int way = 0; way < 5; way++) {
+    pthread_t writer = start(write_later, "x");
+    if (way == 3) EXPECT(__poll_chk(&polled, 1, -1, sizeof polled) == 1);
+    if (way == 4) EXPECT(__ppoll_chk(&polled, 1, NULL, NULL, sizeof polled) == 1);
+    if (way == 1) EXPECT(__recv_chk(ends[0], &byte, 1, 1, 0) == 1);
+    if (way == 2) EXPECT(__recvfrom_chk(ends[0], &byte, 1, 1, 0, NULL, NULL) == 1);
+    if (way != 1 && way != 2) EXPECT(__read_chk(ends[0], &byte, 1, 1) == 1);
+    pthread_join(writer, NULL);
+  }
+  close_both();
+}
+
 // The library's sources and channels, and plain calls, on one pipe.
 static void handle(void *group) {
   char byte;
@@ -296,6 +316,38 @@ static void library(void) {
   dispatch_source_cancel(source);
   rest();
   close_both();
+  // A channel writes more than there is room for; at its end it closes.
+  make_pipe();
+  dispatch_io_t channel = dispatch_io_create(DISPATCH_IO_STREAM, ends[1], queue, ^(int error) {
+    EXPECT(error == 0 && close(ends[1]) == 0);
+  });
+  static char bytes[200000];
+  dispatch_data_t data = dispatch_data_create(bytes, sizeof bytes, NULL, DISPATCH_DATA_DESTRUCTOR_DEFAULT);
+  dispatch_io_write(channel, 0, data, queue, ^(bool done, dispatch_data_t left, int error) {
+    EXPECT(error == 0 && (!done || left == NULL));
+  });
+  dispatch_io_close(channel, 0);
+  size_t total = 0;
+  for (ssize_t count; (count = read(ends[0], bytes, sizeof bytes)) != 0; total += (size_t)count) EXPECT(count > 0);
+  EXPECT(total == sizeof bytes && close(ends[0]) == 0);
+  // A channel reads what threads write, until they have done so.
+  make_pipe();
+  __block size_t received = 0;
+  dispatch_semaphore_t end = dispatch_semaphore_create(0);
+  channel = dispatch_io_create(DISPATCH_IO_STREAM, ends[0], queue, ^(int error) {
+    EXPECT(error == 0);
+    dispatch_semaphore_signal(end);
+  });
+  dispatch_io_read(channel, 0, SIZE_MAX, queue, ^(bool done, dispatch_data_t part, int error) {
+    EXPECT(error == 0);
+    if (part != NULL) received += dispatch_data_get_size(part);
+    if (done) dispatch_io_close(channel, 0);
+  });
+  EXPECT(write(ends[1], bytes, sizeof bytes) == sizeof bytes);
+  writer = start(write_later, "3");
+  pthread_join(writer, NULL);
+  EXPECT(close(ends[1]) == 0 && dispatch_semaphore_wait(end, DISPATCH_TIME_FOREVER) == 0);
+  EXPECT(received == sizeof bytes + 1 && close(ends[0]) == 0);
 }
 
 int main(int count, char **names) {
@@ -303,6 +355,7 @@ int main(int count, char **names) {
       {"waits", waits},         {"end", end},           {"broken", broken},       {"fills", fills},
       {"impatient", impatient}, {"timeouts", timeouts}, {"datagrams", datagrams}, {"rights", rights},
       {"replaced", replaced},   {"cancelled", cancelled}, {"selects", selects},   {"library", library},
+      {"fortified", fortified},
   };
   (void)count;
   return check(facts, sizeof facts / sizeof facts[0], names);
