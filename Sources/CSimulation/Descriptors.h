@@ -36,6 +36,10 @@ enum gcs_place { GCS_OUTSIDE, GCS_PIPE, GCS_SOCKET, GCS_COUNTER, GCS_TIMER, GCS_
 enum gcs_place gcs_place_of(int descriptor);
 static inline bool gcs_transfers(enum gcs_place place) { return place != GCS_OUTSIDE && place != GCS_EPOLL; }
 
+/// On which sides that is which makes the descriptor ready. An epoll has those of all that it watches, and may have none.
+enum gcs_sides { GCS_HAS_INSIDE = 1, GCS_HAS_OUTSIDE = 2 };
+unsigned gcs_sides_of(int descriptor);
+
 /// "descriptor 5, a pipe". What it is called is static.
 const char *gcs_name_of(enum gcs_place place);
 
@@ -60,6 +64,8 @@ struct gcs_watch {
   bool asks_itself;
   /// Whatever changes may end it: what it waits for is no event of a poll.
   bool waits_for_change;
+  /// Also what is outside may end it.
+  bool is_mixed;
   bool is_listed, is_woken;
   struct gcs_watch *next;
 };

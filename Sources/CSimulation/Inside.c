@@ -145,7 +145,7 @@ void gcs_let_inherited_go(void) {
 
 // MARK: What a descriptor is
 
-static enum gcs_place place_of(int descriptor, int depth);
+static unsigned sides_of(int descriptor, int depth);
 
 /// The file, also where the process has as many descriptors as it may have.
 static FILE *open_beyond(const char *path) {
@@ -159,27 +159,27 @@ static FILE *open_beyond(const char *path) {
   return file;
 }
 
-/// Whether all that the epoll watches is inside. It may watch what has no descriptor of that number any more.
-static bool watches_inside(int epoll, int depth) {
+/// What the epoll watches, some of which may have no descriptor of that number any more.
+static unsigned watched_by(int epoll, int depth) {
   char path[64], line[256];
   snprintf(path, sizeof path, "/proc/self/fdinfo/%d", epoll);
   FILE *file = open_beyond(path);
-  if (file == NULL) return false;
-  bool inside = true;
+  if (file == NULL) return GCS_HAS_OUTSIDE;
+  unsigned sides = 0;
   int descriptor;
   unsigned long number;
   unsigned device;
-  while (inside && fgets(line, sizeof line, file) != NULL) {
+  while (fgets(line, sizeof line, file) != NULL) {
     int fields = sscanf(line, "tfd: %d events: %*x data: %*x pos:%*d ino:%lx sdev:%x", &descriptor, &number, &device);
     if (fields < 1) continue;
     bool is_known = fields == 3 && find(makedev(0, device), number) != NULL;
-    inside = is_known || place_of(descriptor, depth) != GCS_OUTSIDE;
+    sides |= is_known ? GCS_HAS_INSIDE : sides_of(descriptor, depth);
   }
   fclose(file);
-  return inside;
+  return sides;
 }
 
-static enum gcs_place place_of(int descriptor, int depth) {
+static enum gcs_place place_of(int descriptor) {
   struct stat status;
   if (fstat(descriptor, &status) != 0) return GCS_OUTSIDE;
   bool is_socket = S_ISSOCK(status.st_mode);
@@ -195,13 +195,25 @@ static enum gcs_place place_of(int descriptor, int depth) {
   target[length] = 0;
   if (strcmp(target, "anon_inode:[eventfd]") == 0) return GCS_COUNTER;
   if (strcmp(target, "anon_inode:[timerfd]") == 0) return GCS_TIMER;
-  bool is_epoll = strcmp(target, "anon_inode:[eventpoll]") == 0;
-  return is_epoll && depth < 5 && watches_inside(descriptor, depth + 1) ? GCS_EPOLL : GCS_OUTSIDE;
+  return strcmp(target, "anon_inode:[eventpoll]") == 0 ? GCS_EPOLL : GCS_OUTSIDE;
+}
+
+static unsigned sides_of(int descriptor, int depth) {
+  enum gcs_place place = place_of(descriptor);
+  if (place != GCS_EPOLL) return place == GCS_OUTSIDE ? GCS_HAS_OUTSIDE : GCS_HAS_INSIDE;
+  return depth < 5 ? watched_by(descriptor, depth + 1) : GCS_HAS_OUTSIDE;
+}
+
+unsigned gcs_sides_of(int descriptor) {
+  int kept = errno;
+  unsigned sides = sides_of(descriptor, 0);
+  errno = kept;
+  return sides;
 }
 
 enum gcs_place gcs_place_of(int descriptor) {
   int kept = errno;
-  enum gcs_place place = place_of(descriptor, 0);
+  enum gcs_place place = place_of(descriptor);
   errno = kept;
   return place;
 }

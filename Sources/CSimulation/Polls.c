@@ -3,8 +3,9 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 //
 // A poll of descriptors that only this process makes ready waits in virtual
-// time. Any other one may be ended from outside: it waits in the kernel, as it
-// always does.
+// time. Where others can make a part of them ready as well, they are waited for
+// in real time once no thread of the program can go on. A poll of what is all
+// outside waits in the kernel, as it always does.
 //
 //===----------------------------------------------------------------------===//
 #define _GNU_SOURCE 1
@@ -63,12 +64,12 @@ static int look(const struct gcs_poll *poll, uint64_t nanoseconds) {
   return poll->events == NULL ? look_at_list(poll, nanoseconds) : look_at_epoll(poll, nanoseconds);
 }
 
-static bool are_inside(const struct gcs_watch *watch) {
+static unsigned sides_of(const struct gcs_watch *watch) {
+  unsigned sides = 0;
   for (nfds_t index = 0; index < watch->count; index += 1) {
-    int descriptor = watch->polled[index].fd;
-    if (descriptor >= 0 && gcs_place_of(descriptor) == GCS_OUTSIDE) return false;
+    if (watch->polled[index].fd >= 0) sides |= gcs_sides_of(watch->polled[index].fd);
   }
-  return true;
+  return sides;
 }
 
 static void describe(const struct gcs_watch *watch, char *words, size_t room) {
@@ -92,7 +93,9 @@ static int wait_for(const struct gcs_poll *poll, uint64_t timeout) {
     int count = look(poll, 0);
     now = gcs_now();
     if (count != 0 || now >= deadline) return timeout == 0 && count == 0 ? gcs_tried(1) - 1 : count;
-    if (are_inside(poll->watch)) {
+    unsigned sides = sides_of(poll->watch);
+    if (sides != GCS_HAS_OUTSIDE) {
+      poll->watch->is_mixed = (sides & GCS_HAS_OUTSIDE) != 0;
       char words[256];
       describe(poll->watch, words, sizeof words);
       gcs_watch_wait(poll->watch, words, deadline);

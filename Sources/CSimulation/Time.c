@@ -21,7 +21,7 @@ static GCS_REAL(
     (clock, flags, time, left))
 static GCS_REAL(int, gettimeofday, (struct timeval *time, void *zone), (time, zone))
 static GCS_REAL(int, timespec_get, (struct timespec * time, int base), (time, base))
-static GCS_REAL(int, sched_yield, (void), ())
+GCS_REAL(int, sched_yield, (void), ())
 static GCS_REAL(unsigned, sleep, (unsigned seconds), (seconds))
 static GCS_REAL(time_t, time, (time_t *place), (place))
 static GCS_REAL(int, usleep, (useconds_t microseconds), (microseconds))

@@ -18,6 +18,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
 static struct gcs_watch *watches;
 
@@ -74,12 +75,38 @@ void gcs_descriptors_changed(bool is_point) {
   errno = kept;
 }
 
-void gcs_look(void) {
+bool gcs_look(void) {
   int kept = errno;
+  bool has_woken = false;
   for (struct gcs_watch *watch = watches; watch != NULL; watch = watch->next) {
-    if (!watch->is_woken && (watch->asks_itself || (!watch->waits_for_change && is_ready(watch)))) wake(watch);
+    if (!watch->is_woken && (watch->asks_itself || (!watch->waits_for_change && is_ready(watch)))) has_woken |= wake(watch);
   }
   errno = kept;
+  return has_woken;
+}
+
+// MARK: What is outside
+
+bool gcs_await_outside(uint64_t nanoseconds) {
+  nfds_t count = 0;
+  for (const struct gcs_watch *watch = watches; watch != NULL; watch = watch->next) {
+    if (watch->is_mixed) count += watch->count;
+  }
+  struct pollfd *all = count == 0 ? NULL : malloc(count * sizeof *all);
+  if (all == NULL) return false;
+  int kept = errno;
+  nfds_t used = 0;
+  for (const struct gcs_watch *watch = watches; watch != NULL; watch = watch->next) {
+    if (!watch->is_mixed) continue;
+    memcpy(all + used, watch->polled, watch->count * sizeof *all);
+    used += watch->count;
+  }
+  uint64_t milliseconds = nanoseconds / 1000000 + (nanoseconds % 1000000 != 0);
+  int longest = nanoseconds == UINT64_MAX ? -1 : milliseconds > INT32_MAX ? INT32_MAX : (int)milliseconds;
+  bool has_come = used > 0 && __wrap_poll(all, used, longest) != 0 && gcs_look();
+  free(all);
+  errno = kept;
+  return has_come;
 }
 
 uint64_t gcs_next_expiration(bool is_polled) {

@@ -25,6 +25,8 @@ enum ProgramRun {
 
   /// The signal that has come, or 0; and that its report is written.
   private static let signal = Atomic<Int32>(0)
+  /// No thread can go on, and one waits in the kernel for what others than the process may make ready.
+  private static let isAwaitingOutside = Atomic<Bool>(false)
   private static let isReported = SimulatedTurn()
 
   static func begin() {
@@ -37,7 +39,8 @@ enum ProgramRun {
     if outside == nil { refuse("the library is in use before the program begins") }
     run = Run(schedule, processors: asked.token.processors, limit: asked.steps, carriers: Carriers())
     run.descriptors = Run.Descriptors(
-      look: { gcs_look() },
+      look: { _ = gcs_look() },
+      awaitOutside: { ProgramRun.awaitOutside($0) },
       nextExpiration: { gcs_next_expiration($0) },
       timeHasPassed: { gcs_time_has_passed() })
     _ = isReported
@@ -99,23 +102,48 @@ enum ProgramRun {
       .escape(
         "a thread that was started before main takes no part, and may be what is waited for: "
           + waits.joined(separator: "; "))
+    case .deadlock(let waits) where gcs_has_signalled():
+      .escape(
+        "the program has sent itself a signal, which may end a wait that the simulation goes on with: "
+          + waits.joined(separator: "; "))
     case .endless(let waits):
       .endless(["it has passed \(wishes.steps) points"] + waits)
     default: reason
     }
   }
 
+  /// By a thread that finds no other one that can go on.
+  private static func awaitOutside(_ nanoseconds: UInt64) -> Bool {
+    // relaxed: it is read when the thread has stood still for seconds.
+    isAwaitingOutside.store(true, ordering: .relaxed)
+    defer { isAwaitingOutside.store(false, ordering: .relaxed) }
+    let hasCome = gcs_await_outside(nanoseconds)
+    run.stayIfGivenUp()
+    return hasCome
+  }
+
+  /// What the thread does that has the turn.
+  private static var stillness: String {
+    let member = run.members.indices.contains(run.current) ? run.members[run.current] : nil
+    var text = [CChar](repeating: 0, count: 256)
+    gcs_describe_call(member?.carrier.kernelID ?? 0, &text, text.count)
+    let call = String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    return "the thread \"\(member?.name ?? "?")\" has computed, or waited outside of the simulation, for \(Double(patience) / 1e9) s"
+      + (call.isEmpty ? "" : ": it " + call)
+  }
+
   private static func giveUp(isStill: Bool) -> Never {
     run.giveUp()
     // A thread that comes by points stays at the next one: what it has changed is read behind that.
     Thread.sleep(nanoseconds: 50_000_000)
-    let name = run.members.indices.contains(run.current) ? run.members[run.current].name : "a thread"
     let reason: SimulationFailure.Reason =
-      isStill
-      ? .stalled(
-        "the thread \"\(name)\" has computed, or waited outside of the simulation, for \(Double(patience) / 1e9) s: "
-          + "in a read, a futex, a process that it has started?")
-      : .endless(["it has taken \(wishes.time / 1_000_000_000) s of real time"])
+      if !isStill {
+        .endless(["it has taken \(wishes.time / 1_000_000_000) s of real time"])
+      } else if isAwaitingOutside.load(ordering: .relaxed) {  // relaxed: the thread that stores it stands still
+        .escape("no thread can go on but by what is outside: " + run.describeWaits().joined(separator: "; "))
+      } else {
+        .stalled(stillness)
+      }
     gcs_flush()
     write(.failure(reason))
     gcs_exit_now(failed)

@@ -47,6 +47,8 @@ extension Run {
   struct Descriptors {
     /// Lets those threads go on that wait for one which has become ready.
     let look: () -> Void
+    /// Waits in real time for what others may make ready. Whether something has come.
+    let awaitOutside: (_ nanoseconds: UInt64) -> Bool
     /// When a timer of the program's makes one ready next; `isPolled` says whether the library waits for any.
     let nextExpiration: (_ isPolled: Bool) -> UInt64
     /// Lets timers of the program's expire. Whether any has.

@@ -314,7 +314,7 @@ final class Run: @unchecked Sendable {  // Run.R1
     let me = members[current].carrier
     current = number
     members[number].carrier.pass()
-    me.wait()
+    SimulatedKernel.setAside { me.wait() }
   }
 
   // MARK: Time
@@ -354,6 +354,7 @@ final class Run: @unchecked Sendable {  // Run.R1
     case .untilClosed:
       if soonest == .max || SimulationSupport.engineIsStill { return release(0, wasWoken: true) }
     }
+    if descriptors?.awaitOutside(soonest == .max ? .max : soonest - now) == true { return }
     // The body may yet end the waits, once the time has come that it waits for.
     if case .until = resting {} else if isStuck, onlyTicks(soonestOfWork) { fail(.deadlock(describeWaits())) }
     if soonest == .max { fail(.deadlock(describeWaits())) }

@@ -81,8 +81,11 @@ void gcs_random(void *bytes, size_t count);
 
 // MARK: - What the kit asks for
 
-/// No thread can go on: lets those that wait for descriptors which have become ready.
-void gcs_look(void);
+/// No thread can go on: lets those that wait for descriptors which have become ready. Whether there are any.
+bool gcs_look(void);
+
+/// Waits in real time, for so long at most, for what others than the process may make ready. Whether something has come.
+bool gcs_await_outside(uint64_t nanoseconds);
 
 /// The instant at which a timer's descriptor becomes ready next, if a thread waits for descriptors; UINT64_MAX is never.
 uint64_t gcs_next_expiration(bool is_polled);
@@ -96,11 +99,17 @@ void gcs_catch_signals(void (*handler)(int));
 /// Whether there may be threads of the program that take no part: one that runs before `main` has started them, or they one another.
 bool gcs_has_outsiders(void);
 
+/// Whether the program has sent itself a signal, which may end what is not seen to end.
+bool gcs_has_signalled(void);
+
 /// The process's first thread is called so from now on.
 void gcs_name_main(uint32_t id);
 
 /// Ends the process at once.
 _Noreturn void gcs_exit_now(int code);
+
+/// What the kernel says that the thread does: "waits in the call read of descriptor 0, /dev/null"; empty if that is not known.
+void gcs_describe_call(uint32_t thread, char *text, size_t room);
 
 /// Writes out what the program has given to its standard output by stdio. A thread that stands still may have locked that: then it stays
 /// what it is.

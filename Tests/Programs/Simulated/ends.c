@@ -6,13 +6,16 @@
 #include <dispatch/dispatch.h>
 #include <dlfcn.h>
 #include <limits.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/random.h>
+#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -93,6 +96,33 @@ int main(int count, char **arguments) {
     int ends[2];
     char byte;
     if (pipe(ends) == 0 && read(ends[0], &byte, 1) == 1) return 1;
+  }
+  if (strcmp(way, "shared") == 0) {
+    // A child has the other end as well.
+    int ends[2];
+    char byte;
+    if (pipe(ends) != 0) return 1;
+    if (fork() == 0) {
+      alarm(3);
+      pause();
+    }
+    if (read(ends[0], &byte, 1) == 1) return 1;
+  }
+  if (strcmp(way, "mixed") == 0) {
+    int ends[2], outside = socket(AF_INET, SOCK_DGRAM, 0);
+    struct pollfd polled[] = {{.fd = outside, .events = POLLIN}, {.events = POLLIN}};
+    if (pipe(ends) != 0) return 1;
+    polled[1].fd = ends[0];
+    return poll(polled, 2, -1);
+  }
+  if (strcmp(way, "signal") == 0) {
+    signal(SIGUSR1, SIG_IGN);
+    kill(getpid(), SIGUSR1);
+    poll(&(struct pollfd){.fd = eventfd(0, 0), .events = POLLIN}, 1, -1);
+  }
+  if (strcmp(way, "broken") == 0) {
+    int ends[2];
+    if (pipe(ends) != 0 || close(ends[0]) != 0 || write(ends[1], "x", 1) >= 0) return 0;
   }
   if (strcmp(way, "stranger") == 0) {
     pthread_t thread;

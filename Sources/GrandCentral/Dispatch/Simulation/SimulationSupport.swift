@@ -38,6 +38,9 @@
       World.leave()
     }
 
+    /// While the calling thread has no turn the handler of a signal may run on it, which is in the real world.
+    package static func setAside(_ body: () -> Void) { World.setAside(body) }
+
     package static let mostThreads = World.mostThreads
   }
 

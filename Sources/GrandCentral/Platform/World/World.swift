@@ -111,6 +111,15 @@ enum World {
     thread.pointee.tid = 0
   }
 
+  /// Takes no part while the body runs, under the same id.
+  static func setAside(_ body: () -> Void) {
+    let thread = gc_thread_self()
+    let functions = thread.pointee.simulated
+    thread.pointee.simulated = nil
+    body()
+    thread.pointee.simulated = functions
+  }
+
   /// For `Functions.note`, beside the recorder's kinds: the step that was noted before is done.
   static let done: UInt8 = 0
   /// An item of a queue is about to begin.

@@ -1,0 +1,86 @@
+//===- Signals.c - signals that the program sends itself ----------*- C -*-===//
+//
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+//
+// The handler of a signal may run on a thread that has no turn. The sender
+// waits until it is back, so that what it does is the same in each run: it may
+// write to a pipe. A wait of the simulation is not ended by it.
+//
+//===----------------------------------------------------------------------===//
+#define _GNU_SOURCE 1
+#include "Descriptors.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static GCS_REAL(int, kill, (pid_t process, int number), (process, number))
+static GCS_REAL(int, tgkill, (pid_t process, pid_t thread, int number), (process, thread, number))
+static GCS_REAL(int, pthread_kill, (pthread_t thread, int number), (thread, number))
+
+int __wrap_sched_yield(void);
+
+/// Also read by the thread that reports.
+static bool has_signalled;
+
+bool gcs_has_signalled(void) { return __atomic_load_n(&has_signalled, __ATOMIC_RELAXED); }
+
+static bool runs(const char *thread) {
+  char path[64], state = 'S';
+  snprintf(path, sizeof path, "/proc/self/task/%.20s/stat", thread);
+  FILE *file = fopen(path, "re");
+  if (file == NULL) return false;
+  char line[256];
+  // The name is in brackets, and may have some.
+  if (fgets(line, sizeof line, file) != NULL) {
+    for (const char *rest = line; *rest != 0; rest += 1) {
+      if (rest[0] == ')' && rest[1] == ' ') state = rest[2];
+    }
+  }
+  fclose(file);
+  return state == 'R';
+}
+
+static bool another_runs(void) {
+  DIR *folder = opendir("/proc/self/task");
+  if (folder == NULL) return false;
+  bool found = false;
+  for (struct dirent *entry; !found && (entry = readdir(folder)) != NULL;) {
+    int thread = atoi(entry->d_name);
+    found = thread > 0 && thread != gettid() && runs(entry->d_name);
+  }
+  closedir(folder);
+  return found;
+}
+
+/// Behind a signal: the thread that it wakes runs at once, and sleeps again when its handler is back. One that takes no part may run on and
+/// on.
+static int settle(int error, bool is_point) {
+  if (error != 0 || !gcs_is_simulated()) return error;
+  int kept = errno;
+  __atomic_store_n(&has_signalled, true, __ATOMIC_RELAXED);
+  for (int patience = 1000; patience > 0 && another_runs(); patience -= 1) __wrap_sched_yield();
+  gcs_descriptors_changed(is_point);
+  errno = kept;
+  return 0;
+}
+
+int kill(pid_t process, int number) {
+  bool is_own = process == getpid() && number != 0;
+  int error = __wrap_kill(process, number);
+  return is_own ? settle(error, gcs_is_in_program(__builtin_return_address(0))) : error;
+}
+
+int tgkill(pid_t process, pid_t thread, int number) {
+  int error = __wrap_tgkill(process, thread, number);
+  return number != 0 ? settle(error, gcs_is_in_program(__builtin_return_address(0))) : error;
+}
+
+int pthread_kill(pthread_t thread, int number) {
+  int error = __wrap_pthread_kill(thread, number);
+  return number != 0 ? settle(error, gcs_is_in_program(__builtin_return_address(0))) : error;
+}
