@@ -313,8 +313,11 @@ final class Run: @unchecked Sendable {  // Run.R1
     members[current].entry = SimulationSupport.currentEntry
     let me = members[current].carrier
     current = number
-    members[number].carrier.pass()
-    SimulatedKernel.setAside { me.wait() }
+    let heir = members[number].carrier
+    SimulatedKernel.setAside {
+      heir.pass()
+      me.wait()
+    }
   }
 
   // MARK: Time
