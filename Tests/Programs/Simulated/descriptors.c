@@ -1,7 +1,7 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
-// What event counters, timers and epolls do, and what becomes of descriptors that are copied, closed or refused. The words name facts;
-// without any, all are checked.
+// What event counters, timers and epolls do, and what becomes of descriptors that are copied, closed or refused. The word names a fact;
+// without one, all are checked.
 
 #include "expect.h"
 
@@ -111,9 +111,17 @@ static void timers(void) {
   close(timer);
 }
 
-// One that is closed before it is due is nobody's business, and its number is an eventfd's.
+// One that is closed before it is due is nobody's business, and its number is an eventfd's. There may be many.
 static void closed(void) {
-  struct itimerspec wish = after(20, 20);
+  struct itimerspec wish = after(20, 20), later = after(60000, 0);
+  int many[100];
+  for (int index = 0; index < 100; index++) {
+    many[index] = timerfd_create(CLOCK_MONOTONIC, 0);
+    EXPECT(timerfd_settime(many[index], 0, index < 99 ? &later : &wish, NULL) == 0);
+  }
+  long begin = now();
+  EXPECT(is_ready(many[99], -1) == 1 && now() - begin >= 19 && now() - begin < 1000);
+  for (int index = 0; index < 100; index++) close(many[index]);
   int timer = timerfd_create(CLOCK_MONOTONIC, 0);
   EXPECT(timerfd_settime(timer, 0, &wish, NULL) == 0 && close(timer) == 0);
   counter = eventfd(0, 0);

@@ -39,9 +39,10 @@ static inline pthread_t start(void *(*body)(void *), void *context) {
   return thread;
 }
 
-/// Checks the facts that the words name; without any, all of them.
+/// Checks the fact that the word names; without one, all of them. "names" lists them.
 static inline int check(const struct fact *facts, size_t count, char **names) {
   for (size_t index = 0; index < count; index++) {
+    if (names[1] != NULL && strcmp(names[1], "names") == 0) puts(facts[index].name);
     if (names[1] == NULL || strcmp(names[1], facts[index].name) == 0) facts[index].check();
   }
   return 0;

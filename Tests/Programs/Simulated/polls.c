@@ -94,7 +94,6 @@ int main(int count, char **words) {
   EXPECT(ppoll(NULL, 0, &(struct timespec){1, 0}, NULL) == 0 && poll(NULL, 0, 1000) == 0);
   pthread_join(thread, NULL);
 
-  // A pipe may be written to from outside: it is waited for in the kernel.
   int ends[2];
   EXPECT(pipe(ends) == 0 && write(ends[1], "x", 1) == 1 && wait_for(ends[0], -1) == 1);
   puts("polled");

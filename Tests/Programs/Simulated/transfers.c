@@ -1,6 +1,6 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
-// What reads and writes of pipes and socket pairs do where they have to wait. The words name facts; without any, all are checked.
+// What reads and writes of pipes and socket pairs do where they have to wait. The word names a fact; without one, all are checked.
 
 #include "expect.h"
 
