@@ -72,7 +72,7 @@ found stack 'the program has ended with the code 1' 300
 found pipeline 'the program has ended with the code 1' 300
 found selfpipe 'deadlock: main waits for descriptors: 3, a pipe; 5, one of a socket pair' 900
 found request 'the program has ended with the code 1' 300
-expect 'request 2: 121, not 144' printed
+expect 'request 3: 121, not -1' printed
 found bothways 'deadlock: main writes to descriptor 4, a pipe; thread 1 writes to descriptor 6, a pipe' 300
 found cache 'the program has ended with the code 1' 300
 found runloop 'the program has ended with the code 1' 300

@@ -128,8 +128,8 @@ enum ProgramRun {
     var text = [CChar](repeating: 0, count: 256)
     gcs_describe_call(member?.carrier.kernelID ?? 0, &text, text.count)
     let call = String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
-    return "the thread \"\(member?.name ?? "?")\" has computed, or waited outside of the simulation, for \(Double(patience) / 1e9) s"
-      + (call.isEmpty ? "" : ": it " + call)
+    return "the thread \"\(member?.name ?? "?")\" has computed, or waited outside of the simulation, for "
+      + "\(Double(patience) / 1e9) s" + (call.isEmpty ? "" : ": it " + call)
   }
 
   private static func giveUp(isStill: Bool) -> Never {
