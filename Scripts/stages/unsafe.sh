@@ -26,4 +26,4 @@ at_most 784 Platform Primitives Engine
 apart=
 at_most 146 Platform/Insight Primitives/Insight
 at_most 51 Lanes/Waits
-at_most 39 Platform/World Dispatch/Simulation
+at_most 38 Platform/World Dispatch/Simulation

@@ -82,11 +82,18 @@ enum World {
   @inline(__always)
   static var current: Functions? {
     // unsafe: `enter` has put it there, and it stays until `leave`.
-    gc_thread_self().pointee.simulated.map { Unmanaged<Functions>.fromOpaque($0).takeUnretainedValue() }
+    simulated.map { Unmanaged<Functions>.fromOpaque($0).takeUnretainedValue() }
   }
 
   @inline(__always)
-  static var isSimulated: Bool { gc_thread_self().pointee.simulated != nil }
+  static var isSimulated: Bool { simulated != nil }
+
+  /// The functions, in the calling thread's record.
+  @inline(__always)
+  private static var simulated: UnsafeMutableRawPointer? {
+    get { gc_thread_self().pointee.simulated }
+    set { gc_thread_self().pointee.simulated = newValue }
+  }
 
   /// Whether the calling thread is the simulation's first one, which stands for the main thread.
   static var isFirst: Bool { isSimulated && Thread.id == firstID }
@@ -99,25 +106,24 @@ enum World {
   /// The calling thread takes part in a simulation from now on. The functions are alive until it leaves.
   static func enter(_ functions: Functions, number: Int) {
     let thread = gc_thread_self()
-    thread.pointee.simulated = Unmanaged.passUnretained(functions).toOpaque()
+    simulated = Unmanaged.passUnretained(functions).toOpaque()
     thread.pointee.tid = firstID + UInt32(number)
   }
 
   /// It is back in the real world.
   static func leave() {
     let thread = gc_thread_self()
-    thread.pointee.simulated = nil
+    simulated = nil
     // The id is 0, so the next use asks the kernel for it.
     thread.pointee.tid = 0
   }
 
   /// Takes no part while the body runs, under the same id.
   static func setAside(_ body: () -> Void) {
-    let thread = gc_thread_self()
-    let functions = thread.pointee.simulated
-    thread.pointee.simulated = nil
+    let functions = simulated
+    simulated = nil
     body()
-    thread.pointee.simulated = functions
+    simulated = functions
   }
 
   /// For `Functions.note`, beside the recorder's kinds: the step that was noted before is done.
