@@ -67,6 +67,16 @@ for round in {1..50}; do
 done
 fact "50 brief programs: 100 items each"
 
+# --- The first records of all, on eight threads at once: one makes the region, the others wait for it.
+
+for round in {1..20}; do
+  "$tool" trace -o "$folder/first" -- "$traced" first 10 2>"$folder/said"
+  [ ! -s "$folder/said" ] || fail "first records: $(cat "$folder/said")"
+  spans=$("$tool" trace convert --format csv -o - "$folder/first" | grep -c ',span,')
+  [ "$spans" -eq 80 ] || fail "first records, round $round: $spans spans, not 80"
+done
+fact "20 programs whose first records are made by eight threads at once: 80 each"
+
 # --- Killed, in the middle of its work: what it had recorded is there.
 
 coproc killed { exec "$traced" forever; }

@@ -187,9 +187,9 @@ extension GrandCentralRuntime {
   ///
   /// No thread is stopped: threads are looked at one after the other. Empty where the kernel refuses the memory for it.
   ///
-  /// Blocking: never. Complexity: O(threads + objects).
+  /// Blocking: 20 ms at most, where another thread is just making the memory. Complexity: O(threads + objects).
   public static func snapshot() -> Snapshot {
-    InsightRegion.makeOnce()
+    InsightRegion.makeAndAwait()
     let objects = InsightLook.objects()
     return Snapshot(
       parallelism: InsightRegion.memory == nil ? 0 : Engine.activeParallelism,

@@ -4,6 +4,7 @@
 
 import Glibc
 import GrandCentral
+import Synchronization
 
 let words = CommandLine.arguments
 let number = words.count > 2 ? Int(words[2]) ?? 0 : 0
@@ -40,6 +41,32 @@ func ring(_ steps: Int) {
   }
   pass(steps)
   done.wait()
+}
+
+/// The first thing that the process does in the library: eight threads record at once.
+func first(_ count: Int) {
+  let present = Atomic(0)
+  let body: @Sendable () -> Void = {
+    present.wrappingAdd(1, ordering: .relaxed)
+    while present.load(ordering: .relaxed) < 8 {}
+    for _ in 0..<count { GrandCentralRuntime.beginSpan("first").end() }
+  }
+  let threads = (0..<8).map { _ in
+    var thread = pthread_t()
+    let context = Unmanaged.passRetained(Body(run: body)).toOpaque()
+    pthread_create(
+      &thread, nil,
+      {
+        Unmanaged<Body>.fromOpaque($0!).takeRetainedValue().run(); return nil
+      }, context)
+    return thread
+  }
+  for thread in threads { pthread_join(thread, nil) }
+}
+
+final class Body {
+  let run: @Sendable () -> Void
+  init(run: @escaping @Sendable () -> Void) { self.run = run }
 }
 
 /// Items that each take some 50 ns, on a serial queue.
@@ -137,6 +164,8 @@ case "spans":
   for query in queries { DispatchQueue.global().async(group: group) { query.end() } }
   group.wait()
   DispatchQueue(label: "answers").sync { outer.end() }
+case "first":
+  first(number)
 case "cost":
   // Nanoseconds for a record, the least of many rounds.
   var least = Double.infinity

@@ -12,9 +12,13 @@ import Synchronization
 extension UnsafeMutablePointer<InsightLayout.Head> {
   @inline(__always)
   var switches: UnsafeMutablePointer<Atomic<UInt32>> { atomic(gc_insight_head_switches(self)) }
-  @inline(__always)
-  var parallelism: UnsafeMutablePointer<Atomic<UInt32>> { atomic(gc_insight_head_parallelism(self)) }
-  var lost: UnsafeMutablePointer<Atomic<UInt64>> { atomic(gc_insight_head_lost(self)) }
+
+  // Figures for readers in other processes.
+  // relaxed: nothing is concluded from them here.
+  func show(parallelism: UInt32) {
+    atomic(gc_insight_head_parallelism(self)).pointee.store(parallelism, ordering: .relaxed)
+  }
+  func show(lost: UInt64) { atomic(gc_insight_head_lost(self)).pointee.store(lost, ordering: .relaxed) }
 }
 
 extension UnsafeMutablePointer<InsightLayout.ThreadEntry> {

@@ -31,8 +31,7 @@ enum InsightNames {
 
   @inline(never)
   private static func numberSlow(_ name: StaticString) -> UInt32 {
-    InsightRegion.makeOnce()
-    guard let memory = InsightRegion.memory else { return 0 }
+    guard let memory = InsightRegion.awaited else { return 0 }
     InsightRegion.lock.lock()
     defer { InsightRegion.lock.unlock() }
     let text = UnsafeBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount)
@@ -43,8 +42,7 @@ enum InsightNames {
 
   /// The number of a name that is no literal; 0 if the names are used up.
   static func number(of name: String) -> UInt32 {
-    InsightRegion.makeOnce()
-    guard let memory = InsightRegion.memory else { return 0 }
+    guard let memory = InsightRegion.awaited else { return 0 }
     var name = name
     return name.withUTF8 { text in
       InsightRegion.lock.lock()

@@ -51,8 +51,7 @@ enum InsightObjects {
   /// threads that ask at once the second one finds it by `known`.
   @inline(never)
   static func add(_ facts: Facts, known: () -> UInt32, assign: (UInt32) -> Void) -> UInt32 {
-    InsightRegion.makeOnce()
-    guard let memory = InsightRegion.memory else { return 0 }
+    guard let memory = InsightRegion.awaited else { return 0 }
     // The tool that has asked for objects may have died without turning them off.
     InsightRegion.lookAfterTool()
     InsightRegion.lock.lock()

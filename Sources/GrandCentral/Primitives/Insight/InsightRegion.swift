@@ -10,8 +10,9 @@ import Synchronization
 /// Where the kernel refuses it there is none, and everything else works.
 ///
 /// InsightRegion.G1  `state` goes from `unasked` to `making` by exchange, and on to `made` or `none`. A thread that finds it
-///     `making` does without the region. Only a thread that is about to wait for long waits for the region first
-///     (`makeAndAwait`): it may wait for ever, and then it must be seen.
+///     `making` waits for the region if it has something to write there (`makeAndAwait`): a record, a name, or a wait that may
+///     be for ever and then must be seen. The one that makes it locks nothing that others hold. A worker that goes to sleep
+///     does without.
 /// InsightRegion.G2  `base` and what it points to live until the process ends; but in a child of a fork, whose only thread
 ///     forgets the parent's region before it runs anything else.
 /// InsightRegion.G3  What other processes may have written is never trusted: indices and counts that the library needs
@@ -80,6 +81,13 @@ enum InsightRegion {
     if state.load(ordering: .acquiring) < State.made { awaitSlow() }
   }
 
+  /// The region, which is made if that was not tried before; nil if it cannot be had.
+  @inline(__always)
+  static var awaited: UnsafeMutableRawPointer? {
+    makeAndAwait()
+    return memory
+  }
+
   @inline(never)
   private static func awaitSlow() {
     makeOnce()
@@ -117,8 +125,9 @@ enum InsightRegion {
     // pairs with: memory – publishes the layout, and the region
     base.store(UInt(bitPattern: memory), ordering: .releasing)
     // What was set while the page was the library's own.
-    // relaxed: a figure.
-    InsightLayout.head.parallelism.pointee.store(parallelism.load(ordering: .relaxed), ordering: .relaxed)
+    // relaxed: figures.
+    InsightLayout.head.show(parallelism: parallelism.load(ordering: .relaxed))
+    InsightLayout.head.show(lost: lost.load(ordering: .relaxed))
     // Also while the head was copied: that went to the page which the region has replaced.
     // relaxed: `turnOn` changes this word before the head; if it is not there yet, the head that it changes is the region's.
     turnOn(own.load(ordering: .relaxed))
@@ -174,9 +183,18 @@ enum InsightRegion {
 
   static func noteParallelism(_ wanted: Int) {
     let number = UInt32(truncatingIfNeeded: wanted)
-    // relaxed: a figure for readers in other processes. So for the next one.
+    // relaxed: a figure for readers in other processes.
     parallelism.store(number, ordering: .relaxed)
-    head.parallelism.pointee.store(number, ordering: .relaxed)
+    head.show(parallelism: number)
+  }
+
+  /// Records that no thread's entry counts.
+  private static let lost = Atomic<UInt64>(0)
+
+  /// A record is lost whose thread has no entry, or for which the region came too late.
+  static func noteLoss() {
+    // relaxed: a figure, as above.
+    head.show(lost: lost.wrappingAdd(1, ordering: .relaxed).newValue)
   }
 
   // MARK: Switches
@@ -232,6 +250,7 @@ enum InsightRegion {
     }
     // relaxed: as above.
     own.store(0, ordering: .relaxed)
+    lost.store(0, ordering: .relaxed)
     base.store(0, ordering: .relaxed)
     state.store(State.unasked, ordering: .relaxed)
     let thread = gc_thread_self()

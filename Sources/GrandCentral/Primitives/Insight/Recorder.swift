@@ -142,12 +142,9 @@ enum RecorderChunks {
       if World.isSimulated { return false }
     }
     if switches & InsightLayout.Switch.record == 0 { return false }
-    InsightRegion.makeOnce()
-    guard let memory = InsightRegion.memory else { return false }
     // Without an entry, no chunk: a reader must be able to say which thread's it is.
-    guard let me = InsightThread.ready else {
-      // relaxed: a figure.
-      InsightRegion.head.lost.pointee.wrappingAdd(1, ordering: .relaxed)
+    guard let memory = InsightRegion.awaited, let me = InsightThread.ready else {
+      InsightRegion.noteLoss()
       return false
     }
     if thread.pausesRecording() {
