@@ -13,7 +13,9 @@ import Synchronization
 ///
 /// The Swift runtime has locks too. It takes them when a type is first used, and no thread holds them across a fork: a child
 /// copied at that moment waits for ever when it needs the same type. There is no remedy for types that a program's own jobs
-/// use for the first time during a fork. The engine's own threads do such things in `undisturbed`.
+/// use for the first time during a fork. The engine's own threads do such things in `undisturbed`; so in an optimised build, where
+/// generic types are specialised. An unoptimised one asks the runtime for them everywhere, and there such a child is possible while
+/// a thread of the engine does something for the first time.
 enum Fork {
   /// Takes the locks of the layer above, or lets go of them, in the parent or in the child.
   typealias Guards = @convention(c) (_ hold: Bool, _ inChild: Bool) -> Void
