@@ -1,12 +1,14 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 //
-// What the thread does that ends the process because of a fault: one thread does it, and the core file goes where the setting says.
+// When the process writes what it shows of itself, and where to: one thread does it before a fault ends the process, and the thread that
+// gets the signal which the environment has chosen does it and goes on.
 
 #define _GNU_SOURCE 1
 #include "CPlatformInsightRegion.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -17,17 +19,10 @@ static char setting[1024];
 /// It is too long, or no path that begins with /.
 static bool is_odd;
 
-__attribute__((constructor)) static void keep_setting(void) {
-  const char *value = secure_getenv("GRANDCENTRAL_CORE");
-  if (value == NULL || *value == 0) return;
-  is_odd = value[0] != '/' || strlen(value) >= sizeof setting;
-  strncpy(setting, value, sizeof setting - 1);
-}
-
 /// A line on standard error, of which a file's path is the end.
 static void tell(const char *words, const char *path) {
   char line[sizeof setting + 80];
-  size_t length = strlen(words), rest = strlen(path);
+  size_t length = strlen(words), rest = strnlen(path, sizeof setting);
   memcpy(line, words, length);
   memcpy(line + length, path, rest);
   line[length + rest] = '\n';
@@ -78,4 +73,54 @@ void gc_insight_await_fault(void) {
   if (nobody == own) return;
   const struct timespec longest = {10, 0};
   nanosleep(&longest, NULL);
+}
+
+// MARK: The chosen signal
+
+/// Which signal GRANDCENTRAL_DUMP_SIGNAL chooses, by its name or its number; 0 if it is none that a program can handle.
+static int chosen_signal(const char *value) {
+  static const struct {
+    const char *name;
+    int number;
+  } names[] = {{"HUP", SIGHUP}, {"INT", SIGINT}, {"QUIT", SIGQUIT}, {"USR1", SIGUSR1}, {"USR2", SIGUSR2},
+               {"TERM", SIGTERM}, {"PWR", SIGPWR}, {"WINCH", SIGWINCH}, {"URG", SIGURG}};
+  if (strncmp(value, "SIG", 3) == 0) value += 3;
+  for (size_t index = 0; index < sizeof names / sizeof *names; index++) {
+    if (strcmp(value, names[index].name) == 0) return names[index].number;
+  }
+  char *end;
+  long number = strtol(value, &end, 10);
+  bool is_number = *value >= '0' && *value <= '9' && *end == 0;
+  return is_number && number > 0 && number <= SIGRTMAX && number != SIGKILL && number != SIGSTOP ? (int)number : 0;
+}
+
+static void write_on_request(int number) {
+  (void)number;
+  int former = errno;
+  gc_insight_head parts;
+  if (gc_insight_dumped(&parts) == NULL) {
+    tell("GrandCentral: nothing can be shown yet", "");
+  } else {
+    gc_insight_dump_at_fault();
+    gc_insight_write_core_at_fault();
+  }
+  errno = former;
+}
+
+/// Only where the program was started with the signal's default, which is mostly its end: what it sets itself later takes the place.
+static void handle(const char *value) {
+  int number = chosen_signal(value);
+  if (number == 0) return tell("GrandCentral: GRANDCENTRAL_DUMP_SIGNAL names no signal that can be handled: ", value);
+  struct sigaction former, handler = {.sa_handler = write_on_request, .sa_flags = SA_RESTART | SA_ONSTACK};
+  sigfillset(&handler.sa_mask);
+  if (sigaction(number, NULL, &former) == 0 && former.sa_handler == SIG_DFL) sigaction(number, &handler, NULL);
+}
+
+__attribute__((constructor)) static void keep_settings(void) {
+  const char *core = secure_getenv("GRANDCENTRAL_CORE"), *chosen = secure_getenv("GRANDCENTRAL_DUMP_SIGNAL");
+  if (core != NULL && *core != 0) {
+    is_odd = core[0] != '/' || strlen(core) >= sizeof setting;
+    strncpy(setting, core, sizeof setting - 1);
+  }
+  if (chosen != NULL && *chosen != 0) handle(chosen);
 }

@@ -127,6 +127,28 @@ struct InsightDumpTests {
     #expect(refused.errors.contains("  no core file could be written: /proc/absent\n"), "\(refused)")
   }
 
+  @Test("F3: at the signal that the environment has chosen the process writes what it would at a fault, and goes on")
+  func chosenSignal() throws {
+    let path = "/tmp/gc-core-signal-\(getpid())"
+    defer { unlink(path) }
+    for name in ["USR2", "SIGUSR2", "12"] {
+      let environment = Self.recorded.merging(["GRANDCENTRAL_DUMP_SIGNAL": name, "GRANDCENTRAL_CORE": path]) { $1 }
+      let result = Probe.run("dump-signal", environment: environment)
+      #expect(result.ended && result.number("read") == 1, "\(result)")
+      let lines = result.errors.split(separator: "\n")
+      #expect(lines.first == "GrandCentral: nothing can be shown yet", "\(result)")
+      #expect(lines.count { $0.hasSuffix(", as its threads and objects were:") } == 2, "\(result)")
+      #expect(lines.count { $0 == "  gcd trace --core, gcd why --core: \(path)" } == 2, "\(result)")
+      #expect(lines.last == "its own", "\(result)")
+      try expectCore(path, threads: 1...8)
+    }
+    for name in ["KILL", "9", "0", "65", "SIG", "USR2x", "-12"] {
+      let result = Probe.run("dump-signal", environment: ["GRANDCENTRAL_DUMP_SIGNAL": name])
+      let words = "GrandCentral: GRANDCENTRAL_DUMP_SIGNAL names no signal that can be handled: \(name)\n"
+      #expect(result.end == .killed(SIGUSR2) && result.errors.hasPrefix(words), "\(result)")
+    }
+  }
+
   @Test("F3: a core file that cannot be had is refused; a child of a fork has its own")
   func refusedCores() {
     let path = "/tmp/gc-core-refused-\(getpid())"

@@ -9,6 +9,7 @@ import Synchronization
 extension Scenario {
   static let insightDumps: [String: Body] = [
     "dump-text": dumpText, "dump-fault": dumpFault, "dump-in-handler": dumpInHandler, "dump-fork": dumpFork,
+    "dump-signal": dumpSignal,
     "core-file": coreFile, "core-in-handler": coreInHandler, "core-refused": coreRefused, "core-faults": coreFaults,
   ]
 
@@ -120,6 +121,34 @@ extension Scenario {
     require(ftruncate(file, 1 << 30) == 0, "the file is long")
     report("written", GrandCentralRuntime.writeCore(to: file))
     report("again", GrandCentralRuntime.writeCore(to: file))
+  }
+
+  /// The signal that the environment has chosen: before there is anything to show, to the thread that is in a system call, to the
+  /// thread that sends it. The program goes on.
+  private static func dumpSignal() {
+    // The thread that has started the process may have blocked it.
+    var all = sigset_t()
+    sigfillset(&all)
+    pthread_sigmask(SIG_UNBLOCK, &all, nil)
+    raise(SIGUSR2)
+    prepare()
+    guard let pipe = Kernel.closeOnExecPipe() else { preconditionFailure("no pipe") }
+    nonisolated(unsafe) var thread = pthread_t()
+    let isKnown = Latch(1)
+    let reader = PlainThread {
+      thread = pthread_self()
+      isKnown.open()
+      var byte: UInt8 = 0
+      report("read", read(pipe.readEnd, &byte, 1))
+    }
+    isKnown.wait()
+    pthread_kill(thread, SIGUSR2)
+    raise(SIGUSR2)
+    _ = write(pipe.writeEnd, "x", 1)
+    reader.join()
+    // What the program sets itself takes the place.
+    signal(SIGUSR2) { _ in _ = write(2, "its own\n", 8) }
+    raise(SIGUSR2)
   }
 
   /// What cannot be had, and children that are forked while another thread writes.
