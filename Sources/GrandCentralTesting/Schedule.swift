@@ -31,18 +31,24 @@ package final class RandomSchedule: Schedule {
 
 /// Probabilistic concurrency testing: each thread has a priority by chance, and the most urgent one that can go on does. At `depth - 1`
 /// points, by chance as well, the thread that runs becomes the least urgent one. A bug that needs `depth` steps in a certain order is
-/// found with a probability of at least one in (threads × length ^ (depth - 1)) a run.
+/// found with a probability of at least one in (2 × threads × length ^ (depth - 1)) a run.
+///
+/// In every other run a thread that begins to wait becomes less urgent, too. So it may be overtaken, when it is woken, by one that has not
+/// run yet: by changes at points it would have had to be urgent before, and not afterwards.
 package final class PriorityChangeSchedule: Schedule {
   private var randomness: Randomness
   /// By number of thread; the greatest goes first.
   private var priorities: [UInt64] = []
   /// Where priorities change, the next one last.
   private var changes: [Int]
+  /// Behind which point the next thread that waits becomes less urgent; `.max` if none does, any more.
+  private var changeAtWait = Int.max
 
   /// - Parameter length: How many points a run has, about.
   init(seed: UInt64, depth: Int, length: Int) {
     var randomness = Randomness(seed: seed)
     changes = (1..<max(1, depth)).map { _ in randomness.below(max(1, length)) }.sorted(by: >)
+    if randomness.below(2) == 0 { changeAtWait = randomness.below(max(1, length)) }
     self.randomness = randomness
   }
 
@@ -50,7 +56,11 @@ package final class PriorityChangeSchedule: Schedule {
     while let next = changes.last, next <= step {
       changes.removeLast()
       // The later the change, the lower the priority.
-      if let current { setPriority(of: current, to: UInt64(changes.count)) }
+      setPriority(of: thread, to: UInt64(changes.count))
+    }
+    if current == nil, changeAtWait <= step {
+      changeAtWait = .max
+      setPriority(of: thread, to: UInt64(changes.count))
     }
     var best = ready[0]
     for thread in ready where priority(of: thread) > priority(of: best) { best = thread }
