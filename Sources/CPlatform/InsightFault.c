@@ -107,13 +107,19 @@ static void write_on_request(int number) {
   errno = former;
 }
 
-/// Only where the program was started with the signal's default, which is mostly its end: what it sets itself later takes the place.
+/// Also where the program's parent had the signal ignored, as a shell has that starts it in the background, or blocked. What the
+/// program sets itself later takes the place.
 static void handle(const char *value) {
   int number = chosen_signal(value);
   if (number == 0) return tell("GrandCentral: GRANDCENTRAL_DUMP_SIGNAL names no signal that can be handled: ", value);
   struct sigaction former, handler = {.sa_handler = write_on_request, .sa_flags = SA_RESTART | SA_ONSTACK};
   sigfillset(&handler.sa_mask);
-  if (sigaction(number, NULL, &former) == 0 && former.sa_handler == SIG_DFL) sigaction(number, &handler, NULL);
+  if (sigaction(number, NULL, &former) != 0 || (former.sa_handler != SIG_DFL && former.sa_handler != SIG_IGN)) return;
+  sigaction(number, &handler, NULL);
+  sigset_t chosen;
+  sigemptyset(&chosen);
+  sigaddset(&chosen, number);
+  sigprocmask(SIG_UNBLOCK, &chosen, NULL);
 }
 
 __attribute__((constructor)) static void keep_settings(void) {

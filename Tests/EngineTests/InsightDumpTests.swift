@@ -145,7 +145,9 @@ struct InsightDumpTests {
     for name in ["KILL", "9", "0", "65", "SIG", "USR2x", "-12"] {
       let result = Probe.run("dump-signal", environment: ["GRANDCENTRAL_DUMP_SIGNAL": name])
       let words = "GrandCentral: GRANDCENTRAL_DUMP_SIGNAL names no signal that can be handled: \(name)\n"
-      #expect(result.end == .killed(SIGUSR2) && result.errors.hasPrefix(words), "\(result)")
+      // Without a handler the signal ends the process, unless the thread that has started it had it blocked.
+      #expect(result.end == .killed(SIGUSR2) || result.ended, "\(result)")
+      #expect(result.errors.hasPrefix(words) && !result.errors.contains("can be shown"), "\(result)")
     }
   }
 

@@ -126,10 +126,6 @@ extension Scenario {
   /// The signal that the environment has chosen: before there is anything to show, to the thread that is in a system call, to the
   /// thread that sends it. The program goes on.
   private static func dumpSignal() {
-    // The thread that has started the process may have blocked it.
-    var all = sigset_t()
-    sigfillset(&all)
-    pthread_sigmask(SIG_UNBLOCK, &all, nil)
     raise(SIGUSR2)
     prepare()
     guard let pipe = Kernel.closeOnExecPipe() else { preconditionFailure("no pipe") }
