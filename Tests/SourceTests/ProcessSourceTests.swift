@@ -315,13 +315,4 @@ struct ProcessSourceTests {
     #expect(result.ended, "\(result)")
     #expect((result.number("share") ?? .max) < 20, "\(result)")
   }
-
-  @Test("S12, E5: a forked child watches processes of its own, and leaves the parent's watches alone")
-  func fork() {
-    let result = Probe.run("process-fork")
-    if result.skipped != nil { return }
-    #expect(result.ended, "\(result)")
-    #expect(result.number("child") == 0, "\(result)")
-    #expect(result.number("parent") == 1, "\(result)")
-  }
 }

@@ -40,6 +40,13 @@ public enum Kernel {
   /// Whether it is ThreadSanitizer, which has a thread of its own that wakes up, and starts none after a fork.
   public static var isThreadSanitized: Bool { dlsym(nil, "__tsan_init") != nil }
 
+  /// Whether types are not specialised: threads then ask the Swift runtime for them when they do something for the first time.
+  public static var isUnoptimised: Bool {
+    var isChecked = false
+    assert({ isChecked = true }() == ())
+    return isChecked
+  }
+
   /// A pseudo terminal: the end that a terminal program holds, and the one that a shell would have.
   public static func openTerminal() -> (program: Int32, user: Int32) {
     var ends: (Int32, Int32) = (-1, -1)

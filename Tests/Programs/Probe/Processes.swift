@@ -69,9 +69,8 @@ extension Scenario {
   /// The child cancels the parent's source and watches a process of its own; the parent still hears.
   private static let processFork: Body = {
     if Kernel.isThreadSanitized { skip("ThreadSanitizer starts no thread after a fork") }
-    // In an unoptimised build no thread may be inside the Swift runtime for a type's first use when the process forks (Fork.swift):
-    // the second time that a worker hears of an exit, it has been all the way round once.
-    for _ in 0..<2 { requireExit(sleeper(), .exit) }
+    // Threads of the parent may be in the Swift runtime, whose locks the child never gets.
+    if Kernel.isUnoptimised { skip("in an unoptimised build") }
     let (watched, ended) = (sleeper(), Latch())
     let parents = watch(watched, [.exit, .fork, .exec]) { ended.open() }
     let child = gc_fork()

@@ -1,0 +1,28 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import ContractSupport
+import Testing
+
+/// Children of forks, in an optimised build: there the engine's own threads ask the Swift runtime for no type, whose locks a child would
+/// never get (`Engine/Fork.swift`).
+@Suite("Forks under stress", .serialized)
+struct ForkStress {
+  @Test(
+    "E5, S12: a child that is forked in the middle of other work works, and watches processes of its own",
+    arguments: [
+      ("process-fork", "child", "0"), ("fork", "child", "1"), ("fork-while-busy", "children", "10"),
+      ("fork-while-locked", "children", "20"), ("fork-from-item", "child", "1"), ("fork-before-use", "child", "1"),
+    ])
+  func children(_ scenario: String, _ key: String, _ expected: String) {
+    let deadline = monotonicNanoseconds() + UInt64(Stress.seconds / 3 * 1e9)
+    var rounds = 0
+    repeat {
+      let result = Probe.run(scenario)
+      rounds += 1
+      if result.skipped != nil { return }
+      #expect(result.ended && result[key] == expected, "round \(rounds): \(result)")
+      if !result.ended { return }
+    } while Stress.runs(until: deadline)
+    print("\(scenario): \(rounds) rounds")
+  }
+}
