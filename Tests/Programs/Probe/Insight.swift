@@ -141,9 +141,12 @@ extension Scenario {
     let records = region.records
     for queue in queues {
       let mine = records.filter { $0.queue == region.number(labelled: queue.label) }
-      report(queue.label + "Items", mine.filter { $0.kind == UInt8(GC_RECORD_ITEM) }.count)
-      report(queue.label + "Submissions", mine.filter { $0.kind == UInt8(GC_RECORD_SUBMIT) }.count)
-      report(queue.label + "Functions", Set(mine.map(\.word).filter { $0 != 0 }).count)
+      let items = mine.filter { $0.kind == UInt8(GC_RECORD_ITEM) }
+      let submissions = mine.filter { $0.kind == UInt8(GC_RECORD_SUBMIT) }
+      report(queue.label + "Items", items.count)
+      report(queue.label + "Submissions", submissions.count)
+      // A barrier that waits for its turn is recorded for the queue as well, with another word.
+      report(queue.label + "Functions", Set((items + submissions).map(\.word).filter { $0 != 0 }).count)
     }
   }
 
