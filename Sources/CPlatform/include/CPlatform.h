@@ -22,6 +22,8 @@
 extern "C" {
 #endif
 
+#pragma GCC visibility push(hidden)
+
 #if defined(__clang__)
 #define GC_NONNULL _Nonnull
 // Without this, one annotation would oblige all others. The annotations spare the hot path a test.
@@ -300,6 +302,8 @@ enum {
   GC_EPOLLONESHOT = 1 << 30,
 };
 #define GC_EPOLLET 0x80000000u
+
+#pragma GCC visibility pop
 
 #ifdef __cplusplus
 }

@@ -14,6 +14,8 @@
 extern "C" {
 #endif
 
+#pragma GCC visibility push(hidden)
+
 /// Whether the calling thread runs a task of Swift Concurrency, if that is in the process at all.
 bool gc_in_task(void);
 
@@ -29,6 +31,8 @@ int gc_describe_code(const void *address, char *name, int name_room, char *place
 
 /// Writes a Swift name as people write it; leaves it as it is if it is not one, or cannot be demangled.
 void gc_demangle(char *name, int room);
+
+#pragma GCC visibility pop
 
 #ifdef __cplusplus
 }

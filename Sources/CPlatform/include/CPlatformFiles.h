@@ -15,6 +15,8 @@
 extern "C" {
 #endif
 
+#pragma GCC visibility push(hidden)
+
 /// A descriptor that is not inherited by programs and does not block.
 int gc_inotify_create(void);
 /// Adds `events` to what is watched of the file that `file` is open on, or of the folder that it lies in. Returns the
@@ -45,6 +47,8 @@ enum {
   GC_IN_Q_OVERFLOW = 0x4000,
   GC_IN_IGNORED = 0x8000,
 };
+
+#pragma GCC visibility pop
 
 #ifdef __cplusplus
 }

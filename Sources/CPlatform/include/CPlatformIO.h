@@ -18,6 +18,8 @@
 extern "C" {
 #endif
 
+#pragma GCC visibility push(hidden)
+
 /// The layout of struct iovec.
 typedef struct gc_span {
   void *start;
@@ -64,6 +66,8 @@ int gc_channel_examine(const char *path, int flags, bool *seeks);
 /// Opens for a channel. What is neither file nor folder is opened with O_NONBLOCK: a pipe without a writer would keep
 /// the thread.
 int gc_channel_open(const char *path, int flags, unsigned mode);
+
+#pragma GCC visibility pop
 
 #ifdef __cplusplus
 }

@@ -13,6 +13,8 @@
 extern "C" {
 #endif
 
+#pragma GCC visibility push(hidden)
+
 extern uint32_t gc_main_thread;
 
 /// The id of the process's first thread.
@@ -25,6 +27,8 @@ static inline uint32_t gc_fork_generation(void) { return __atomic_load_n(&gc_gen
 
 /// Whether this process is a copy of one that had begun to run: a child of fork.
 bool gc_is_forked(void);
+
+#pragma GCC visibility pop
 
 #ifdef __cplusplus
 }

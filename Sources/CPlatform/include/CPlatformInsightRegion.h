@@ -14,6 +14,8 @@
 extern "C" {
 #endif
 
+#pragma GCC visibility push(hidden)
+
 /// What the head has in the region's file: the largest page of any architecture.
 #define GC_INSIGHT_PAGE 65536
 
@@ -164,6 +166,8 @@ void gc_insight_copy(void *to, const void *from, size_t size);
 
 /// The calling thread's name, as the kernel knows it; 16 bytes, with a zero at the end.
 void gc_thread_get_name(char *name);
+
+#pragma GCC visibility pop
 
 #ifdef __cplusplus
 }

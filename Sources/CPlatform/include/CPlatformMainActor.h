@@ -12,6 +12,8 @@
 extern "C" {
 #endif
 
+#pragma GCC visibility push(hidden)
+
 /// A descriptor that is readable while the toolchain's library has work on its own main queue; -1 if it is not in the
 /// process.
 int gc_foreign_main_handle(void);
@@ -28,6 +30,8 @@ bool gc_foreign_main_is_current(void);
 /// Makes the Swift runtime call `run` where it would park the main thread of a program with an `async` main. False if the runtime
 /// has no such hook, or if the thread goes to Foundation's run loop there, which the program may need.
 bool gc_take_async_main(void (*run)(void));
+
+#pragma GCC visibility pop
 
 #ifdef __cplusplus
 }

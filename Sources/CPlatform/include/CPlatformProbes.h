@@ -15,6 +15,8 @@
 extern "C" {
 #endif
 
+#pragma GCC visibility push(hidden)
+
 /// How many tracers look in. The kernel counts, or a debugger does; the notes say where.
 extern __attribute__((visibility("hidden"))) uint16_t gc_probes_semaphore;
 
@@ -38,6 +40,8 @@ void gc_probe_timer_configure(uintptr_t source, uintptr_t handler, const gc_prob
 void gc_probe_timer_program(uintptr_t source, uintptr_t handler, const gc_probe_timer_params *GC_NONNULL params);
 void gc_probe_timer_wake(uintptr_t source, uintptr_t handler);
 void gc_probe_timer_fire(uintptr_t source, uintptr_t handler);
+
+#pragma GCC visibility pop
 
 #ifdef __cplusplus
 }

@@ -16,6 +16,8 @@
 extern "C" {
 #endif
 
+#pragma GCC visibility push(hidden)
+
 /// A descriptor that is readable once the process has ended; programs do not inherit it.
 int gc_pidfd_open(int32_t pid);
 
@@ -43,6 +45,8 @@ enum { GC_CONNECTOR_FORK = 1, GC_CONNECTOR_EXEC = 2, GC_CONNECTOR_LOST = 4 };
 
 /// The next message: what process `pid` has done, 0 when it has done something else; -EAGAIN when there is none.
 int gc_connector_next(int connector, int32_t *pid);
+
+#pragma GCC visibility pop
 
 #ifdef __cplusplus
 }

@@ -17,6 +17,8 @@
 extern "C" {
 #endif
 
+#pragma GCC visibility push(hidden)
+
 /// Where a ring's memory is. The words that both sides change are 32 bits each.
 typedef struct gc_ring {
   int fd;
@@ -39,6 +41,8 @@ void gc_ring_prepare(const gc_ring *ring, uint32_t index, bool writes, int fd, c
                      int64_t offset, uint64_t token);
 /// Tells the kernel of `count` submissions. Returns how many it took.
 int gc_ring_submit(const gc_ring *ring, uint32_t count);
+
+#pragma GCC visibility pop
 
 #ifdef __cplusplus
 }

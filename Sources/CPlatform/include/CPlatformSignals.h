@@ -16,6 +16,8 @@
 extern "C" {
 #endif
 
+#pragma GCC visibility push(hidden)
+
 /// Whether `number` is a signal that a program may handle without having caused it.
 bool gc_signal_can_be_watched(int number);
 /// Begins to count. 0 or -errno.
@@ -44,6 +46,8 @@ uint64_t gc_signals_set_mask(uint64_t mask);
 /// Around a fork. The child watches nothing: the program's dispositions are in place again.
 void gc_signals_lock_for_fork(void);
 void gc_signals_unlock_after_fork(bool in_child);
+
+#pragma GCC visibility pop
 
 #ifdef __cplusplus
 }

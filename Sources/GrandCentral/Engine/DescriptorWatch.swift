@@ -15,7 +15,9 @@ struct DescriptorWatch: ~Copyable {
   /// Guarded by the table's lock.
   var next: Pointer?
   let descriptor: Int32
-  let interest: Epoll.Interest
+  /// What is watched for, as bits: a stored option set would bring the tables of its conformances into each program, for reflection.
+  private let interestBits: UInt32
+  var interest: Epoll.Interest { Epoll.Interest(rawValue: interestBits) }
   let report: Report
   let context: UnsafeMutableRawPointer
   /// Guarded by the table's lock: whether events are wanted now.
@@ -25,7 +27,7 @@ struct DescriptorWatch: ~Copyable {
 
   init(_ descriptor: Int32, _ interest: Epoll.Interest, context: UnsafeMutableRawPointer, report: @escaping Report) {
     self.descriptor = descriptor
-    self.interest = interest
+    interestBits = interest.rawValue
     self.context = context
     self.report = report
   }

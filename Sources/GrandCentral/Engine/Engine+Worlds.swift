@@ -68,7 +68,16 @@ extension Engine {
     return at(instance.load(ordering: .acquiring))
   }
 
-  private static func at(_ address: Job.Word?) -> Pointer? { address?.assumingMemoryBound(to: Engine.self) }
+  /// What objects keep of their engine. A stored property whose type names the engine would bring the descriptions of all its parts into
+  /// each program, for reflection.
+  typealias Address = Job.Word
+
+  /// The address of the engine that work is submitted to.
+  static var sharedAddress: Address { Address(shared) }
+
+  static func at(_ address: Address) -> Pointer { address.assumingMemoryBound(to: Engine.self) }
+
+  static func at(_ address: Address?) -> Pointer? { address?.assumingMemoryBound(to: Engine.self) }
 
   /// The process's engine while the worlds are apart.
   private static var setAside: Job.Word? {

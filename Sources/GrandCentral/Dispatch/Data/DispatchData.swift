@@ -36,7 +36,7 @@ public struct DispatchData: @unchecked Sendable {  // why: what values share is 
   init(whole node: DataObject) { self.init(object: node, position: Self.wholeNode, length: node.withNode { $0.count }) }
 
   /// Data without bytes.
-  public static let empty = DispatchData(object: nil, position: 0, length: 0)
+  @_alwaysEmitIntoClient public static var empty: DispatchData { DispatchData(object: nil, position: 0, length: 0) }
 
   // MARK: Making data
 

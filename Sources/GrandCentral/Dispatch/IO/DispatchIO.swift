@@ -39,10 +39,10 @@ public class DispatchIO: DispatchObject, @unchecked Sendable {  // immutable; th
     /// The set as bits.
     public let rawValue: UInt
     /// A set of these bits.
-    public init(rawValue: UInt) { self.rawValue = rawValue }
+    @_alwaysEmitIntoClient public init(rawValue: UInt) { self.rawValue = rawValue }
 
     /// Interrupts operations under way: their handlers are called with ECANCELED.
-    public static let stop = CloseFlags(rawValue: 1)
+    @_alwaysEmitIntoClient public static var stop: DispatchIO.CloseFlags { CloseFlags(rawValue: 1) }
   }
 
   /// How an interval is meant.
@@ -50,12 +50,12 @@ public class DispatchIO: DispatchObject, @unchecked Sendable {  // immutable; th
     /// The set as bits.
     public let rawValue: UInt
     /// A set of these bits.
-    public init(rawValue: UInt) { self.rawValue = rawValue }
+    @_alwaysEmitIntoClient public init(rawValue: UInt) { self.rawValue = rawValue }
     /// No flags.
     public init(nilLiteral: ()) { rawValue = 0 }
 
     /// Calls the handler at each interval, however little there is, even if there is nothing.
-    public static let strictInterval = IntervalFlags(rawValue: 1)
+    @_alwaysEmitIntoClient public static var strictInterval: DispatchIO.IntervalFlags { IntervalFlags(rawValue: 1) }
   }
 
   let channel: IOChannel

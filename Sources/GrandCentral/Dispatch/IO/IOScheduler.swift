@@ -19,7 +19,8 @@ import Synchronization
 final class IOScheduler: @unchecked Sendable {  // guarded by its locks, as said at the fields
   private nonisolated(unsafe) static let instance = Atomic<UnsafeMutableRawPointer?>(nil)
 
-  private let engine: Engine.Pointer
+  private let engineAddress: Engine.Address
+  private var engine: Engine.Pointer { Engine.at(engineAddress) }
   let buffers = IOBuffers()
   let files = IOFiles()
 
@@ -38,7 +39,7 @@ final class IOScheduler: @unchecked Sendable {  // guarded by its locks, as said
   @exclusivity(unchecked) private var ring: UnsafeMutablePointer<IORing>?
   @exclusivity(unchecked) private var watch: DescriptorWatch.Pointer?
 
-  private init(_ engine: Engine.Pointer) { self.engine = engine }
+  private init(_ engine: Engine.Pointer) { engineAddress = Engine.Address(engine) }
 
   /// The engine that a thread makes, or has made, the scheduler for.
   private static let maker = Atomic<UInt>(0)

@@ -21,7 +21,7 @@ import Synchronization
 /// and quality of service: use a limited number of names for pools.
 public final class DispatchQueuePool: @unchecked Sendable {  // immutable, but for an atomic
   /// The most queues that a pool can have.
-  public static let maximumQueueCount = 32
+  @_alwaysEmitIntoClient public static var maximumQueueCount: Int { 32 }
 
   /// What the pool, and each of its queues, is called.
   public let name: String

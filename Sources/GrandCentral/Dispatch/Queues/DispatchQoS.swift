@@ -70,17 +70,17 @@ public struct DispatchQoS: Equatable, Sendable {
   public let relativePriority: Int
 
   /// Maintenance work that nobody waits for.
-  public static let background = DispatchQoS(unchecked: .background, 0)
+  @_alwaysEmitIntoClient public static var background: DispatchQoS { DispatchQoS(unchecked: .background, 0) }
   /// Longer work whose progress a user may watch.
-  public static let utility = DispatchQoS(unchecked: .utility, 0)
+  @_alwaysEmitIntoClient public static var utility: DispatchQoS { DispatchQoS(unchecked: .utility, 0) }
   /// The quality of service of work for which none is given.
-  public static let `default` = DispatchQoS(unchecked: .default, 0)
+  @_alwaysEmitIntoClient public static var `default`: DispatchQoS { DispatchQoS(unchecked: .default, 0) }
   /// Work that a user waits for.
-  public static let userInitiated = DispatchQoS(unchecked: .userInitiated, 0)
+  @_alwaysEmitIntoClient public static var userInitiated: DispatchQoS { DispatchQoS(unchecked: .userInitiated, 0) }
   /// Work on which the next frame depends.
-  public static let userInteractive = DispatchQoS(unchecked: .userInteractive, 0)
+  @_alwaysEmitIntoClient public static var userInteractive: DispatchQoS { DispatchQoS(unchecked: .userInteractive, 0) }
   /// None given.
-  public static let unspecified = DispatchQoS(unchecked: .unspecified, 0)
+  @_alwaysEmitIntoClient public static var unspecified: DispatchQoS { DispatchQoS(unchecked: .unspecified, 0) }
 
   /// A quality of service with a rank within its class.
   ///
@@ -97,7 +97,7 @@ public struct DispatchQoS: Equatable, Sendable {
     self.init(unchecked: qosClass, relativePriority)
   }
 
-  init(unchecked qosClass: QoSClass, _ relativePriority: Int) {
+  @usableFromInline init(unchecked qosClass: QoSClass, _ relativePriority: Int) {
     self.qosClass = qosClass
     self.relativePriority = relativePriority
   }

@@ -7,13 +7,15 @@ extension DispatchQueue {
     public let rawValue: UInt64
 
     /// A set of these bits.
-    public init(rawValue: UInt64) { self.rawValue = rawValue }
+    @_alwaysEmitIntoClient public init(rawValue: UInt64) { self.rawValue = rawValue }
 
     /// Items run beside each other; barriers run alone.
-    public static let concurrent = Attributes(rawValue: 1 << 1)
+    @_alwaysEmitIntoClient public static var concurrent: DispatchQueue.Attributes { Attributes(rawValue: 1 << 1) }
 
     /// No item runs, and the target may be set, until `activate()`.
-    public static let initiallyInactive = Attributes(rawValue: 1 << 2)
+    @_alwaysEmitIntoClient public static var initiallyInactive: DispatchQueue.Attributes {
+      Attributes(rawValue: 1 << 2)
+    }
   }
 
   /// libdispatch's older priorities; each stands for a quality of service.
@@ -68,18 +70,20 @@ public struct DispatchWorkItemFlags: OptionSet, RawRepresentable, Sendable {
   public let rawValue: UInt
 
   /// A set of these bits.
-  public init(rawValue: UInt) { self.rawValue = rawValue }
+  @_alwaysEmitIntoClient public init(rawValue: UInt) { self.rawValue = rawValue }
 
   /// On a concurrent queue of your own: waits for all earlier items, and runs alone.
-  public static let barrier = DispatchWorkItemFlags(rawValue: 0x1)
+  @_alwaysEmitIntoClient public static var barrier: DispatchWorkItemFlags { DispatchWorkItemFlags(rawValue: 0x1) }
   /// Takes nothing over from the submitter.
-  public static let detached = DispatchWorkItemFlags(rawValue: 0x2)
+  @_alwaysEmitIntoClient public static var detached: DispatchWorkItemFlags { DispatchWorkItemFlags(rawValue: 0x2) }
   /// Takes the quality of service of the context that creates the item.
-  public static let assignCurrentContext = DispatchWorkItemFlags(rawValue: 0x4)
+  @_alwaysEmitIntoClient public static var assignCurrentContext: DispatchWorkItemFlags {
+    DispatchWorkItemFlags(rawValue: 0x4)
+  }
   /// Runs without a quality of service of its own.
-  public static let noQoS = DispatchWorkItemFlags(rawValue: 0x8)
+  @_alwaysEmitIntoClient public static var noQoS: DispatchWorkItemFlags { DispatchWorkItemFlags(rawValue: 0x8) }
   /// Prefers the quality of service of the queue to the item's.
-  public static let inheritQoS = DispatchWorkItemFlags(rawValue: 0x10)
+  @_alwaysEmitIntoClient public static var inheritQoS: DispatchWorkItemFlags { DispatchWorkItemFlags(rawValue: 0x10) }
   /// Prefers the quality of service of the item to the queue's, unless that would lower it.
-  public static let enforceQoS = DispatchWorkItemFlags(rawValue: 0x20)
+  @_alwaysEmitIntoClient public static var enforceQoS: DispatchWorkItemFlags { DispatchWorkItemFlags(rawValue: 0x20) }
 }

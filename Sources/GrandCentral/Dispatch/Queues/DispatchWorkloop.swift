@@ -29,10 +29,12 @@ public class DispatchSerialQueue: DispatchQueue, @unchecked Sendable {  // adds 
     public let rawValue: UInt64
 
     /// A set of these bits.
-    public init(rawValue: UInt64) { self.rawValue = rawValue }
+    @_alwaysEmitIntoClient public init(rawValue: UInt64) { self.rawValue = rawValue }
 
     /// No item runs, and the target may be set, until `activate()`.
-    public static let initiallyInactive = Attributes(rawValue: 1 << 2)
+    @_alwaysEmitIntoClient public static var initiallyInactive: DispatchSerialQueue.Attributes {
+      Attributes(rawValue: 1 << 2)
+    }
   }
 }
 
@@ -62,10 +64,12 @@ public final class DispatchConcurrentQueue: DispatchQueue, @unchecked Sendable {
     public let rawValue: UInt64
 
     /// A set of these bits.
-    public init(rawValue: UInt64) { self.rawValue = rawValue }
+    @_alwaysEmitIntoClient public init(rawValue: UInt64) { self.rawValue = rawValue }
 
     /// No item runs, and the target may be set, until `activate()`.
-    public static let initiallyInactive = Attributes(rawValue: 1 << 2)
+    @_alwaysEmitIntoClient public static var initiallyInactive: DispatchConcurrentQueue.Attributes {
+      Attributes(rawValue: 1 << 2)
+    }
   }
 }
 

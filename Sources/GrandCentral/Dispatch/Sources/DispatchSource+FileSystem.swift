@@ -7,27 +7,31 @@ extension DispatchSource {
     public let rawValue: UInt
 
     /// A set of these bits.
-    public init(rawValue: UInt) { self.rawValue = rawValue }
+    @_alwaysEmitIntoClient public init(rawValue: UInt) { self.rawValue = rawValue }
 
     /// The last name is gone. The file itself lives on until its last descriptor is closed.
-    public static let delete = FileSystemEvent(rawValue: 0x1)
+    @_alwaysEmitIntoClient public static var delete: DispatchSource.FileSystemEvent { FileSystemEvent(rawValue: 0x1) }
     /// The content has changed: bytes were written or cut off; entries of a folder came, went or were renamed.
-    public static let write = FileSystemEvent(rawValue: 0x2)
+    @_alwaysEmitIntoClient public static var write: DispatchSource.FileSystemEvent { FileSystemEvent(rawValue: 0x2) }
     /// The file has become longer.
-    public static let extend = FileSystemEvent(rawValue: 0x4)
+    @_alwaysEmitIntoClient public static var extend: DispatchSource.FileSystemEvent { FileSystemEvent(rawValue: 0x4) }
     /// Owner, permissions, times, extended attributes, or the number of names have changed.
-    public static let attrib = FileSystemEvent(rawValue: 0x8)
+    @_alwaysEmitIntoClient public static var attrib: DispatchSource.FileSystemEvent { FileSystemEvent(rawValue: 0x8) }
     /// The number of names has changed; of a folder, the number of folders in it, where the file system counts them.
-    public static let link = FileSystemEvent(rawValue: 0x10)
+    @_alwaysEmitIntoClient public static var link: DispatchSource.FileSystemEvent { FileSystemEvent(rawValue: 0x10) }
     /// The file or folder was renamed or moved.
-    public static let rename = FileSystemEvent(rawValue: 0x20)
+    @_alwaysEmitIntoClient public static var rename: DispatchSource.FileSystemEvent { FileSystemEvent(rawValue: 0x20) }
     /// The file system was unmounted.
-    public static let revoke = FileSystemEvent(rawValue: 0x40)
+    @_alwaysEmitIntoClient public static var revoke: DispatchSource.FileSystemEvent { FileSystemEvent(rawValue: 0x40) }
     /// A lock was let go of. Linux does not tell: it never happens.
-    public static let funlock = FileSystemEvent(rawValue: 0x100)
+    @_alwaysEmitIntoClient public static var funlock: DispatchSource.FileSystemEvent {
+      FileSystemEvent(rawValue: 0x100)
+    }
 
     /// All events.
-    public static let all: FileSystemEvent = [.delete, .write, .extend, .attrib, .link, .rename, .revoke]
+    @_alwaysEmitIntoClient public static var all: FileSystemEvent {
+      [.delete, .write, .extend, .attrib, .link, .rename, .revoke]
+    }
   }
 
   /// A source that fires when something of `eventMask` happens to the file or folder that `fileDescriptor` is open on.

@@ -32,10 +32,10 @@ extension DispatchSource {
     public let rawValue: UInt
 
     /// A set of these bits.
-    public init(rawValue: UInt) { self.rawValue = rawValue }
+    @_alwaysEmitIntoClient public init(rawValue: UInt) { self.rawValue = rawValue }
 
     /// The other end is gone.
-    public static let dead = MachSendEvent(rawValue: 1)
+    @_alwaysEmitIntoClient public static var dead: DispatchSource.MachSendEvent { MachSendEvent(rawValue: 1) }
   }
 
   /// A source that fires while a message waits in a POSIX message queue.

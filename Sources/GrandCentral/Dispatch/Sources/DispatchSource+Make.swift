@@ -7,11 +7,11 @@ extension DispatchSource {
     public let rawValue: UInt
 
     /// A set of these bits.
-    public init(rawValue: UInt) { self.rawValue = rawValue }
+    @_alwaysEmitIntoClient public init(rawValue: UInt) { self.rawValue = rawValue }
 
     /// Fires as near to its deadline as the system can, whatever is done elsewhere to save wake-ups. Timers here are
     /// never later than the leeway that they were given, so nothing changes.
-    public static let strict = TimerFlags(rawValue: 1)
+    @_alwaysEmitIntoClient public static var strict: DispatchSource.TimerFlags { TimerFlags(rawValue: 1) }
   }
 
   /// A source that fires at given times; it does nothing before `schedule` and `activate`.

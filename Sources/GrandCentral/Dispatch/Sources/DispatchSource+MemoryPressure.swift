@@ -16,16 +16,22 @@ extension DispatchSource {
     public let rawValue: UInt
 
     /// A set of these bits.
-    public init(rawValue: UInt) { self.rawValue = rawValue }
+    @_alwaysEmitIntoClient public init(rawValue: UInt) { self.rawValue = rawValue }
 
     /// There is enough of it again.
-    public static let normal = MemoryPressureEvent(rawValue: 1)
+    @_alwaysEmitIntoClient public static var normal: DispatchSource.MemoryPressureEvent {
+      MemoryPressureEvent(rawValue: 1)
+    }
     /// It runs short: give up what can be made again.
-    public static let warning = MemoryPressureEvent(rawValue: 2)
+    @_alwaysEmitIntoClient public static var warning: DispatchSource.MemoryPressureEvent {
+      MemoryPressureEvent(rawValue: 2)
+    }
     /// It has almost run out: give up everything that the program can do without, or the kernel may end the process.
-    public static let critical = MemoryPressureEvent(rawValue: 4)
+    @_alwaysEmitIntoClient public static var critical: DispatchSource.MemoryPressureEvent {
+      MemoryPressureEvent(rawValue: 4)
+    }
     /// Each of them.
-    public static let all: MemoryPressureEvent = [.normal, .warning, .critical]
+    @_alwaysEmitIntoClient public static var all: MemoryPressureEvent { [.normal, .warning, .critical] }
   }
 
   /// A source that fires when the level of memory pressure changes to one of `eventMask`.

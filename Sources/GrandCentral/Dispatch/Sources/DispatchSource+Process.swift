@@ -7,19 +7,19 @@ extension DispatchSource {
     public let rawValue: UInt
 
     /// A set of these bits.
-    public init(rawValue: UInt) { self.rawValue = rawValue }
+    @_alwaysEmitIntoClient public init(rawValue: UInt) { self.rawValue = rawValue }
 
     /// The process has ended.
-    public static let exit = ProcessEvent(rawValue: 0x8000_0000)
+    @_alwaysEmitIntoClient public static var exit: DispatchSource.ProcessEvent { ProcessEvent(rawValue: 0x8000_0000) }
     /// The process has made a child. Only with a privilege, see `supportedProcessEvents`.
-    public static let fork = ProcessEvent(rawValue: 0x4000_0000)
+    @_alwaysEmitIntoClient public static var fork: DispatchSource.ProcessEvent { ProcessEvent(rawValue: 0x4000_0000) }
     /// The process runs another program. Only with a privilege, see `supportedProcessEvents`.
-    public static let exec = ProcessEvent(rawValue: 0x2000_0000)
+    @_alwaysEmitIntoClient public static var exec: DispatchSource.ProcessEvent { ProcessEvent(rawValue: 0x2000_0000) }
     /// The process was sent a signal. Linux does not tell: it never happens.
-    public static let signal = ProcessEvent(rawValue: 0x0800_0000)
+    @_alwaysEmitIntoClient public static var signal: DispatchSource.ProcessEvent { ProcessEvent(rawValue: 0x0800_0000) }
 
     /// All events.
-    public static let all: ProcessEvent = [.exit, .fork, .exec, .signal]
+    @_alwaysEmitIntoClient public static var all: ProcessEvent { [.exit, .fork, .exec, .signal] }
   }
 
   /// How a process has ended.

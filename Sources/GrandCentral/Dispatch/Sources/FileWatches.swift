@@ -92,7 +92,8 @@ final class FileWatches: @unchecked Sendable {  // guarded by `lock`
   private static let largestPortions = 4
 
   let lock = Lock()
-  let engine: Engine.Pointer
+  private let engineAddress: Engine.Address
+  var engine: Engine.Pointer { Engine.at(engineAddress) }
   private let inotify: Inotify
   /// The run that the list belongs to is over.
   private let isOver = Atomic<Bool>(false)
@@ -106,7 +107,7 @@ final class FileWatches: @unchecked Sendable {  // guarded by `lock`
   @exclusivity(unchecked) private var gone = [FileSystemSource]()
 
   private init(owning raw: Int32) {
-    engine = Engine.shared
+    engineAddress = Engine.sharedAddress
     inotify = Inotify(owning: raw)
     // unsafe: these live as long as the list.
     buckets = .allocate(capacity: Self.bucketCount)

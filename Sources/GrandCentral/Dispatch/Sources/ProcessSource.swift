@@ -20,7 +20,8 @@ final class ProcessSource: DispatchSource, DispatchSourceProcess, @unchecked Sen
   /// `ProcessExitStatus` once it is known, packed; 0 before.
   private let end = Atomic<UInt64>(0)
   /// Set by the registration, before anything is watched.
-  @exclusivity(unchecked) private var engine: Engine.Pointer?
+  @exclusivity(unchecked) private var engineAddress: Engine.Address?
+  private var engine: Engine.Pointer? { Engine.at(engineAddress) }
   @exclusivity(unchecked) private var processWatch: DescriptorWatch.Pointer?
   @exclusivity(unchecked) private var connectorWatch: DescriptorWatch.Pointer?
 
@@ -94,7 +95,7 @@ final class ProcessSource: DispatchSource, DispatchSourceProcess, @unchecked Sen
 
   override func register() -> Errno? {
     if engine == nil {
-      engine = Engine.shared
+      engineAddress = Engine.sharedAddress
       reportMissing()
     }
     if let error = openProcess() { return error }
