@@ -20,12 +20,27 @@ library_graph() {
 
 # other_graphs FOLDER LIBRARY: the same of the modules beside the library, whose own module is in LIBRARY/module.
 other_graphs() {
-  local module testing
+  local testing module products
   testing=$(dirname "$(readlink -f "$(command -v swiftc)")")/../lib/swift/linux/testing
   mkdir -p "$1/module" "$1/symbols"
-  for module in GrandCentralTesting GrandCentralTestingTraits; do
-    swiftc -swift-version 6 -O -wmo -parse-as-library -module-name "$module" -package-name grandcentral \
-      -I Sources/CPlatform/include -I "$2/module" -I "$1/module" -I "$testing" \
-      -emit-module -emit-module-path "$1/module/$module.swiftmodule" "${graphs[@]}" "$1/symbols" "Sources/$module"/*.swift
+  for module in GrandCentralTesting GrandCentralTestingTraits GrandCentralExecutors; do
+    other_graph "$module" Sources "$1" "$2" -package-name grandcentral -I "$testing"
   done
+  # Only the packages that these depend on are built: into the folder in which the stage `integrations` builds them.
+  for module in CoreMetrics Tracing Logging OpenCombine; do
+    swift build --package-path Integrations -j "$JOBS" --target "$module"
+  done
+  products=$(swift build --package-path Integrations --show-bin-path)
+  for module in GrandCentralMetrics GrandCentralTracing GrandCentralLogging GrandCentralOpenCombine; do
+    other_graph "$module" Integrations/Sources "$1" "$2" -I "$products/Modules" \
+      -Xcc "-fmodule-map-file=$products/COpenCombineHelpers.build/module.modulemap"
+  done
+}
+
+# other_graph MODULE SOURCES FOLDER LIBRARY FLAGS...: one of them.
+other_graph() {
+  swiftc -swift-version 6 -O -wmo -parse-as-library -module-name "$1" \
+    -I Sources/CPlatform/include -I "$4/module" -I "$3/module" "${@:5}" \
+    -emit-module -emit-module-path "$3/module/$1.swiftmodule" "${graphs[@]}" "$3/symbols" \
+    -Xfrontend -emit-extension-block-symbols "$2/$1"/*.swift
 }

@@ -11,7 +11,7 @@ extension Logger.MetadataProvider {
   /// ```
   ///
   /// A queue without a label adds nothing. On a thread that runs no item of a queue the label is that of the main queue, or of the
-  /// default global queue, as ``DispatchQueue/current`` has it. Blocking: never. Complexity: O(length of the label).
+  /// default global queue, as `DispatchQueue.current` has it. Blocking: never. Complexity: O(length of the label).
   public static let dispatchQueue = Logger.MetadataProvider {
     let label = DispatchQueue.current.label
     return label.isEmpty ? [:] : ["queue": .string(label)]

@@ -22,7 +22,7 @@ import Synchronization
 /// | `grandcentral.queue.overdue` | gauge, seconds | `queue` | for how long the item that measures waits already; 0 if it has run |
 /// | `grandcentral.queue.measured` | counter | `queue` | items that have measured |
 ///
-/// The figures of the engine come from ``GrandCentralRuntime/snapshot()``. Latency is measured by an item, one for each interval: one
+/// The figures of the engine come from `GrandCentralRuntime.snapshot()`. Latency is measured by an item, one for each interval: one
 /// that waits for its turn as the program's own do. A queue whose item has not run gets no second one.
 ///
 /// Labels become dimensions only for queues that are observed, and no more of them than was said at the beginning: the queues
