@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 
 GCS_REAL(
@@ -137,6 +138,27 @@ int pthread_join(pthread_t thread, void **result) {
     free(found);
   }
   return error;
+}
+
+// MARK: A thread beside the program
+
+static void *run_beside(void *body) {
+  ((void (*)(void))body)();
+  return NULL;
+}
+
+bool gcs_start_beside(void (*body)(void)) {
+  sigset_t all, former;
+  pthread_attr_t attributes;
+  pthread_t thread;
+  sigfillset(&all);
+  if (pthread_attr_init(&attributes) != 0) return false;
+  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  pthread_sigmask(SIG_SETMASK, &all, &former);
+  int error = __wrap_pthread_create(&thread, &attributes, run_beside, (void *)body);
+  pthread_sigmask(SIG_SETMASK, &former, NULL);
+  pthread_attr_destroy(&attributes);
+  return error == 0;
 }
 
 // MARK: Cancellation

@@ -44,7 +44,7 @@ enum ProgramRun {
       nextExpiration: { gcs_next_expiration($0) },
       timeHasPassed: { gcs_time_has_passed() })
     _ = isReported
-    if !SimulatedTurn.startThread({ watch() }) { refuse("there is no thread for the simulation") }
+    if !gcs_start_beside({ ProgramRun.watch() }) { refuse("there is no thread for the simulation") }
     gcs_catch_signals { ProgramRun.speak($0) }
     gcs_name_main(World.firstID)
     run.adoptMain()

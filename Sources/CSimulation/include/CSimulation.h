@@ -99,6 +99,9 @@ void gcs_catch_signals(void (*handler)(int));
 /// Whether there may be threads of the program that take no part: one that runs before `main` has started them, or they one another.
 bool gcs_has_outsiders(void);
 
+/// Starts a thread that is none of the program's: it receives no signal that the process is sent. Whether there is one.
+bool gcs_start_beside(void (*body)(void));
+
 /// Whether the program has sent itself a signal, which may end what is not seen to end.
 bool gcs_has_signalled(void);
 
