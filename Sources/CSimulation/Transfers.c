@@ -37,6 +37,14 @@ static ssize_t read_if_ready(const struct gcs_transfer *transfer, int descriptor
   return result;
 }
 
+static ssize_t receive_if_ready(const struct gcs_transfer *transfer, int descriptor) {
+  ssize_t result = gcs_next_recvmsg(descriptor, transfer->message, transfer->flags | MSG_DONTWAIT);
+  struct pollfd polled = {.fd = descriptor, .events = POLLRDHUP};
+  if (result >= 0 || errno != EAGAIN || __wrap_poll(&polled, 1, 0) == 0) return result;
+  // Where no more datagrams come the kernel says so to a call alone that would wait. This one does not.
+  return gcs_next_recvmsg(descriptor, transfer->message, transfer->flags);
+}
+
 /// A poll does not say how much room there is. No other thread, and no other process, sees that the descriptor does not wait meanwhile.
 static ssize_t write_what_fits(const struct msghdr *message, int descriptor) {
   int flags = gcs_next_fcntl(descriptor, F_GETFL, NULL);
@@ -53,8 +61,8 @@ static ssize_t try(const struct gcs_transfer *transfer, int descriptor) {
   if (transfer->place != GCS_SOCKET) {
     return transfer->writes ? write_what_fits(message, descriptor) : read_if_ready(transfer, descriptor);
   }
-  int flags = transfer->flags | MSG_DONTWAIT;
-  return transfer->writes ? gcs_next_sendmsg(descriptor, message, flags) : gcs_next_recvmsg(descriptor, message, flags);
+  return transfer->writes ? gcs_next_sendmsg(descriptor, message, transfer->flags | MSG_DONTWAIT)
+                          : receive_if_ready(transfer, descriptor);
 }
 
 // MARK: The whole

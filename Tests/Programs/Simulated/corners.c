@@ -16,6 +16,7 @@
 #include <sys/timerfd.h>
 
 static int ends[2];
+static void make_pair(int type) { EXPECT(socketpair(AF_UNIX, type, 0, ends) == 0); }
 static void close_both(int both[2]) { EXPECT(close(both[0]) == 0 && close(both[1]) == 0); }
 
 // A signal that all threads block waits for one that takes it, or for a thread that lets it through.
@@ -52,9 +53,27 @@ static void blocked(void) {
   EXPECT(handled_by == 0 && pthread_sigmask(SIG_UNBLOCK, &one, NULL) == 0 && handled_by == gettid());
 }
 
+// A datagram socket that takes no more says so to a call that would wait.
+static void *shut_later(void *context) {
+  rest();
+  EXPECT(shutdown(ends[0], SHUT_RD) == 0);
+  return context;
+}
+static void shut(void) {
+  char bytes[4];
+  make_pair(SOCK_DGRAM);
+  pthread_t other = start(shut_later, NULL);
+  long begin = now();
+  EXPECT(read(ends[0], bytes, 4) == 0 && now() - begin >= 49);
+  pthread_join(other, NULL);
+  EXPECT(recv(ends[0], bytes, 4, 0) == 0 && recv(ends[0], bytes, 4, MSG_DONTWAIT) < 0 && errno == EAGAIN);
+  EXPECT(fcntl(ends[0], F_SETFL, O_NONBLOCK) == 0 && recv(ends[0], bytes, 4, 0) < 0 && errno == EAGAIN);
+  close_both(ends);
+}
+
 int main(int count, char **names) {
   static const struct fact facts[] = {
-      {"blocked", blocked},
+      {"blocked", blocked}, {"shut", shut},
   };
   (void)count;
   return check(facts, sizeof facts / sizeof facts[0], names);
