@@ -104,6 +104,15 @@ static void advance(struct msghdr *message, size_t bytes) {
   }
 }
 
+/// Whether descriptors have come with a part, which is then all: the kernel puts none of two messages into one.
+static bool has_rights(struct msghdr *message) {
+  if ((message->msg_flags & MSG_CTRUNC) != 0) return true;
+  for (struct cmsghdr *part = CMSG_FIRSTHDR(message); part != NULL; part = CMSG_NXTHDR(message, part)) {
+    if (part->cmsg_level == SOL_SOCKET && part->cmsg_type == SCM_RIGHTS) return true;
+  }
+  return false;
+}
+
 static bool await(const struct gcs_transfer *transfer, struct gcs_watch *watch, uint64_t deadline) {
   char words[80];
   const char *verb = transfer->writes ? "writes to" : "reads";
@@ -115,7 +124,7 @@ static ssize_t run(const struct gcs_transfer *transfer, struct gcs_watch *watch)
   const int *descriptor = &watch->polled->fd;
   bool patient = is_patient(transfer, *descriptor), whole = patient && wants_all(transfer, *descriptor);
   uint64_t deadline = 0;
-  size_t left = 0;
+  size_t left = 0, control = transfer->message->msg_controllen;
   ssize_t done = 0;
   for (size_t index = 0; index < transfer->message->msg_iovlen; index += 1) {
     left += transfer->message->msg_iov[index].iov_len;
@@ -125,11 +134,11 @@ static ssize_t run(const struct gcs_transfer *transfer, struct gcs_watch *watch)
     if (result >= 0) {
       done += result;
       left -= (size_t)result;
-      if (!whole || result == 0 || left == 0) break;
+      if (!whole || result == 0 || left == 0 || (!transfer->writes && has_rights(transfer->message))) break;
       gcs_descriptors_changed(false);
       advance(transfer->message, (size_t)result);
-      // Descriptors go with the first byte.
-      if (transfer->writes) transfer->message->msg_controllen = 0;
+      // Descriptors go with the first byte. They may come with any.
+      transfer->message->msg_controllen = transfer->writes ? 0 : control;
       continue;
     }
     int error = errno;

@@ -15,7 +15,7 @@
 #include <sys/socket.h>
 #include <sys/timerfd.h>
 
-static int ends[2];
+static int ends[2], passed[2];
 static void make_pair(int type) { EXPECT(socketpair(AF_UNIX, type, 0, ends) == 0); }
 static void close_both(int both[2]) { EXPECT(close(both[0]) == 0 && close(both[1]) == 0); }
 
@@ -71,9 +71,55 @@ static void shut(void) {
   close_both(ends);
 }
 
+// Descriptors end the part of a stream with which they come, however much is wanted.
+static void send_two(int descriptor) {
+  char room[CMSG_SPACE(sizeof descriptor)] = {0};
+  struct iovec part = {"xy", 2};
+  struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+  if (descriptor >= 0) {
+    message.msg_control = room;
+    message.msg_controllen = sizeof room;
+    struct cmsghdr *rights = CMSG_FIRSTHDR(&message);
+    *rights = (struct cmsghdr){.cmsg_len = CMSG_LEN(sizeof descriptor), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS};
+    memcpy(CMSG_DATA(rights), &descriptor, sizeof descriptor);
+  }
+  EXPECT(sendmsg(ends[1], &message, 0) == 2);
+  rest();
+}
+/// So many come, and a descriptor or none.
+static int take_all(size_t count, ssize_t expected) {
+  char bytes[8], room[CMSG_SPACE(sizeof(int))];
+  struct iovec part = {bytes, count};
+  struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = room, .msg_controllen = sizeof room};
+  EXPECT(recvmsg(ends[0], &message, MSG_WAITALL) == expected);
+  struct cmsghdr *rights = CMSG_FIRSTHDR(&message);
+  int received = -1;
+  if (rights != NULL) memcpy(&received, CMSG_DATA(rights), sizeof received);
+  return received;
+}
+static void *send_parts(void *place) {
+  rest();
+  for (int part = 0; part < 3; part++) send_two(part == *(int *)place ? passed[1] : -1);
+  return NULL;
+}
+static void together(void) {
+  EXPECT(pipe(passed) == 0);
+  make_pair(SOCK_STREAM);
+  for (int place = 0; place < 3; place++) {
+    pthread_t other = start(send_parts, &place);
+    ssize_t first = 2 * place + 2;
+    int received = take_all(6, first);
+    EXPECT(received >= 0 && write(received, "!", 1) == 1 && close(received) == 0);
+    if (first < 6) EXPECT(take_all((size_t)(6 - first), 6 - first) == -1);
+    pthread_join(other, NULL);
+  }
+  close_both(ends);
+  close_both(passed);
+}
+
 int main(int count, char **names) {
   static const struct fact facts[] = {
-      {"blocked", blocked}, {"shut", shut},
+      {"blocked", blocked}, {"shut", shut}, {"together", together},
   };
   (void)count;
   return check(facts, sizeof facts / sizeof facts[0], names);
