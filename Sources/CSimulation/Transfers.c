@@ -72,13 +72,19 @@ static bool is_patient(const struct gcs_transfer *transfer, int descriptor) {
   return (gcs_next_fcntl(descriptor, F_GETFL, NULL) & O_NONBLOCK) == 0;
 }
 
-/// Whether a part is not enough: of a write; of a stream that is received, if the program says so.
-static bool wants_all(const struct gcs_transfer *transfer, int descriptor) {
-  if (transfer->writes) return transfer->place == GCS_PIPE || transfer->place == GCS_SOCKET;
-  if (transfer->place != GCS_SOCKET || (transfer->flags & (MSG_WAITALL | MSG_PEEK)) != MSG_WAITALL) return false;
-  int type = 0;
-  socklen_t length = sizeof type;
-  return getsockopt(descriptor, SOL_SOCKET, SO_TYPE, &type, &length) == 0 && type == SOCK_STREAM;
+static int option_of(int descriptor, int name) {
+  int value = 0;
+  socklen_t length = sizeof value;
+  return getsockopt(descriptor, SOL_SOCKET, name, &value, &length) == 0 ? value : 0;
+}
+
+/// How many bytes are enough: all of a write; of a stream that is received, what the program or the socket says.
+static size_t least_of(const struct gcs_transfer *transfer, int descriptor, size_t all) {
+  if (transfer->writes) return transfer->place == GCS_PIPE || transfer->place == GCS_SOCKET ? all : 0;
+  if (transfer->place != GCS_SOCKET || (transfer->flags & MSG_PEEK) != 0) return 0;
+  if (option_of(descriptor, SO_TYPE) != SOCK_STREAM) return 0;
+  size_t least = (size_t)option_of(descriptor, SO_RCVLOWAT);
+  return (transfer->flags & MSG_WAITALL) != 0 || least > all ? all : least;
 }
 
 /// The instant at which the socket's time is over.
@@ -122,19 +128,19 @@ static bool await(const struct gcs_transfer *transfer, struct gcs_watch *watch, 
 
 static ssize_t run(const struct gcs_transfer *transfer, struct gcs_watch *watch) {
   const int *descriptor = &watch->polled->fd;
-  bool patient = is_patient(transfer, *descriptor), whole = patient && wants_all(transfer, *descriptor);
+  bool patient = is_patient(transfer, *descriptor);
   uint64_t deadline = 0;
-  size_t left = 0, control = transfer->message->msg_controllen;
+  size_t all = 0, control = transfer->message->msg_controllen;
   ssize_t done = 0;
   for (size_t index = 0; index < transfer->message->msg_iovlen; index += 1) {
-    left += transfer->message->msg_iov[index].iov_len;
+    all += transfer->message->msg_iov[index].iov_len;
   }
+  size_t least = patient ? least_of(transfer, *descriptor, all) : 0;
   while (true) {
     ssize_t result = try(transfer, *descriptor);
     if (result >= 0) {
       done += result;
-      left -= (size_t)result;
-      if (!whole || result == 0 || left == 0 || (!transfer->writes && has_rights(transfer->message))) break;
+      if (result == 0 || (size_t)done >= least || (!transfer->writes && has_rights(transfer->message))) break;
       gcs_descriptors_changed(false);
       advance(transfer->message, (size_t)result);
       // Descriptors go with the first byte. They may come with any.

@@ -117,9 +117,28 @@ static void together(void) {
   close_both(passed);
 }
 
+// The socket says what is enough.
+static void *send_slowly(void *context) {
+  for (int count = 0; count < 6; count++) {
+    rest();
+    EXPECT(send(ends[1], "x", 1, 0) == 1);
+  }
+  return context;
+}
+static void least(void) {
+  char bytes[8];
+  int few = 4;
+  make_pair(SOCK_STREAM);
+  EXPECT(setsockopt(ends[0], SOL_SOCKET, SO_RCVLOWAT, &few, sizeof few) == 0);
+  pthread_t other = start(send_slowly, NULL);
+  EXPECT(recv(ends[0], bytes, 8, 0) == 4 && recv(ends[0], bytes, 2, 0) == 2);
+  pthread_join(other, NULL);
+  close_both(ends);
+}
+
 int main(int count, char **names) {
   static const struct fact facts[] = {
-      {"blocked", blocked}, {"shut", shut}, {"together", together},
+      {"blocked", blocked}, {"shut", shut}, {"together", together}, {"least", least},
   };
   (void)count;
   return check(facts, sizeof facts / sizeof facts[0], names);
