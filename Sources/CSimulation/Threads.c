@@ -12,11 +12,16 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <time.h>
 
 GCS_REAL(
     int, pthread_create, (pthread_t * thread, const pthread_attr_t *attributes, void *(*body)(void *), void *argument),
     (thread, attributes, body, argument))
 static GCS_REAL(int, pthread_join, (pthread_t thread, void **result), (thread, result))
+static GCS_REAL(int, pthread_tryjoin_np, (pthread_t thread, void **result), (thread, result))
+static GCS_REAL(
+    int, pthread_clockjoin_np, (pthread_t thread, void **result, clockid_t clock, const struct timespec *deadline),
+    (thread, result, clock, deadline))
 static GCS_REAL(int, pthread_cancel, (pthread_t thread), (thread))
 
 /// A thread of the program that takes part. Touched by the thread that has the turn.
@@ -119,25 +124,57 @@ int pthread_create(
   return gcs_pthread_create(thread, attributes, body, argument);
 }
 
-int pthread_join(pthread_t thread, void **result) {
-  if (!gcs_is_simulated()) return __wrap_pthread_join(thread, result);
+// MARK: Joining
+
+static member **place_of(pthread_t thread) {
   member **place = &members;
   while (*place != NULL && !pthread_equal((*place)->identity, thread)) place = &(*place)->next;
-  member *found = *place;
+  return place;
+}
+
+/// Its end, which is waited for until the instant. The C library says what it is to join oneself.
+static int join(pthread_t thread, void **result, uint64_t deadline) {
+  member *found = pthread_equal(thread, pthread_self()) ? NULL : *place_of(thread);
   if (found == NULL) return __wrap_pthread_join(thread, result);
   pthread_testcancel();
   while (!found->has_ended) {
-    gcs_wait_cancellable(found, GCS_THREAD, UINT64_MAX);
+    if (gcs_now() >= deadline) return ETIMEDOUT;
+    gcs_wait_cancellable(found, GCS_THREAD, deadline);
     pthread_testcancel();
   }
   // The list may have changed meanwhile.
-  for (place = &members; *place != NULL && *place != found; place = &(*place)->next) continue;
+  member **place = &members;
+  while (*place != NULL && *place != found) place = &(*place)->next;
   int error = __wrap_pthread_join(thread, result);
   if (*place == found) {
     *place = found->next;
     free(found);
   }
   return error;
+}
+
+int pthread_join(pthread_t thread, void **result) {
+  return gcs_is_simulated() ? join(thread, result, UINT64_MAX) : __wrap_pthread_join(thread, result);
+}
+
+int pthread_tryjoin_np(pthread_t thread, void **result) {
+  if (!gcs_is_simulated()) return __wrap_pthread_tryjoin_np(thread, result);
+  GCS_POINT();
+  member *found = *place_of(thread);
+  return found == NULL || found->has_ended ? join(thread, result, UINT64_MAX) : gcs_tried(EBUSY);
+}
+
+int pthread_clockjoin_np(pthread_t thread, void **result, clockid_t clock, const struct timespec *deadline) {
+  bool is_known = clock == CLOCK_REALTIME || clock == CLOCK_MONOTONIC;
+  if (!gcs_is_simulated() || !is_known || !gcs_is_deadline(deadline)) {
+    return __wrap_pthread_clockjoin_np(thread, result, clock, deadline);
+  }
+  return join(thread, result, gcs_instant(deadline));
+}
+
+int pthread_timedjoin_np(pthread_t thread, void **result, const struct timespec *deadline) {
+  if (!gcs_is_simulated()) return __wrap_pthread_clockjoin_np(thread, result, CLOCK_REALTIME, deadline);
+  return pthread_clockjoin_np(thread, result, CLOCK_REALTIME, deadline);
 }
 
 // MARK: A thread beside the program

@@ -136,9 +136,39 @@ static void least(void) {
   close_both(ends);
 }
 
+// Ends of threads that are waited for until an instant, or asked for.
+static void *read_one(void *context) {
+  char byte;
+  EXPECT(read(ends[0], &byte, 1) == 1);
+  return context;
+}
+static struct timespec in_a_second(clockid_t clock) {
+  struct timespec time;
+  clock_gettime(clock, &time);
+  time.tv_sec += 1;
+  return time;
+}
+static void joins(void) {
+  EXPECT(pipe(ends) == 0);
+  for (int way = 0; way < 3; way++) {
+    void *result = NULL;
+    pthread_t other = start(read_one, &ends);
+    EXPECT(pthread_tryjoin_np(other, NULL) == EBUSY && pthread_join(pthread_self(), NULL) == EDEADLK);
+    struct timespec soon = in_a_second(CLOCK_REALTIME), uptime = in_a_second(CLOCK_MONOTONIC);
+    EXPECT(way != 0 || pthread_timedjoin_np(other, NULL, &soon) == ETIMEDOUT);
+    EXPECT(way != 1 || pthread_clockjoin_np(other, NULL, CLOCK_MONOTONIC, &uptime) == ETIMEDOUT);
+    EXPECT(write(ends[1], "x", 1) == 1);
+    if (way == 0) EXPECT(pthread_timedjoin_np(other, &result, NULL) == 0);
+    if (way == 1) EXPECT(pthread_clockjoin_np(other, &result, CLOCK_REALTIME, NULL) == 0);
+    while (way == 2 && pthread_tryjoin_np(other, &result) == EBUSY) continue;
+    EXPECT(result == &ends);
+  }
+  close_both(ends);
+}
+
 int main(int count, char **names) {
   static const struct fact facts[] = {
-      {"blocked", blocked}, {"shut", shut}, {"together", together}, {"least", least},
+      {"blocked", blocked}, {"shut", shut}, {"together", together}, {"least", least}, {"joins", joins},
   };
   (void)count;
   return check(facts, sizeof facts / sizeof facts[0], names);
