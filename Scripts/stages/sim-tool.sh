@@ -129,7 +129,7 @@ expect 'simulation: deadlock: main waits for descriptors' said
 for name in transfers descriptors corners; do
   timeout 60 "$folder/$name" || fail "$name: a fact that is none"
   mapfile -t facts < <("$folder/$name" names)
-  [ "${#facts[@]}" -gt 4 ] || fail "$name lists ${#facts[@]} facts"
+  [ "${#facts[@]}" -gt 5 ] || fail "$name lists ${#facts[@]} facts"
   for way in "${facts[@]}"; do
     sim --check --seed "$seed" --runs 6 --time-limit 8 -- "$folder/$name" "$way"
     [ "$status" -eq 0 ] || told "$name: $way"

@@ -11,8 +11,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -92,4 +94,29 @@ int eventfd_write(int descriptor, eventfd_t value) {
   ssize_t result = place == GCS_OUTSIDE ? gcs_next_writev(descriptor, &part, 1)
                                         : move(descriptor, place, true, &part, 1, is_points);
   return result == sizeof value ? 0 : -1;
+}
+
+// MARK: How much there is to be read
+
+static int ask(int descriptor, unsigned long request, void *argument) {
+  static int (*known)(int, unsigned long, ...);
+  int (*function)(int, unsigned long, ...) = __atomic_load_n(&known, __ATOMIC_RELAXED);
+  if (function == NULL) {
+    function = (int (*)(int, unsigned long, ...))gcs_real("ioctl");
+    __atomic_store_n(&known, function, __ATOMIC_RELAXED);
+  }
+  return function(descriptor, request, argument);
+}
+
+int ioctl(int descriptor, unsigned long request, ...) {
+  va_list list;
+  va_start(list, request);
+  void *argument = va_arg(list, void *);
+  va_end(list);
+  if (request != FIONREAD) return ask(descriptor, request, argument);
+  GCS_PLACE(descriptor);
+  int result = ask(descriptor, request, argument);
+  // A look, which does not wait.
+  if (place != GCS_OUTSIDE) gcs_tried(1);
+  return result;
 }

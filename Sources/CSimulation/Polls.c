@@ -86,13 +86,21 @@ static void describe(const struct gcs_watch *watch, char *words, size_t room) {
 
 // MARK: The wait
 
+/// A thread for which something is always ready may wait in a loop for something else.
+static int found_at_once(int count) {
+  int kept = errno;
+  gcs_relax(1000, count == 0 ? 20 : 5);
+  errno = kept;
+  return count;
+}
+
 static int wait_for(const struct gcs_poll *poll, uint64_t timeout) {
-  uint64_t now = gcs_now(), deadline = timeout > UINT64_MAX - now ? UINT64_MAX : now + timeout;
+  uint64_t begin = gcs_now(), now = begin, deadline = timeout > UINT64_MAX - now ? UINT64_MAX : now + timeout;
   while (true) {
     pthread_testcancel();
     int count = look(poll, 0);
     now = gcs_now();
-    if (count != 0 || now >= deadline) return timeout == 0 && count == 0 ? gcs_tried(1) - 1 : count;
+    if (count != 0 || now >= deadline) return now == begin ? found_at_once(count) : count;
     unsigned sides = sides_of(poll->watch);
     if (sides != GCS_HAS_OUTSIDE) {
       poll->watch->is_mixed = (sides & GCS_HAS_OUTSIDE) != 0;

@@ -156,6 +156,8 @@ static ssize_t run(const struct gcs_transfer *transfer, struct gcs_watch *watch)
     if (!await(transfer, watch, deadline)) return errno = EAGAIN, done > 0 ? done : -1;
   }
   gcs_descriptors_changed(transfer->is_points);
+  // It may look until there is more.
+  if ((transfer->flags & MSG_PEEK) != 0) gcs_tried(1);
   return done;
 }
 

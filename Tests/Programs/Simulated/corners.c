@@ -166,9 +166,33 @@ static void joins(void) {
   close_both(ends);
 }
 
+// A thread that looks over and over, and never waits, sees what others do later.
+static void looks(void) {
+  char bytes[8];
+  int available = 0;
+  make_pair(SOCK_STREAM);
+  for (int way = 0; way < 3; way++) {
+    pthread_t other = start(send_slowly, NULL);
+    while (way == 0 && recv(ends[0], bytes, 8, MSG_PEEK) < 4) continue;
+    while (way == 1 && available < 4) EXPECT(ioctl(ends[0], FIONREAD, &available) == 0);
+    // One of the two is always ready.
+    struct pollfd both[] = {{.fd = ends[0], .events = POLLIN}, {.fd = ends[1], .events = POLLOUT}};
+    while (way == 2 && (both[0].revents & POLLIN) == 0) EXPECT(poll(both, 2, -1) >= 1);
+    pthread_join(other, NULL);
+    EXPECT(recv(ends[0], bytes, 6, MSG_WAITALL) == 6);
+  }
+  close_both(ends);
+  struct itimerspec left = {.it_value = {.tv_nsec = 50000000}};
+  int timer = timerfd_create(CLOCK_MONOTONIC, 0);
+  EXPECT(timerfd_settime(timer, 0, &left, NULL) == 0);
+  while (left.it_value.tv_nsec > 0) EXPECT(timerfd_gettime(timer, &left) == 0);
+  EXPECT(close(timer) == 0);
+}
+
 int main(int count, char **names) {
   static const struct fact facts[] = {
-      {"blocked", blocked}, {"shut", shut}, {"together", together}, {"least", least}, {"joins", joins},
+      {"blocked", blocked}, {"shut", shut},   {"together", together}, {"least", least},
+      {"joins", joins},     {"looks", looks},
   };
   (void)count;
   return check(facts, sizeof facts / sizeof facts[0], names);
