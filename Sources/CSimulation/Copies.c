@@ -85,7 +85,9 @@ int fcntl64(int descriptor, int command, ...) {
 
 int close(int descriptor) {
   if (!gcs_is_simulated()) return gcs_next_close(descriptor);
-  GCS_PLACE(descriptor);
+  // Whatever it is, or is no more: another thread may have been given the number.
+  bool is_points = gcs_is_in_program(__builtin_return_address(0));
+  if (is_points) gcs_descriptor_point();
   gcs_number_goes(descriptor);
   int result = gcs_next_close(descriptor);
   gcs_descriptors_changed(is_points);

@@ -4,6 +4,8 @@
 
 #include "known.h"
 
+#include <sys/eventfd.h>
+
 // MARK: What is done in two steps
 
 // A balance is read under the lock, and written under it, but not in one go.
@@ -273,11 +275,33 @@ static bool two_stages(void) {
   return !was_torn;
 }
 
+// A number is closed twice. In between it may have become another thread's.
+static int counter;
+static bool was_taken;
+
+FUNCTION(close_counter) {
+  close(counter);
+  if (!repaired) close(counter);
+}
+
+FUNCTION(use_another) {
+  int another = eventfd(0, 0);
+  pause_here();
+  was_taken = eventfd_write(another, 1) != 0;
+  close(another);
+}
+
+static bool number_twice(void) {
+  counter = eventfd(0, 0);
+  as_threads(2, (work[]){close_counter, use_another});
+  return !was_taken;
+}
+
 int main(int count, char **words) {
   const struct known all[] = {
     KNOWN(account), KNOWN(wrong_lock), KNOWN(lazy), KNOWN(close_twice), KNOWN(no_barrier), KNOWN(reference),
     KNOWN(driver), KNOWN(late_setting), KNOWN(group_inside), KNOWN(time_out), KNOWN(cancelled_timer),
-    KNOWN(two_stages),
+    KNOWN(two_stages), KNOWN(number_twice),
   };
   return run_known(count, words, all, sizeof all / sizeof *all);
 }
