@@ -57,24 +57,26 @@ status=0
 [ "$status" -eq $((128 + 10)) ] || fail "killed by a signal, it ends with $status"
 fact "output, exit code and signal are the program's"
 
+# each_has ROUNDS COUNT KIND ARGUMENT...: a traced program with these arguments has so many slices of the kind, each time.
+each_has() {
+  local rounds=$1 expected=$2 kind=$3 round count
+  shift 3
+  for ((round = 1; round <= rounds; round++)); do
+    "$tool" trace -o "$folder/each" -- "$traced" "$@" 2>"$folder/said"
+    [ ! -s "$folder/said" ] || fail "traced $*: $(cat "$folder/said")"
+    count=$("$tool" trace convert --format csv -o - "$folder/each" | grep -c ",$kind,") || true
+    [ "$count" -eq "$expected" ] || fail "traced $*, round $round: $count of kind $kind, not $expected"
+  done
+}
+
 # --- A program that ends at once: the region is handed down to it, so all that it has recorded is there.
 
-for round in {1..50}; do
-  "$tool" trace -o "$folder/brief" -- "$traced" serial 100 2>"$folder/said"
-  [ ! -s "$folder/said" ] || fail "a brief program: $(cat "$folder/said")"
-  items=$("$tool" trace convert --format csv -o - "$folder/brief" | grep -c ',item,')
-  [ "$items" -eq 100 ] || fail "a brief program, round $round: $items items, not 100"
-done
+each_has 50 100 item serial 100
 fact "50 brief programs: 100 items each"
 
 # --- The first records of all, on eight threads at once: one makes the region, the others wait for it.
 
-for round in {1..20}; do
-  "$tool" trace -o "$folder/first" -- "$traced" first 10 2>"$folder/said"
-  [ ! -s "$folder/said" ] || fail "first records: $(cat "$folder/said")"
-  spans=$("$tool" trace convert --format csv -o - "$folder/first" | grep -c ',span,')
-  [ "$spans" -eq 80 ] || fail "first records, round $round: $spans spans, not 80"
-done
+each_has 20 80 span first 10
 fact "20 programs whose first records are made by eight threads at once: 80 each"
 
 # --- Killed, in the middle of its work: what it had recorded is there.

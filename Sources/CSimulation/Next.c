@@ -12,16 +12,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#define NEXT(result, name, parameters, arguments)                                        \
-  result gcs_next_##name parameters {                                                    \
-    static result(*known) parameters;                                                    \
-    result(*function) parameters = __atomic_load_n(&known, __ATOMIC_RELAXED);            \
-    if (function == NULL) {                                                              \
-      function = (result(*) parameters)gcs_real(#name);                                  \
-      __atomic_store_n(&known, function, __ATOMIC_RELAXED);                              \
-    }                                                                                    \
-    return function arguments;                                                           \
-  }
+#define NEXT(result, name, parameters, arguments) GCS_NEXT(result, gcs_next_##name, name, parameters, arguments)
 
 #define NEXT_AND_WRAP(result, name, parameters, arguments)                               \
   NEXT(result, name, parameters, arguments)                                              \

@@ -16,9 +16,9 @@
 /// The next function of that name in the order in which the loader looks.
 void *gcs_real(const char *name);
 
-/// The C library's function. The linker has the library's own calls of NAME end up here (--wrap).
-#define GCS_REAL(result, name, parameters, arguments)                                    \
-  result __wrap_##name parameters {                                                      \
+/// A function SYMBOL that calls the next one that is called NAME.
+#define GCS_NEXT(result, symbol, name, parameters, arguments)                            \
+  result symbol parameters {                                                             \
     static result(*known) parameters;                                                    \
     result(*function) parameters = __atomic_load_n(&known, __ATOMIC_RELAXED);            \
     if (function == NULL) {                                                              \
@@ -27,6 +27,9 @@ void *gcs_real(const char *name);
     }                                                                                    \
     return function arguments;                                                           \
   }
+
+/// The C library's function. The linker has the library's own calls of NAME end up here (--wrap).
+#define GCS_REAL(result, name, parameters, arguments) GCS_NEXT(result, __wrap_##name, name, parameters, arguments)
 
 static inline bool gcs_is_simulated(void) { return gc_thread_self()->simulated != NULL; }
 
