@@ -51,6 +51,8 @@ bool gcs_watch_wait(struct gcs_watch *watch, const char *words, uint64_t deadlin
     *end = watch;
     watch->next = NULL;
     watch->is_listed = true;
+    // What it has done before may have made others ready, also where that was not seen: by stdio, for example.
+    gcs_count_step();
   }
   watch->is_woken = false;
   bool was_woken = gcs_wait_described_cancellable(watch, words, deadline);

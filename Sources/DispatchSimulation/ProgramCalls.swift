@@ -46,6 +46,8 @@ public func gcs_wait(_ address: UnsafeRawPointer?, _ kind: gcs_kind, _ owner: UI
     case GCS_FUTEX: "a futex"
     default: "a thread to end"
     }
+  // What it has done before may be what others wait for, also where that was not seen.
+  run.countStep()
   // unsafe: the program's object, whose address alone counts.
   return run.wait(for: address.unsafelyUnwrapped, "waits for " + words, until: deadline)
 }

@@ -8,8 +8,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <sched.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <sys/ioctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -189,10 +189,34 @@ static void looks(void) {
   EXPECT(close(timer) == 0);
 }
 
+// What a thread does by the C library alone is seen before all are taken to wait for ever.
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
+static bool has_read;
+static void *read_and_tell(void *context) {
+  read_one(context);
+  pthread_mutex_lock(&mutex);
+  has_read = true;
+  pthread_cond_signal(&condition);
+  pthread_mutex_unlock(&mutex);
+  return context;
+}
+static void unseen(void) {
+  EXPECT(pipe(ends) == 0);
+  pthread_t other = start(read_and_tell, NULL);
+  pthread_mutex_lock(&mutex);
+  rest();
+  EXPECT(dprintf(ends[1], "x") == 1);
+  while (!has_read) pthread_cond_wait(&condition, &mutex);
+  pthread_mutex_unlock(&mutex);
+  pthread_join(other, NULL);
+  close_both(ends);
+}
+
 int main(int count, char **names) {
   static const struct fact facts[] = {
       {"blocked", blocked}, {"shut", shut},   {"together", together}, {"least", least},
-      {"joins", joins},     {"looks", looks},
+      {"joins", joins},     {"looks", looks}, {"unseen", unseen},
   };
   (void)count;
   return check(facts, sizeof facts / sizeof facts[0], names);
