@@ -126,11 +126,19 @@ int socketpair(int domain, int type, int protocol, int ends[2]) {
 void gcs_let_go(int descriptor) {
   int kept = errno;
   struct inside *found = find_descriptor(descriptor);
-  if (found != NULL) remove_pair(found->pair);
+  if (found != NULL) {
+    remove_pair(found->pair);
+    gcs_watches_let_go();
+  }
   errno = kept;
 }
 
-void gcs_let_all_go(void) { count = 0; }
+void gcs_let_all_go(void) {
+  int kept = errno;
+  count = 0;
+  gcs_watches_let_go();
+  errno = kept;
+}
 
 static void let_go_if_inherited(int descriptor) {
   int flags = gcs_next_fcntl(descriptor, F_GETFD, NULL);

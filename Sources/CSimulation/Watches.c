@@ -89,6 +89,15 @@ bool gcs_look(void) {
 
 // MARK: What is outside
 
+void gcs_watches_let_go(void) {
+  for (struct gcs_watch *watch = watches; watch != NULL; watch = watch->next) {
+    for (nfds_t index = 0; index < watch->count; index += 1) {
+      int descriptor = watch->polled[index].fd;
+      if (descriptor >= 0 && (gcs_sides_of(descriptor) & GCS_HAS_OUTSIDE) != 0) watch->is_mixed = true;
+    }
+  }
+}
+
 bool gcs_await_outside(uint64_t nanoseconds) {
   nfds_t count = 0;
   for (const struct gcs_watch *watch = watches; watch != NULL; watch = watch->next) {

@@ -14,6 +14,7 @@
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>
+#include <sys/wait.h>
 
 static int ends[2], passed[2];
 static void make_pair(int type) { EXPECT(socketpair(AF_UNIX, type, 0, ends) == 0); }
@@ -213,10 +214,26 @@ static void unseen(void) {
   close_both(ends);
 }
 
+// A child comes to have what a thread waits for, and ends the wait, or this process does.
+static void forked(void) {
+  for (int way = 0; way < 2; way++) {
+    EXPECT(pipe(ends) == 0);
+    pthread_t other = start(read_one, NULL);
+    rest();
+    pid_t child = fork();
+    if (child == 0) _exit(way == 0 && write(ends[1], "x", 1) != 1);
+    if (way == 1) EXPECT(write(ends[1], "x", 1) == 1);
+    pthread_join(other, NULL);
+    int status;
+    EXPECT(waitpid(child, &status, 0) == child && status == 0);
+    close_both(ends);
+  }
+}
+
 int main(int count, char **names) {
   static const struct fact facts[] = {
       {"blocked", blocked}, {"shut", shut},   {"together", together}, {"least", least},
-      {"joins", joins},     {"looks", looks}, {"unseen", unseen},
+      {"joins", joins},     {"looks", looks}, {"unseen", unseen}, {"forked", forked},
   };
   (void)count;
   return check(facts, sizeof facts / sizeof facts[0], names);
