@@ -23,6 +23,7 @@ static GCS_REAL(
     int, pthread_clockjoin_np, (pthread_t thread, void **result, clockid_t clock, const struct timespec *deadline),
     (thread, result, clock, deadline))
 static GCS_REAL(int, pthread_cancel, (pthread_t thread), (thread))
+static GCS_REAL(int, pthread_setcanceltype, (int type, int *former), (type, former))
 
 /// A thread of the program that takes part. Touched by the thread that has the turn.
 typedef struct member {
@@ -207,6 +208,18 @@ int pthread_cancel(pthread_t thread) {
   while (found != NULL && !pthread_equal(found->identity, thread)) found = found->next;
   if (found != NULL && found->is_cancellable) gcs_thread_interrupt(found->thread);
   return error;
+}
+
+/// A thread that waits in the simulation may be ended by its own turn alone: what is to be at once is so at its next wait.
+int pthread_setcanceltype(int type, int *former) {
+  static _Thread_local int current = PTHREAD_CANCEL_DEFERRED;
+  if (!gcs_is_simulated() || (type != PTHREAD_CANCEL_DEFERRED && type != PTHREAD_CANCEL_ASYNCHRONOUS)) {
+    return __wrap_pthread_setcanceltype(type, former);
+  }
+  if (former != NULL) *former = current;
+  current = type;
+  if (type == PTHREAD_CANCEL_ASYNCHRONOUS) pthread_testcancel();
+  return 0;
 }
 
 // A worker of the library runs items of the program, and is none of its threads.

@@ -230,10 +230,28 @@ static void forked(void) {
   }
 }
 
+// A thread that may be cancelled at any time is cancelled where it waits.
+static void *read_boldly(void *context) {
+  int former;
+  EXPECT(pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &former) == 0 && former == PTHREAD_CANCEL_DEFERRED);
+  EXPECT(pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &former) == 0 && former == PTHREAD_CANCEL_ASYNCHRONOUS);
+  EXPECT(pthread_setcanceltype(7, NULL) == EINVAL);
+  return read_one(context);
+}
+static void at_once(void) {
+  EXPECT(pipe(ends) == 0);
+  pthread_t other = start(read_boldly, NULL);
+  rest();
+  void *result;
+  EXPECT(pthread_cancel(other) == 0 && pthread_join(other, &result) == 0 && result == PTHREAD_CANCELED);
+  close_both(ends);
+}
+
 int main(int count, char **names) {
   static const struct fact facts[] = {
       {"blocked", blocked}, {"shut", shut},   {"together", together}, {"least", least},
-      {"joins", joins},     {"looks", looks}, {"unseen", unseen}, {"forked", forked},
+      {"joins", joins},     {"looks", looks}, {"unseen", unseen},     {"forked", forked},
+      {"at_once", at_once},
   };
   (void)count;
   return check(facts, sizeof facts / sizeof facts[0], names);
