@@ -129,7 +129,7 @@ expect 'simulation: deadlock: main waits for descriptors' said
 for name in transfers descriptors corners; do
   timeout 60 "$folder/$name" || fail "$name: a fact that is none"
   mapfile -t facts < <("$folder/$name" names)
-  [ "${#facts[@]}" -gt 5 ] || fail "$name lists ${#facts[@]} facts"
+  [ "${#facts[@]}" -gt 8 ] || fail "$name lists ${#facts[@]} facts"
   for way in "${facts[@]}"; do
     sim --check --seed "$seed" --runs 6 --time-limit 8 -- "$folder/$name" "$way"
     [ "$status" -eq 0 ] || told "$name: $way"
@@ -159,6 +159,7 @@ ends shared 'escape: the thread "main" has computed, or waited outside of the si
 expect 's: it waits in the call read of descriptor 3, pipe:' said
 ends mixed 'escape: no thread can go on but by what is outside: main waits for descriptors: 3, of the outside; 4, a pipe' --time-limit 2
 ends signal 'escape: the program has sent itself a signal'
+for way in alarm orphan; do ends "$way" 'escape: a child, or a timer of the kernel, may send the program a signal'; done
 ends broken 'the program is brought down by the signal 13, SIGPIPE'
 ends stranger 'escape: the thread'
 expect 'which the simulation has not started, has used the library beside it' said

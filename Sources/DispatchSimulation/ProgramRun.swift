@@ -106,6 +106,10 @@ enum ProgramRun {
       .escape(
         "the program has sent itself a signal, which may end a wait that the simulation goes on with: "
           + waits.joined(separator: "; "))
+    case .deadlock(let waits) where gcs_may_be_signalled():
+      .escape(
+        "a child, or a timer of the kernel, may send the program a signal, which may end a wait: "
+          + waits.joined(separator: "; "))
     case .endless(let waits):
       .endless(["it has passed \(wishes.steps) points"] + waits)
     default: reason

@@ -105,6 +105,9 @@ bool gcs_start_beside(void (*body)(void));
 /// Whether the program has sent itself a signal, which may end what is not seen to end.
 bool gcs_has_signalled(void);
 
+/// Whether the kernel may yet send it one: by a timer, or because a child ends.
+bool gcs_may_be_signalled(void);
+
 /// The process's first thread is called so from now on.
 void gcs_name_main(uint32_t id);
 

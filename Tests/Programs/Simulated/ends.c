@@ -30,6 +30,11 @@ static int overflow(int depth) {
 }
 static void nothing(void *context) { (void)context; }
 
+static int told[2];
+static void tell(int number) {
+  if (number > 0 && write(told[1], "!", 1) != 1) abort();
+}
+
 // A thread that the simulation does not see: it is started by the C library's own function, past the one that stands in for it.
 static void *use_queue(void *context) {
   dispatch_sync_f(dispatch_queue_create("outside", NULL), context, nothing);
@@ -119,6 +124,18 @@ int main(int count, char **arguments) {
     signal(SIGUSR1, SIG_IGN);
     kill(getpid(), SIGUSR1);
     poll(&(struct pollfd){.fd = eventfd(0, 0), .events = POLLIN}, 1, -1);
+  }
+  if (strcmp(way, "alarm") == 0) {
+    // The handler would end the wait.
+    signal(SIGALRM, tell);
+    alarm(1);
+    if (pipe(told) != 0 || poll(&(struct pollfd){.fd = told[0], .events = POLLIN}, 1, -1) < 1) return 1;
+  }
+  if (strcmp(way, "orphan") == 0) {
+    signal(SIGCHLD, tell);
+    pid_t child = fork();
+    if (child == 0) _exit(usleep(100000));
+    if (pipe(told) != 0 || poll(&(struct pollfd){.fd = told[0], .events = POLLIN}, 1, -1) < 1) return 1;
   }
   if (strcmp(way, "broken") == 0) {
     int ends[2];
