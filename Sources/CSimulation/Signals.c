@@ -74,13 +74,16 @@ static bool another_runs(void) {
   return found;
 }
 
-/// Behind a signal: the thread that it wakes runs at once, and sleeps again when its handler is back. One that takes no part may run on and
-/// on.
+/// Behind a signal: the thread that it wakes can run at once, and sleeps again when its handler is back. On a busy machine it may get a
+/// processor late. One that takes no part may run on and on.
 static int settle(int error, bool is_point) {
   if (error != 0 || !gcs_is_simulated()) return error;
   int kept = errno;
   __atomic_store_n(&has_signalled, true, __ATOMIC_RELAXED);
-  for (int patience = 1000; patience > 0 && another_runs(); patience -= 1) __wrap_sched_yield();
+  for (int looks = 0; looks < 1000 && another_runs(); looks += 1) {
+    if (looks < 100) __wrap_sched_yield();
+    else __wrap_poll(NULL, 0, 1);
+  }
   gcs_descriptors_changed(is_point);
   errno = kept;
   return 0;
