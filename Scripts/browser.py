@@ -13,6 +13,9 @@ import time
 
 from looked_at import PATIENCE, fail, until
 
+# The page was asked, and went to another before it answered.
+WENT_AWAY = "Inspected target navigated or closed"
+
 
 class Browser:
     def __init__(self, address, columns=1300, rows=800):
@@ -55,6 +58,8 @@ class Browser:
         while True:
             answer = self.message(method)
             if answer.get("id") == self.count:
+                if answer.get("error", {}).get("message") == WENT_AWAY:
+                    return {}
                 return answer["result"] if "result" in answer else fail(f"{method}: {answer}")
             # What the page complains of, and what it was refused.
             if answer.get("method") in ("Runtime.exceptionThrown", "Log.entryAdded", "Runtime.consoleAPICalled"):
@@ -73,9 +78,9 @@ class Browser:
         return json.loads(one)
 
     def value(self, script):
-        """What a line of script is on the page."""
-        result = self.call("Runtime.evaluate", expression=script, returnByValue=True)
-        return result["result"].get("value")
+        """What a line of script is on the page; nothing while the page goes to another."""
+        answer = self.call("Runtime.evaluate", expression=script, returnByValue=True)
+        return answer.get("result", {}).get("value")
 
     def text(self, name):
         return self.value(f"document.getElementById({json.dumps(name)}).innerText")
