@@ -46,7 +46,9 @@ struct Markdown {
     "A": "Serial async", "B": "Uncontended sync", "C": "Contended sync", "D": "Concurrent async",
     "E": "Hops between queues", "F": "One thread waits for another", "G": "concurrentPerform",
     "H": "Groups, work items, small calls", "I": "Many queues, short-lived queues", "J": "asyncAfter",
-    "L": "Items that block", "M": "Readers and barriers", "N": "Idling", "P": "First use, urgent over background",
+    "K": "Sources of descriptors", "L": "Items that block", "M": "Readers and barriers", "N": "Idling",
+    "P": "First use, urgent over background", "Q": "DispatchData", "R": "DispatchIO",
+    "X": "Pools; actors on queues, beside actors on Swift's default executor",
   ]
 
   private func line(_ row: Row) -> String {
