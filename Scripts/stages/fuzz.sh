@@ -14,7 +14,7 @@ run_tests .build-stress 20 -c release -Xswiftc -enable-testing --filter '^DataTe
 # Alone, because it looks for descriptors that are left open; see Tests/StressTests/SourceFuzz.
 fact "sources: GC_FUZZ_SECONDS=${GC_FUZZ_SECONDS:=15}, and what a failure names: GC_FUZZ_SEED, GC_FUZZ_LANE"
 export GC_FUZZ_SECONDS
-run_tests .build-stress 20 -c release -Xswiftc -enable-testing --filter '^StressTests\.SourceFuzz'
+GC_FUZZ_ALONE=1 run_tests .build-stress 20 -c release -Xswiftc -enable-testing --filter '^StressTests\.SourceFuzz'
 
 # Channels, with system calls that go wrong, on the kernel's ring and on helpers. GC_FUZZ_SECONDS for each, GC_FUZZ_SEED
 # lives one seed again.
