@@ -4,7 +4,9 @@
 
     c_start.py PROGRAM OURS THEIRS    OURS and THEIRS are folders with a libdispatch.so each
 
-The program runs on either in turn. Fails unless ours takes less memory, and no more than a quarter more time to start.
+The program runs on either in turn. Fails unless ours takes less memory, and no more than a quarter more time to start. Other
+programs on the machine make a run longer, by a whole slice of the kernel's, and never shorter. So the program goes before them
+where that is permitted, and the fast runs are compared: the sixth of sixty.
 """
 
 import os
@@ -28,6 +30,10 @@ def main(program, ours, theirs):
     # A child has a table for as many descriptors as its parent has open. Few, as in a user's terminal: then a library that asks
     # for a high number pays for a larger table.
     os.closerange(3, os.sysconf("SC_OPEN_MAX"))
+    try:
+        os.setpriority(os.PRIO_PROCESS, 0, -20)
+    except PermissionError:
+        pass
     times = {ours: [], theirs: []}
     memory = {ours: [], theirs: []}
     for _ in range(ROUNDS):
@@ -35,7 +41,7 @@ def main(program, ours, theirs):
             milliseconds, kilobytes = run(program, library)
             times[library].append(milliseconds)
             memory[library].append(kilobytes)
-    took = [statistics.median(times[library]) for library in (ours, theirs)]
+    took = [sorted(times[library])[ROUNDS // 10 - 1] for library in (ours, theirs)]
     has = [int(statistics.median(memory[library])) for library in (ours, theirs)]
     print(f"=> start to end {took[0]:.2f} ms, theirs {took[1]:.2f} ms; resident {has[0]} KB, theirs {has[1]} KB")
     if has[0] >= has[1] or took[0] > MOST * took[1]:
