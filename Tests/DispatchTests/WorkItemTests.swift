@@ -1,6 +1,7 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
 import ContractSupport
+import Glibc
 import GrandCentral
 import Testing
 
@@ -15,6 +16,15 @@ struct WorkItemTests {
     for _ in 0..<10 { queue.async(execute: item) }
     queue.sync {}
     #expect(runs.value == 10)
+  }
+
+  @Test("An item is so small that the C library frees it without a lock")
+  func size() throws {
+    let item = DispatchWorkItem {}
+    let usableSize = try #require(dlsym(nil, "malloc_usable_size"))
+    // unsafe: the C library's function of that name; the item lives as long as this function.
+    let size = unsafeBitCast(usableSize, to: (@convention(c) (UnsafeRawPointer) -> Int).self)
+    #expect(size(Unmanaged.passUnretained(item).toOpaque()) <= 120)
   }
 
   @Test("W1: an item that is cancelled before it starts does not run, however often it was submitted")

@@ -58,12 +58,16 @@ public class DispatchWorkItem: @unchecked Sendable {  // an atomic word; the res
 
   private static let spin = SpinBudget(nanoseconds: SpinBudget.answer)
 
+  // An item is made on one thread and freed on another. With at most 120 bytes the C library frees it without the lock of the
+  // maker's arena. So the small fields stand together.
   private let state = AtomicState<State>(State(rawValue: 0))
-  let flags: DispatchWorkItemFlags
+  private let flagBits: UInt16
   let wantedQoS: QoSWord
+  private let lock = Lock()
+  /// The thread that runs it, for Contract.W2's self-wait.
+  private let runner = Atomic<UInt32>(0)
   /// Constant until WorkItem.I1.
   private var body: Job.Body?
-  private let lock = Lock()
   /// Guarded by `lock`.
   private var waiters = WaiterList()
   private var notes = NoteList()
@@ -74,8 +78,8 @@ public class DispatchWorkItem: @unchecked Sendable {  // an atomic word; the res
   private var due: Deadline?
   /// See DispatchWorkItem+Submission.
   let submittedTo = Atomic<UInt>(0)
-  /// The thread that runs it, for Contract.W2's self-wait.
-  private let runner = Atomic<UInt32>(0)
+
+  var flags: DispatchWorkItemFlags { DispatchWorkItemFlags(rawValue: UInt(flagBits)) }
 
   /// A work item that runs `block`.
   ///
@@ -88,7 +92,7 @@ public class DispatchWorkItem: @unchecked Sendable {  // an atomic word; the res
   public init(
     qos: DispatchQoS = .unspecified, flags: DispatchWorkItemFlags = [], block: @escaping () -> Void
   ) {
-    self.flags = flags
+    flagBits = UInt16(truncatingIfNeeded: flags.rawValue)
     if flags.contains(.noQoS) || flags.contains(.detached) {
       wantedQoS = flags.contains(.noQoS) ? .unspecified : QoSWord(qos)
     } else if flags.contains(.assignCurrentContext), qos.qosClass == .unspecified {
