@@ -30,18 +30,23 @@ struct OlderKernelTests {
   @Test("E6: without RWF_NOWAIT files and pipes are read and written")
   func asking() { #expect(run("without-nowait", EOPNOTSUPP)?.number("bytes") ?? 200_100 == 200_100) }
 
-  @Test("E6: without the record of an end, ends of processes that are no children are heard of", arguments: [ENOTTY, EINVAL])
+  @Test(
+    "E6: without the record of an end, ends of processes that are no children are heard of",
+    arguments: [ENOTTY, EINVAL])
   func end(error: Int32) { #expect(run("without-recorded-end", error)?.number("known") ?? 0 == 0) }
 
   @Test("E6: without memory files tools see nothing, and the program runs", arguments: [ENOSYS, EPERM, EACCES])
   func memoryFiles(error: Int32) {
     for setting in ["GRANDCENTRAL_INSPECT": "1", "GRANDCENTRAL_RECORD": "ring"] {
-      #expect(run("without-memory-files", error, [setting.key: setting.value])?.number("snapshot") ?? 1 == 1)
+      #expect(run("without-memory-files", error, [setting.key: setting.value])?.number("files") ?? 0 == 0)
     }
   }
 
   @Test("E6: without kcmp descriptors of one file are known by the file", arguments: [ENOSYS, EPERM, EACCES])
-  func comparison(error: Int32) { #expect(run("without-comparison", error)?.number("blocks") ?? 1 == 1) }
+  func comparison(error: Int32) {
+    guard let result = run("without-comparison", error) else { return }
+    #expect(result["blocks"] == "no,yes", "\(result)")
+  }
 
   @Test("E6: without membarrier a report names no queues", arguments: [ENOSYS, EPERM, EACCES])
   func barrier(error: Int32) {
