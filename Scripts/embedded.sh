@@ -26,7 +26,7 @@ compile_embedded() {
   # As Embedded Swift would make the machine code, backtraces would end at it: nothing would say where a frame has its caller. So each
   # function is marked as one whose frames can be followed, and clang makes the code, of the same optimised form.
   sed -i 's/^attributes #[0-9]* = {/& uwtable/' "$1/GrandCentral.ll"
-  "${c_compiler[@]}" -Wno-override-module -O2 -Xclang -disable-llvm-passes -fPIC -ffunction-sections -fdata-sections \
+  "${c_compiler[@]}" -Wno-override-module -Wno-unused-command-line-argument -O2 -Xclang -disable-llvm-passes -fPIC -ffunction-sections -fdata-sections \
     -c "$1/GrandCentral.ll" -o "$1/GrandCentral.o"
 }
 

@@ -124,7 +124,12 @@ static void prepare(void) {
 }
 
 #else
-static void look(int number) { _exit(number != SIGABRT); }
+static void look(int number) {
+  printf("the handler runs\n");
+  fflush(stdout);
+  _exit(number != SIGABRT);
+}
+
 static void prepare(void) {}
 #endif
 
