@@ -25,6 +25,13 @@ use() {
 # run PROGRAM ARGUMENTS...: on the library, found by path.
 run() { LD_LIBRARY_PATH=$prefix/lib timeout 60 "$@" || fail "$1 ended with $?"; }
 
+# show NAME PROGRAM ARGUMENTS...: as `run`, with what it prints as a fact. Of a "$(…)" among other words no failure would be noticed.
+show() {
+  local said
+  said=$(run "${@:2}")
+  fact "$1: $said"
+}
+
 # run_preloaded PROGRAM ARGUMENTS...
 run_preloaded() { LD_PRELOAD=$library timeout 60 "$@" >/dev/null || fail "$1, preloaded, ended with $?"; }
 
@@ -53,35 +60,35 @@ run_c_programs() {
   local program compiler
   "${binary[@]}" -I "$theirs" -I "$theirs/Block" "$c_programs/basics.c" -ldispatch -lBlocksRuntime -o "$folder/basics"
   timeout 60 "$folder/basics" >/dev/null || fail "the program does not even run on the toolchain's library"
-  fact "basics: $(run "$folder/basics" insist)"
+  show basics "$folder/basics" insist
   run_preloaded "$folder/basics" insist
 
   # As position-dependent code: the program has copies of the static objects.
   "${binary[@]}" -fno-pie -no-pie -I "$theirs" -I "$theirs/Block" "$c_programs/basics.c" -ldispatch -lBlocksRuntime \
     -o "$folder/basics-fixed"
-  fact "basics with copied objects: $(run "$folder/basics-fixed" insist)"
+  show "basics with copied objects" "$folder/basics-fixed" insist
 
   clang -std=gnu17 -fblocks -I "$prefix/include" -I "$theirs/Block" "$c_programs/basics.c" -L "$prefix/lib" -ldispatch \
     -L "$theirs/linux" -lBlocksRuntime "-Wl,-rpath,$theirs/linux" -o "$folder/basics-ours"
-  fact "basics with our headers: $(run "$folder/basics-ours" insist)"
+  show "basics with our headers" "$folder/basics-ours" insist
   for compiler in gcc clang; do
     for program in functions offsets pools; do
       "$compiler" -std=gnu11 -O2 -Wall -Wextra -Werror -I "$prefix/include" "$c_programs/$program.c" \
         -L "$prefix/lib" -ldispatch -o "$folder/$program-$compiler"
-      fact "$program, $compiler: $(run "$folder/$program-$compiler")"
+      show "$program, $compiler" "$folder/$program-$compiler"
     done
   done
 
   clang -std=gnu17 -Wall -Wextra -Werror -fPIC -shared -fblocks -DPLUGIN -I "$prefix/include" "$c_programs/plugin.c" \
     -L "$prefix/lib" -ldispatch -o "$folder/plugin.so"
   gcc -Wall -Wextra -Werror "$c_programs/plugin.c" -ldl -o "$folder/plugin"
-  fact "plugin: $(run "$folder/plugin" "$folder/plugin.so")"
+  show plugin "$folder/plugin" "$folder/plugin.so"
 
   for program in undeclared effects process; do
     clang -std=gnu17 -O2 -fblocks -Wall -Wextra -Werror -I "$prefix/include" -I "$theirs/Block" \
       "$c_programs/$program.c" -L "$prefix/lib" -ldispatch -L "$theirs/linux" -lBlocksRuntime \
       "-Wl,-rpath,$theirs/linux" -o "$folder/$program"
-    fact "$program: $(run "$folder/$program")"
+    show "$program" "$folder/$program"
     run_preloaded "$folder/$program"
   done
 
@@ -93,7 +100,7 @@ run_c_programs() {
 # As `run`, of the program about what differs between platforms, built in the folder: each of its parts.
 run_platform() {
   local part
-  for part in stack cycle frames; do fact "platform: $(run "${launcher[@]}" "$folder/platform" "$part" 2>"$folder/platform.log")"; done
+  for part in stack cycle frames; do show platform "${launcher[@]}" "$folder/platform" "$part"; done
 }
 
 # build_as_others PREFIX: a build by pkg-config, and one by CMake, find the library below PREFIX, and what they have built

@@ -54,14 +54,14 @@ try_target() {
   done
   for program in offsets pools functions "basics insist" undeclared effects; do
     read -ra words <<<"$program"
-    fact "${words[0]}: $(run "${launcher[@]}" "$folder/${words[0]}" "${words[@]:1}" 2>"$folder/program.log")"
+    show "${words[0]}" "${launcher[@]}" "$folder/${words[0]}" "${words[@]:1}"
   done
   compile_program plugin -DPLUGIN
   link_program plugin -shared
   mv "$folder/plugin" "$folder/plugin.so"
   compile_program plugin
   "${program_linker[@]}" "$folder/plugin.o" -o "$folder/plugin"
-  fact "plugin: $(run "${launcher[@]}" "$folder/plugin" "$folder/plugin.so")"
+  show plugin "${launcher[@]}" "$folder/plugin" "$folder/plugin.so"
   run_platform
   misuse_each_way
   # The program runs itself by name otherwise, which the kernel cannot do with a program of another processor. QEMU cannot fork a process
@@ -71,7 +71,7 @@ try_target() {
       run_cases execs:0 returns:11 'exits inside an item:12' 'exits on the main queue:12' 'uses queues at exit:13' \
         'leaves the main thread:14' 'dies of a signal:143' 'handles signals:0' 'watches signals:0' 'is stopped:0'
       ;;
-    *) fact "process: $(run "$folder/process")" ;;
+    *) show process "$folder/process" ;;
   esac
 }
 

@@ -28,17 +28,21 @@ static void nothing(void *unused) { (void)unused; }
 
 enum { PIECE = 4096 };
 
-__attribute__((noinline)) static int descend(long pieces) {
+/// The caller's piece is changed from below, so that no compiler makes a loop of this.
+__attribute__((noinline)) static int descend(long pieces, volatile char *callers) {
   volatile char piece[PIECE];
-  memset((char *)piece, (int)pieces, sizeof piece);
-  return pieces <= 0 ? 0 : (descend(pieces - 1) & 1) + (piece[PIECE / 2] != (char)pieces);
+  memset((char *)piece, 1, sizeof piece);
+  int wrong = pieces > 0 && descend(pieces - 1, piece);
+  callers[PIECE / 2] = 2;
+  return wrong || (pieces > 0 && piece[PIECE / 2] != 2);
 }
 
 static void use_stack(void *wrong) {
   struct rlimit limit;
   CHECK(getrlimit(RLIMIT_STACK, &limit) == 0);
   rlim_t most = limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur > 8 << 20 ? 8 << 20 : limit.rlim_cur;
-  *(int *)wrong = descend((long)(most * 3 / 4 / PIECE));
+  volatile char piece[PIECE];
+  *(int *)wrong = descend((long)(most * 3 / 4 / PIECE), piece);
 }
 
 static void stack(void) {
