@@ -13,10 +13,13 @@ mkdir -p "$OUT"
 # shellcheck disable=SC2034 # For the scripts that call.
 DROPIN=$PWD/$OUT/dropin-prefix
 
-# ready_dropin [TARGET]: the drop-in is of the sources as they are; that of a target lies beside the machine's own. What is newer than
-# all that it is made of is not built again.
-ready_dropin() {
-  local newer target=${1:-} to=$DROPIN${1:+-$1} made_of=(Sources Scripts/build-dropin Scripts/embedded.sh Scripts/cross.sh)
+# ready_dropin: the drop-in is of the sources as they are.
+ready_dropin() { ready_target ''; }
+
+# ready_target TARGET: the same of what is built for another machine; it lies beside. What is newer than all that it is made of is not
+# built again.
+ready_target() {
+  local newer target=$1 to=$DROPIN${1:+-$1} made_of=(Sources Scripts/build-dropin Scripts/embedded.sh Scripts/cross.sh)
   newer=$(find "${made_of[@]}" -newer "$to/lib/libdispatch.so" -print -quit 2>/dev/null || echo all)
   [ -z "$newer" ] || Scripts/build-dropin ${target:+--target "$target"} "$to"
 }

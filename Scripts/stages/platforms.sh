@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
-# What: the drop-in builds for ARM's processors and for musl, and the programs in C run on it there
+# What: the drop-in builds for aarch64 and for musl, and the programs in C run on it there
 # Budget: 300
 
 . Scripts/lib.sh
@@ -10,7 +10,6 @@
 
 # What differs between processors and C libraries. Documentation/Platforms.md has what is tried by this, and what is not.
 need qemu-aarch64 qemu-user
-export QEMU_LD_PREFIX=/usr/aarch64-linux-gnu
 
 # compile_program PROGRAM [FLAGS...]: makes it in the folder.
 compile_program() {
@@ -41,7 +40,6 @@ run_cases() {
 # try_target TARGET NEEDED...
 try_target() {
   local target=$1 program
-  ready_dropin "$target"
   use_target "$target" "$OUT/dropin-$target"
   use "$DROPIN-$target" "$OUT/platforms/$target"
   examine "${@:2}"
@@ -67,7 +65,7 @@ try_target() {
   # The program runs itself by name otherwise, which the kernel cannot do with a program of another processor. QEMU cannot fork a process
   # with several busy threads: it ends by an assertion of its own. So it has all cases but the two with such forks.
   case $target in
-    aarch64)
+    aarch64*)
       run_cases execs:0 returns:11 'exits inside an item:12' 'exits on the main queue:12' 'uses queues at exit:13' \
         'leaves the main thread:14' 'dies of a signal:143' 'handles signals:0' 'watches signals:0' 'is stopped:0'
       ;;
@@ -75,9 +73,18 @@ try_target() {
   esac
 }
 
-fact "aarch64, glibc, $(qemu-aarch64 --version | head -n 1)"
+# The compilers that the targets take are installed by the first of each kind.
+build() { ready_target "$1" >"$OUT/platforms-$1.log" 2>&1 || { cat "$OUT/platforms-$1.log" && fail "the library for $1 is not built"; }; }
+build aarch64-musl
+build musl &
+build aarch64
+wait "$!"
+
+fact "aarch64, by $(qemu-aarch64 --version | head -n 1)"
 try_target aarch64 ld-linux-aarch64.so.1 libc.so.6
-fact "$(uname -m), musl"
+fact "aarch64 with musl"
+try_target aarch64-musl libc.so
+fact "$(uname -m) with musl"
 try_target musl libc.so
 
 # The toolchain has no other Swift for ARM: what this says, the documents say.

@@ -62,11 +62,12 @@ typedef struct gc_thread {
   void *simulated;        ///< What stands in for the kernel while the thread takes part in a simulation, else NULL.
 } gc_thread;
 
-// glibc keeps room for such records of libraries that are loaded late. musl refuses to load them.
-#if defined(__GLIBC__)
-#define GC_THREAD_RECORD __attribute__((tls_model("initial-exec")))
-#else
+// glibc keeps room for such records of libraries that are loaded late. musl refuses to load them: its libdispatch.so finds the record by a
+// call. (`__GLIBC__` would not do here, as Swift does not see it.)
+#if defined(GRANDCENTRAL_RECORD_BY_CALL)
 #define GC_THREAD_RECORD __attribute__((tls_model("local-dynamic")))
+#else
+#define GC_THREAD_RECORD __attribute__((tls_model("initial-exec")))
 #endif
 #if defined(__GNUC__)
 extern GC_THREAD_RECORD _Thread_local gc_thread gc_thread_record;
