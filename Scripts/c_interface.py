@@ -94,7 +94,7 @@ def check_values(ours, theirs):
 
 
 def check_exports(library):
-    listing = subprocess.run(["nm", "-D", "--defined-only", "--extern-only", library], check=True, capture_output=True, text=True).stdout
+    listing = subprocess.run([os.environ.get("NM", "nm"), "-D", "--defined-only", "--extern-only", library], check=True, capture_output=True, text=True).stdout
     defined = {line.split()[-1] for line in listing.splitlines()}
     declared = {row[0] for row in rows("c-api-linux.tsv") if row[3] == "available"}
     # Defined in the headers themselves.

@@ -11,6 +11,8 @@ binary=(clang -std=gnu17 -O1 -fblocks -Wno-deprecated-declarations -L "$theirs/l
 # What a program is run on; the stage says which.
 prefix=''
 library=''
+# What runs programs of another processor.
+launcher=()
 folder=''
 
 # use PREFIX FOLDER: the library below PREFIX; programs and their output go to FOLDER.
@@ -23,6 +25,13 @@ use() {
 # run PROGRAM ARGUMENTS...: on the library, found by path.
 run() { LD_LIBRARY_PATH=$prefix/lib timeout 60 "$@" || fail "$1 ended with $?"; }
 
+# show NAME PROGRAM ARGUMENTS...: as `run`, with what it prints as a fact. Of a "$(…)" among other words no failure would be noticed.
+show() {
+  local said
+  said=$(run "${@:2}")
+  fact "$1: $said"
+}
+
 # run_preloaded PROGRAM ARGUMENTS...
 run_preloaded() { LD_PRELOAD=$library timeout 60 "$@" >/dev/null || fail "$1, preloaded, ended with $?"; }
 
@@ -32,12 +41,12 @@ examine() {
   needed=$(readelf -d "$library" | sed -n 's/.*NEEDED.*\[\(.*\)\]/\1/p' | sort | paste -sd ' ')
   [ "$needed" = "$*" ] || fail "the library needs $needed, and not $*"
   readelf -d "$library" | grep -F 'SONAME' | grep -F '[libdispatch.so]' >/dev/null || fail "the library has no name"
-  strays=$(nm -D --defined-only --extern-only "$library" | awk '{ print $3 }' |
+  strays=$("${NM:-nm}" -D --defined-only --extern-only "$library" | awk '{ print $3 }' |
     grep -vE '^(_?dispatch_|_os_object_|libdispatch)' || true)
   [ -z "$strays" ] || fail "exported by accident: $strays"
   Scripts/c_interface.py exports "$library"
   # E10: nothing that waits gives its processor to a neighbour.
-  ! nm -D --undefined-only "$library" | grep -w sched_yield >/dev/null || fail "the library yields"
+  ! "${NM:-nm}" -D --undefined-only "$library" | grep -w sched_yield >/dev/null || fail "the library yields"
 }
 
 # swift_program SOURCE PROGRAM FLAGS...: compiles what another stage has not compiled already.
@@ -51,37 +60,47 @@ run_c_programs() {
   local program compiler
   "${binary[@]}" -I "$theirs" -I "$theirs/Block" "$c_programs/basics.c" -ldispatch -lBlocksRuntime -o "$folder/basics"
   timeout 60 "$folder/basics" >/dev/null || fail "the program does not even run on the toolchain's library"
-  fact "basics: $(run "$folder/basics" insist)"
+  show basics "$folder/basics" insist
   run_preloaded "$folder/basics" insist
 
   # As position-dependent code: the program has copies of the static objects.
   "${binary[@]}" -fno-pie -no-pie -I "$theirs" -I "$theirs/Block" "$c_programs/basics.c" -ldispatch -lBlocksRuntime \
     -o "$folder/basics-fixed"
-  fact "basics with copied objects: $(run "$folder/basics-fixed" insist)"
+  show "basics with copied objects" "$folder/basics-fixed" insist
 
   clang -std=gnu17 -fblocks -I "$prefix/include" -I "$theirs/Block" "$c_programs/basics.c" -L "$prefix/lib" -ldispatch \
     -L "$theirs/linux" -lBlocksRuntime "-Wl,-rpath,$theirs/linux" -o "$folder/basics-ours"
-  fact "basics with our headers: $(run "$folder/basics-ours" insist)"
+  show "basics with our headers" "$folder/basics-ours" insist
   for compiler in gcc clang; do
     for program in functions offsets pools; do
       "$compiler" -std=gnu11 -O2 -Wall -Wextra -Werror -I "$prefix/include" "$c_programs/$program.c" \
         -L "$prefix/lib" -ldispatch -o "$folder/$program-$compiler"
-      fact "$program, $compiler: $(run "$folder/$program-$compiler")"
+      show "$program, $compiler" "$folder/$program-$compiler"
     done
   done
 
   clang -std=gnu17 -Wall -Wextra -Werror -fPIC -shared -fblocks -DPLUGIN -I "$prefix/include" "$c_programs/plugin.c" \
     -L "$prefix/lib" -ldispatch -o "$folder/plugin.so"
   gcc -Wall -Wextra -Werror "$c_programs/plugin.c" -ldl -o "$folder/plugin"
-  fact "plugin: $(run "$folder/plugin" "$folder/plugin.so")"
+  show plugin "$folder/plugin" "$folder/plugin.so"
 
   for program in undeclared effects process; do
     clang -std=gnu17 -O2 -fblocks -Wall -Wextra -Werror -I "$prefix/include" -I "$theirs/Block" \
       "$c_programs/$program.c" -L "$prefix/lib" -ldispatch -L "$theirs/linux" -lBlocksRuntime \
       "-Wl,-rpath,$theirs/linux" -o "$folder/$program"
-    fact "$program: $(run "$folder/$program")"
+    show "$program" "$folder/$program"
     run_preloaded "$folder/$program"
   done
+
+  gcc -std=gnu17 -O2 -Wall -Wextra -Werror -I "$prefix/include" "$c_programs/platform.c" -L "$prefix/lib" -ldispatch \
+    -o "$folder/platform"
+  run_platform
+}
+
+# As `run`, of the program about what differs between platforms, built in the folder: each of its parts.
+run_platform() {
+  local part
+  for part in stack cycle frames; do show platform "${launcher[@]}" "$folder/platform" "$part"; done
 }
 
 # build_as_others PREFIX: a build by pkg-config, and one by CMake, find the library below PREFIX, and what they have built
@@ -103,13 +122,18 @@ build_as_others() {
 
 # What must not be NULL, and other misuse, ends the process with a message.
 run_misuse() {
-  local ways=0 way status id
   clang -std=gnu17 -fblocks -I "$prefix/include" "$c_programs/misuse.c" -L "$prefix/lib" -ldispatch \
     -L "$theirs/linux" -lBlocksRuntime "-Wl,-rpath,$theirs/linux" -o "$folder/misuse"
+  misuse_each_way
+}
+
+# The program for it has been built in the folder.
+misuse_each_way() {
+  local ways=0 way status id
   for way in null-queue:28 null-function:28 null-object:28 not-an-item:29 sync-on-itself:7 resume:1 leave:4 assertion:11 \
     cancel-and-wait:30 width:31; do
     status=0
-    LD_LIBRARY_PATH=$prefix/lib timeout 60 "$folder/misuse" "${way%:*}" >"$folder/misuse.log" 2>&1 || status=$?
+    LD_LIBRARY_PATH=$prefix/lib timeout 60 "${launcher[@]}" "$folder/misuse" "${way%:*}" >"$folder/misuse.log" 2>&1 || status=$?
     id=$(printf 'GC%04d' "${way#*:}")
     [ "$status" -gt 128 ] || fail "misuse ${way%:*} ended with $status"
     grep -F "GrandCentral misuse [$id]: " "$folder/misuse.log" >/dev/null || fail "misuse ${way%:*} does not say $id"

@@ -13,11 +13,15 @@ mkdir -p "$OUT"
 # shellcheck disable=SC2034 # For the scripts that call.
 DROPIN=$PWD/$OUT/dropin-prefix
 
-# ready_dropin: the drop-in is of the sources as they are. What is newer than all that it is made of is not built again.
-ready_dropin() {
-  local newer made_of=(Sources Scripts/build-dropin Scripts/embedded.sh)
-  newer=$(find "${made_of[@]}" -newer "$DROPIN/lib/libdispatch.so" -print -quit 2>/dev/null || echo all)
-  [ -z "$newer" ] || Scripts/build-dropin "$DROPIN"
+# ready_dropin: the drop-in is of the sources as they are.
+ready_dropin() { ready_target ''; }
+
+# ready_target TARGET: the same of what is built for another machine; it lies beside. What is newer than all that it is made of is not
+# built again.
+ready_target() {
+  local newer target=$1 to=$DROPIN${1:+-$1} made_of=(Sources Scripts/build-dropin Scripts/embedded.sh Scripts/cross.sh)
+  newer=$(find "${made_of[@]}" -newer "$to/lib/libdispatch.so" -print -quit 2>/dev/null || echo all)
+  [ -z "$newer" ] || Scripts/build-dropin ${target:+--target "$target"} "$to"
 }
 
 # A line that the summary shows.
@@ -38,16 +42,25 @@ version() {
 
 # Installs a command's package when the command is missing: need COMMAND [PACKAGE].
 need() {
-  command -v "$1" >/dev/null && return
+  command -v "$1" >/dev/null || install_package "${2:-$1}" "$1"
+}
+
+# need_file FILE PACKAGE: the same of a file.
+need_file() {
+  [ -e "$1" ] || install_package "$2" "$1"
+}
+
+# install_package PACKAGE WHAT-IS-MISSING
+install_package() {
   local sudo=()
   [ "$(id -u)" -eq 0 ] || sudo=(sudo -n)
-  command -v apt-get >/dev/null || fail "$1 is missing: install the package ${2:-$1}"
+  command -v apt-get >/dev/null || fail "$2 is missing: install the package $1"
   if [ -z "${GC_APT_UPDATED:-}" ]; then
     "${sudo[@]}" apt-get update -q >/dev/null || true
     export GC_APT_UPDATED=1
   fi
-  "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 install -y -q --no-install-recommends "${2:-$1}" >/dev/null ||
-    fail "cannot install ${2:-$1}, which $1 comes from"
+  "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 install -y -q --no-install-recommends "$1" >/dev/null ||
+    fail "cannot install $1, which $2 comes from"
 }
 
 # build_tool PRODUCT...: builds them in the tool's package; `binaries` is then the folder that they are in.

@@ -13,7 +13,7 @@ GUIDES = [
     ("Messages", [f"Documentation/{name}.md" for name in ("Faults", "Exhaustion", "ChannelErrors")]),
     ("Programs", ["Examples/swift/README.md", "Examples/c/README.md", "Integrations/README.md"]),
     ("Numbers", [f"Documentation/{name}.md" for name in ("Performance", "Performance-C", "Scaling", "Programs")]),
-    ("The project", ["Documentation/Stability.md", "CHANGELOG.md", "SECURITY.md", "ARCHITECTURE.md",
+    ("The project", ["Documentation/Stability.md", "Documentation/Platforms.md", "CHANGELOG.md", "SECURITY.md", "ARCHITECTURE.md",
                      "Documentation/Decisions/README.md", "Verification/README.md", "CONTRIBUTING.md", "CODE_OF_CONDUCT.md"]),
 ]  # fmt: skip
 

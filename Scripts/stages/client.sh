@@ -74,7 +74,8 @@ for type in $types; do
   [[ $implied == *" $type "* ]] || grep -rqw "$type" "$package/Sources" || missing+=" $type"
 done
 [ -z "$missing" ] || fail "public types that the client does not use:$missing"
-fact "$count public types; $("$package/.build/debug/client")"
+said=$("$package/.build/debug/client")
+fact "$count public types; $said"
 
 # says CONFIGURATION PROGRAM TEXT
 says() {

@@ -35,7 +35,7 @@ if LD_LIBRARY_PATH=$theirs/linux timeout 60 "$folder/functions-clang" >/dev/null
 fi
 g++ -std=c++17 -Wall -Wextra -Werror -x c++ -I "$prefix/include" "$c_programs/offsets.c" -L "$prefix/lib" -ldispatch \
   -o "$folder/offsets-c++"
-fact "offsets, C++: $(run "$folder/offsets-c++")"
+show "offsets, C++" "$folder/offsets-c++"
 
 run_misuse
 

@@ -9,9 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
-#include <linux/membarrier.h>
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -19,7 +17,6 @@
 #include <sys/mman.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
@@ -140,127 +137,6 @@ uint64_t gc_clock_thread_cpu(uint32_t tid) {
   // shifted, with the per-thread and scheduler-time bits.
   clockid_t clock = (clockid_t)((~tid << 3) | 6u);
   return read_clock(clock);
-}
-
-// MARK: Threads
-
-// The processors that the process may use: those of its first thread and those of the calling one. A pinned thread, be it the
-// first or the calling one, does not speak for the process.
-typedef struct {
-  cpu_set_t *set;
-  size_t size;
-  bool caller_is_restricted;
-} allowed_processors;
-
-static int get_allowed(allowed_processors *allowed) {
-  // Machines beyond 1024 processors need a larger mask: grow until it fits.
-  for (int processors = 1024; processors <= 1 << 16; processors *= 2) {
-    cpu_set_t *sets[2] = {CPU_ALLOC(processors), CPU_ALLOC(processors)};
-    size_t size = CPU_ALLOC_SIZE(processors);
-    int error = sets[0] == NULL || sets[1] == NULL ? ENOMEM : 0;
-    if (error == 0 && sched_getaffinity(0, size, sets[0]) != 0) error = errno;
-    if (error == 0) {
-      if (sched_getaffinity(getpid(), size, sets[1]) == 0) {
-        CPU_OR_S(size, sets[1], sets[1], sets[0]);
-      } else {
-        memcpy(sets[1], sets[0], size);  // The first thread has ended.
-      }
-      *allowed = (allowed_processors){sets[1], size, !CPU_EQUAL_S(size, sets[0], sets[1])};
-      CPU_FREE(sets[0]);
-      return 0;
-    }
-    if (sets[0] != NULL) CPU_FREE(sets[0]);
-    if (sets[1] != NULL) CPU_FREE(sets[1]);
-    if (error != EINVAL) return -error;
-  }
-  return -EINVAL;
-}
-
-typedef struct {
-  gc_thread_body body;
-  void *argument;
-} start_record;
-
-static void *thread_entry(void *raw) {
-  start_record record = *(start_record *)raw;
-  free(raw);
-  record.body(record.argument);
-  return NULL;
-}
-
-int gc_thread_start(gc_thread_body body, void *argument, size_t stack_size) {
-  start_record *record = malloc(sizeof(*record));
-  if (record == NULL) return -ENOMEM;
-  record->body = body;
-  record->argument = argument;
-
-  pthread_attr_t attributes;
-  pthread_attr_init(&attributes);
-  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-  if (stack_size != 0) pthread_attr_setstacksize(&attributes, stack_size);
-  // A pool thread that a pinned thread starts is not pinned.
-  allowed_processors allowed;
-  if (get_allowed(&allowed) == 0) {
-    if (allowed.caller_is_restricted) pthread_attr_setaffinity_np(&attributes, allowed.size, allowed.set);
-    CPU_FREE(allowed.set);
-  }
-
-  // A child that is started from the new thread inherits its mask: it is to be the program's own.
-  uint64_t mask = gc_signals_set_mask(gc_signals_pool_mask());
-  pthread_t thread;
-  int error = pthread_create(&thread, &attributes, thread_entry, record);
-  gc_signals_set_mask(mask);
-  pthread_attr_destroy(&attributes);
-  if (error != 0) free(record);
-  return -error;
-}
-
-void gc_thread_set_name(const char *name) { prctl(PR_SET_NAME, (unsigned long)name, 0, 0, 0); }
-
-static pthread_key_t exit_key;
-static pthread_once_t exit_once = PTHREAD_ONCE_INIT;
-static int exit_key_error;
-static void run_exit_hook(void *hook) { ((void (*)(void))hook)(); }
-static void make_exit_key(void) { exit_key_error = pthread_key_create(&exit_key, run_exit_hook); }
-
-int gc_thread_at_exit(void (*hook)(void)) {
-  pthread_once(&exit_once, make_exit_key);
-  if (exit_key_error != 0) return -exit_key_error;
-  return -pthread_setspecific(exit_key, (void *)hook);
-}
-
-uint32_t gc_process_id(void) { return (uint32_t)getpid(); }
-
-void gc_thread_set_timer_slack(unsigned long nanoseconds) { prctl(PR_SET_TIMERSLACK, nanoseconds, 0, 0, 0); }
-
-void gc_nanosleep(uint64_t nanoseconds) {
-  struct timespec t = {.tv_sec = (time_t)(nanoseconds / 1000000000u), .tv_nsec = (long)(nanoseconds % 1000000000u)};
-  nanosleep(&t, NULL);
-}
-
-int gc_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void)) {
-  return -pthread_atfork(prepare, parent, child);
-}
-
-int gc_fork(void) { return (int)result(fork()); }
-
-int gc_affinity_count(void) {
-  allowed_processors allowed;
-  int error = get_allowed(&allowed);
-  if (error != 0) return error;
-  int count = CPU_COUNT_S(allowed.size, allowed.set);
-  CPU_FREE(allowed.set);
-  return count;
-}
-
-int gc_online_processors(void) { return (int)sysconf(_SC_NPROCESSORS_ONLN); }
-
-int gc_membarrier_register(void) {
-  return (int)result(syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0));
-}
-
-int gc_membarrier(void) {
-  return (int)result(syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0));
 }
 
 // MARK: Descriptors
@@ -385,7 +261,13 @@ void gc_prepare_abort(gc_thread_address *address) {
   address->process = getpid();
   address->thread = (int)syscall(SYS_gettid);
 }
+
 const char *gc_strerror(int code) {
+#if defined(__GLIBC__)
+  // `strerror` translates, and may allocate.
   const char *text = strerrordesc_np(code);
+#else
+  const char *text = strerror(code);
+#endif
   return text != NULL ? text : "unknown error";
 }

@@ -11,7 +11,6 @@
 
 #include <dlfcn.h>
 #include <elf.h>
-#include <execinfo.h>
 #include <fcntl.h>
 #include <link.h>
 #include <stdint.h>
@@ -22,6 +21,12 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#if defined(__GLIBC__)
+#include <execinfo.h>
+#else
+#include <unwind.h>
+#endif
 
 // The function is the Swift runtime's, if that is in the process. Swift returns a pointer in the same place as C.
 extern void *swift_task_getCurrent(void) __attribute__((weak));
@@ -39,7 +44,33 @@ bool gc_is_in_own_library(uintptr_t address) {
   return !dladdr(entry, &program) || program.dli_fbase != own.dli_fbase;
 }
 
+#if defined(__GLIBC__)
 int gc_call_sites(void **addresses, int room) { return backtrace(addresses, room); }
+#else
+
+// The compiler's library that unwinds, if that is in the process.
+#pragma weak _Unwind_Backtrace
+#pragma weak _Unwind_GetIP
+
+typedef struct {
+  void **addresses;
+  int room, count;
+} trace;
+
+static _Unwind_Reason_Code add_frame(struct _Unwind_Context *frame, void *raw) {
+  trace *found = raw;
+  if (found->count == found->room) return _URC_END_OF_STACK;
+  found->addresses[found->count++] = (void *)_Unwind_GetIP(frame);
+  return _URC_NO_REASON;
+}
+
+int gc_call_sites(void **addresses, int room) {
+  trace found = {addresses, room, 0};
+  if (_Unwind_Backtrace != NULL && _Unwind_GetIP != NULL) _Unwind_Backtrace(add_frame, &found);
+  return found.count;
+}
+
+#endif
 
 static int copy_name(const char *from, size_t length, char *name, int room) {
   if (room <= 0) return 0;

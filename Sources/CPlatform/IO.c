@@ -22,15 +22,32 @@
 _Static_assert(sizeof(gc_span) == sizeof(struct iovec) && offsetof(gc_span, start) == offsetof(struct iovec, iov_base) &&
                    offsetof(gc_span, count) == offsetof(struct iovec, iov_len),
                "spans are handed to the kernel as they are");
+#ifndef RWF_NOWAIT
+#define RWF_NOWAIT 0x8
+#endif
 _Static_assert(GC_IO_NOWAIT == RWF_NOWAIT, "the header repeats the kernel's number");
 
 #ifndef RWF_NOSIGNAL
 #define RWF_NOSIGNAL 0x100
 #endif
 
+#if defined(__GLIBC__)
+#define read_parts preadv2
+#define write_parts pwritev2
+#else
+// By number: musl has them only from 1.2.5 on. The kernel takes an offset in two words, of which the second is for machines of 32 bits.
+static ssize_t read_parts(int fd, const struct iovec *parts, int count, off_t offset, int manner) {
+  return syscall(SYS_preadv2, fd, parts, (long)count, offset, 0L, (long)manner);
+}
+
+static ssize_t write_parts(int fd, const struct iovec *parts, int count, off_t offset, int manner) {
+  return syscall(SYS_pwritev2, fd, parts, (long)count, offset, 0L, (long)manner);
+}
+#endif
+
 ssize_t gc_readv(int fd, const gc_span *spans, int count, int64_t offset, int manner) {
   for (;;) {
-    ssize_t r = preadv2(fd, (const struct iovec *)spans, count, offset, manner);
+    ssize_t r = read_parts(fd, (const struct iovec *)spans, count, offset, manner);
     if (r >= 0) return r;
     if (errno != EINTR) return -errno;
   }
@@ -38,7 +55,7 @@ ssize_t gc_readv(int fd, const gc_span *spans, int count, int64_t offset, int ma
 
 static ssize_t write_once(int fd, const gc_span *spans, int count, int64_t offset, int manner) {
   for (;;) {
-    ssize_t r = pwritev2(fd, (const struct iovec *)spans, count, offset, manner);
+    ssize_t r = write_parts(fd, (const struct iovec *)spans, count, offset, manner);
     if (r >= 0) return r;
     if (errno != EINTR) return -errno;
   }

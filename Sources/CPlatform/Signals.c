@@ -63,7 +63,12 @@ static _Atomic(int) descriptor = -1;
 static _Atomic(pid_t) owner;
 
 static uint64_t bit(int number) { return (uint64_t)1 << (number - 1); }
-static const uint64_t reserved = (uint64_t)3 << 31;  // 32 and 33: the C library's.
+// The C library's own: 32 and 33 of glibc, and 34 as well of musl.
+#if defined(__GLIBC__)
+static const uint64_t reserved = (uint64_t)3 << 31;
+#else
+static const uint64_t reserved = (uint64_t)7 << 31;
+#endif
 static bool is_number(int number) { return number >= 1 && number <= last; }
 static bool is_watched(int number) { return is_number(number) && (atomic_load(&watched) & bit(number)) != 0; }
 static uintptr_t word(sighandler_t function) { return (uintptr_t)function; }

@@ -36,7 +36,7 @@ extern "C" {
 // MARK: - The thread-local record
 
 /// What the engine keeps for each thread. One record, reached through one
-/// `fs:` relative address; all members start as zero.
+/// address relative to the thread's own; all members start as zero.
 typedef struct gc_thread {
   uint32_t tid;         ///< Owner id; 0 until the first `gc_thread_id`.
   uint32_t registered;  ///< Non-zero once the exit hook is armed.
@@ -62,8 +62,15 @@ typedef struct gc_thread {
   void *simulated;        ///< What stands in for the kernel while the thread takes part in a simulation, else NULL.
 } gc_thread;
 
+// glibc keeps room for such records of libraries that are loaded late. musl refuses to load them: its libdispatch.so finds the record by a
+// call. (`__GLIBC__` would not do here, as Swift does not see it.)
+#if defined(GRANDCENTRAL_RECORD_BY_CALL)
+#define GC_THREAD_RECORD __attribute__((tls_model("local-dynamic")))
+#else
+#define GC_THREAD_RECORD __attribute__((tls_model("initial-exec")))
+#endif
 #if defined(__GNUC__)
-extern __attribute__((tls_model("initial-exec"))) _Thread_local gc_thread gc_thread_record;
+extern GC_THREAD_RECORD _Thread_local gc_thread gc_thread_record;
 #endif
 
 static inline __attribute__((always_inline)) gc_thread *GC_NONNULL gc_thread_self(void) {
@@ -168,7 +175,7 @@ uint64_t gc_clock_thread_cpu(uint32_t tid);
 typedef void (*gc_thread_body)(void *);
 /// Starts a detached thread that blocks the signals that the program's threads
 /// blocked when the first one was started. 0 or -errno. `stack_size` 0 takes
-/// the default.
+/// what a program's own threads have with glibc.
 int gc_thread_start(gc_thread_body body, void *argument, size_t stack_size);
 void gc_thread_set_name(const char *name);
 /// Arms `hook` to run when the calling thread exits. 0 or -errno.

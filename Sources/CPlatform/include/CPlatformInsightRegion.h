@@ -28,7 +28,8 @@ extern "C" {
 #endif
 
 /// The head: memory of the library's own, until the region is made and its first page is mapped here.
-extern __attribute__((visibility("hidden"))) unsigned char gc_insight_page[GC_LARGEST_PAGE];
+/// The alignment is said here as well: without it, clang asks libatomic to read the switches where arrays are not aligned by themselves.
+extern __attribute__((visibility("hidden"), aligned(GC_LARGEST_PAGE))) unsigned char gc_insight_page[GC_LARGEST_PAGE];
 
 /// The switches that are on.
 static inline __attribute__((always_inline)) uint32_t gc_insight_switches(void) {

@@ -13,7 +13,7 @@ enum Thread {
   /// body starts has the mask that it would have from the program's own threads.
   /// - Parameters:
   ///   - name: At most 15 bytes are kept, the kernel's limit.
-  ///   - stackSize: Bytes; 0 takes the system's default.
+  ///   - stackSize: Bytes; 0 takes what a program's own threads have with glibc.
   /// - Returns: nil, or why there is no thread.
   static func spawn(
     name: String, stackSize: Int = 0, body: @escaping Body, argument: UnsafeMutableRawPointer?

@@ -3,14 +3,23 @@
 // The variants with functions allocate nothing in steady state: rounds after the first ones allocate no memory.
 // Without blocks, so that any C compiler will do.
 
+#define _GNU_SOURCE 1
 #include <dispatch/dispatch.h>
+#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 // In the place of the C library's, for all libraries of the process.
+#if defined(__GLIBC__)
 extern void *__libc_malloc(size_t size);
 extern void *__libc_calloc(size_t count, size_t size);
 extern void *__libc_memalign(size_t alignment, size_t size);
+#else
+#define NEXT(name) ((__typeof__(&(name)))dlsym(RTLD_NEXT, #name))
+#define __libc_malloc(size) NEXT(malloc)(size)
+#define __libc_calloc(count, size) NEXT(calloc)(count, size)
+#define __libc_memalign(alignment, size) NEXT(aligned_alloc)(alignment, size)
+#endif
 
 static size_t allocations;
 

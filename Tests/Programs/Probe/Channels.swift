@@ -45,13 +45,15 @@ extension Scenario {
     [UInt8](repeating: 9, count: count).withUnsafeBytes { DispatchData(bytes: $0) }
   }
 
-  private static var hasRing: Bool {
+  private static var hasRing: Bool { hasDescriptor(of: "io_uring") }
+
+  static func hasDescriptor(of kind: String) -> Bool {
     (0..<100).contains { number in
       var link = [UInt8](repeating: 0, count: 100)
       let count = link.withUnsafeMutableBytes { bytes in
         readlink("/proc/self/fd/\(number)", bytes.baseAddress!.assumingMemoryBound(to: CChar.self), bytes.count)
       }
-      return String(decoding: link[..<max(0, count)], as: UTF8.self).contains("io_uring")
+      return String(decoding: link[..<max(0, count)], as: UTF8.self).contains(kind)
     }
   }
 

@@ -9,7 +9,8 @@ enum Scenario {
 
   private static let all: [[String: Body]] = [
     mainQueue, priority, quiet, blocking, idleness, limits, forking, retargeting, exiting, poolSettings, poolHooks,
-    applyConvoys, staleBits, signals, files, processes, channels, asyncBlocking, exhaustion, refusals, watching,
+    applyConvoys, staleBits, signals, files, processes, channels, asyncBlocking, exhaustion, refusals, olderKernels,
+    watching,
     backtraces, overtaken, displacing, insight,
     insightDumps,
   ]
