@@ -65,6 +65,22 @@ found() {
 }
 found withdraw 'the program has ended with the code 1' 300
 expect 'the balance is -60' printed
+# The failing schedule as a trace, which the tool itself reads; and that of a replay which does not fail.
+traced() {
+  sim --trace "$folder/trace" "$@"
+  "$tool" trace convert "$folder/trace" --format csv --output "$folder/trace.csv" 2>"$folder/said" || told "the trace of $*"
+  tr -d '\r' <"$folder/trace.csv" >"$folder/printed"
+}
+traced --seed "$seed" --runs 300 "$folder/withdraw"
+[ "$status" -eq 1 ] || told "withdraw was not found out"
+for words in instant,main,begins, 'slice,gc-default-0,first teller,' ',second teller,' 'sync begins on ""account""'; do
+  expect "$words" printed
+done
+traced --replay gc1:s:2: -- "$folder/withdraw"
+[ "$status" -eq 0 ] || told "the usual schedule of withdraw"
+expect 'slice,gc-default-0,first teller,' printed
+sim --trace "$folder/none/trace" --replay gc1:s:2: -- "$folder/withdraw"
+expect 'none/trace: No such file or directory' said
 found crossing 'deadlock: ' 300
 expect 'inside an item of "right", waits for its turn on the queue "left"' said
 found locks 'deadlock: ' 300

@@ -37,7 +37,7 @@ struct ProgramReport {
   }
 
   func text(_ token: Token) -> String {
-    "simulation: " + sentence + "\nReplay it by GRANDCENTRAL_SIMULATE=" + token.text + "\n" + run.timeline
+    "simulation: " + sentence + "\nReplay it by GRANDCENTRAL_SIMULATE=" + token.text + "\n" + run.told.timeline
   }
 
   func write(to path: String) {
@@ -47,10 +47,16 @@ struct ProgramReport {
       let others = branch.others.map { String($0) }.joined(separator: " ")
       text += "branch: \(branch.thread) \(branch.choice) \(branch.isPreemption ? 1 : 0) \(others)\n"
     }
-    text += "timeline:\n" + run.timeline
+    text += "timeline:\n" + run.told.timeline
+    Self.write(Array(text.utf8), to: path)
+  }
+
+  func writeTrace(to path: String) { Self.write(TraceOfRun(run.told).bytes, to: path) }
+
+  private static func write(_ bytes: [UInt8], to path: String) {
     let file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
     if file < 0 { return }
-    Console.write(text, to: file)
+    Console.write(bytes, to: file)
     close(file)
   }
 }

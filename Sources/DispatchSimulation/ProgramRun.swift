@@ -165,6 +165,7 @@ enum ProgramRun {
 
   private static func write(_ end: ProgramReport.End) {
     let report = ProgramReport(end: end, run: run, branches: (schedule as? BranchSchedule)?.branches ?? [])
+    if let path = wishes.trace { report.writeTrace(to: path) }
     if let path = wishes.report {
       report.write(to: path)
     } else if report.isFailure {

@@ -60,7 +60,7 @@ final class Run: @unchecked Sendable {  // Run.R1
   private var ticks = (count: 0, step: 0)
 
   var steps: Int { step }
-  var timeline: String { events.timeline(names: members.map(\.name), start: Run.start) }
+  var told: ToldEvents { events.told(threads: members.map(\.name)) }
 
   init(_ schedule: any Schedule, processors: Int, limit: Int, carriers: Carriers) {
     self.schedule = schedule

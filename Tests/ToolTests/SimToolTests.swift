@@ -37,7 +37,7 @@ struct SimToolTests {
     func tokens(_ seed: UInt64, _ strategy: String = "random", replay: String? = nil) -> [String] {
       let options = SimOptions(
         command: ["true"], runs: 5, strategy: strategy, seed: seed, replay: replay, processors: 3, seconds: 1, steps: 1,
-        checks: false, shrinks: false, library: nil)
+        checks: false, shrinks: false, trace: nil, library: nil)
       var exploration = options.exploration(seed: seed)
       var tokens: [String] = []
       while let plan = exploration.next() { tokens.append(plan.token.text) }

@@ -67,6 +67,7 @@ struct SimRun {
 
   private mutating func explore() -> Int32 {
     var exploration = options.exploration(seed: seed)
+    program.leavesTrace = options.trace != nil && options.replay != nil
     while !Interrupt.isRequested, let plan = exploration.next() {
       let attempt = program.attempt(plan.schedule, plan.token, limit: options.steps)
       // It was not let come to its end.
@@ -86,7 +87,10 @@ struct SimRun {
       }
       if options.checks, !isRepeatable(plan.token, attempt) { return Code.failed }
     }
-    if options.replay != nil { writeOutputOfProgram() }
+    if options.replay != nil {
+      writeOutputOfProgram()
+      writeTrace()
+    }
     var text = runs == 1 ? "1 schedule, which has not failed" : "\(runs) schedules, none of which has failed"
     if exploration.isComplete { text += ": there are no others" }
     Self.tell(text + " (\(options.replay == nil ? "seed \(seed), " : "")\(steps) steps)")
@@ -134,6 +138,11 @@ struct SimRun {
         }
       }
     }
+    if options.trace != nil, options.replay == nil {
+      program.leavesTrace = true
+      _ = program.attempt(token.schedule, token, limit: options.steps)
+    }
+    writeTrace()
     if let output = run?.output, !output.isEmpty {
       Terminal.write("--- what the program has written ---\n", to: .output)
       Self.write(output)
@@ -147,6 +156,19 @@ struct SimRun {
     if options.replay == nil {
       Self.tell("after \(count) without a failure (seed \(seed))\(shrunk)")
       Self.tell("replay it by: " + TextLayout.printable(options.replaying(token)))
+    }
+  }
+
+  /// The trace that the last run has left.
+  private func writeTrace() {
+    guard let file = options.trace else { return }
+    do throws(TraceOutput.Failure) {
+      let output = try TraceOutput(file)
+      output.write(program.traceOfLast)
+      output.flush()
+      if let failure = output.failure { Self.tell(output.report(failure, whole: true)) }
+    } catch {
+      Self.tell("\(TextLayout.printable(file)): \(ProgramRun.words(error.code))")
     }
   }
 
