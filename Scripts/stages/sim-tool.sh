@@ -34,6 +34,7 @@ compile ends -o "$folder/ends"
 compile waits -o "$folder/waits"
 compile polls -o "$folder/polls"
 compile corners -o "$folder/corners"
+compile signals -o "$folder/signals"
 for name in transfers descriptors; do compile "$name" -fblocks -lBlocksRuntime -o "$folder/$name"; done
 clang++ -std=c++20 -O1 -Wall -Wextra -Werror "$programs/futures.cpp" -o "$folder/futures"
 for name in cache runloop; do
@@ -142,8 +143,8 @@ done
 sim --runs 2 -- "$folder/polls" never
 [ "$status" -eq 1 ] || told "a poll that nothing ends"
 expect 'simulation: deadlock: main waits for descriptors' said
-# What the kernel does with pipes, socket pairs, timers and the like is what the simulation does; first of all without one.
-for name in transfers descriptors corners; do
+# What the kernel does with pipes, socket pairs, timers, signals and the like is what the simulation does; first of all without one.
+for name in transfers descriptors corners signals; do
   timeout 60 "$folder/$name" || fail "$name: a fact that is none"
   mapfile -t facts < <("$folder/$name" names)
   [ "${#facts[@]}" -gt 8 ] || fail "$name lists ${#facts[@]} facts"
@@ -176,13 +177,14 @@ ends shared 'escape: the thread "main" has computed, or waited outside of the si
 expect 's: it waits in the call read of descriptor 3, pipe:' said
 ends mixed 'escape: no thread can go on but by what is outside: main waits for descriptors: 3, of the outside; 4, a pipe' --time-limit 2
 ends signal 'escape: the program has sent itself a signal'
-for way in alarm orphan; do ends "$way" 'escape: a child, or a timer of the kernel, may send the program a signal'; done
+ends orphan 'escape: a child, or a timer of the kernel, may send the program a signal'
+ends awaited 'escape: another process may send the signal that is waited for: main waits for a signal'
 ends broken 'the program is brought down by the signal 13, SIGPIPE'
 ends stranger 'escape: the thread'
 expect 'which the simulation has not started, has used the library beside it' said
 # A thread that takes no part may be the one that would wake others: that is no deadlock.
 ends early 'escape: a thread that was started before main takes no part'
-for way in clock spin child random; do
+for way in clock spin child random alarm; do
   sim --check --runs 2 --strategy pct -- "$folder/ends" "$way"
   [ "$status" -eq 0 ] || told "$way"
 done

@@ -106,6 +106,8 @@ enum ProgramRun {
       .escape(
         "the program has sent itself a signal, which may end a wait that the simulation goes on with: "
           + waits.joined(separator: "; "))
+    case .deadlock(let waits) where gcs_awaits_signals():
+      .escape("another process may send the signal that is waited for: " + waits.joined(separator: "; "))
     case .deadlock(let waits) where gcs_may_be_signalled():
       .escape(
         "a child, or a timer of the kernel, may send the program a signal, which may end a wait: "

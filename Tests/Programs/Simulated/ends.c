@@ -131,6 +131,12 @@ int main(int count, char **arguments) {
     alarm(1);
     if (pipe(told) != 0 || poll(&(struct pollfd){.fd = told[0], .events = POLLIN}, 1, -1) < 1) return 1;
   }
+  if (strcmp(way, "awaited") == 0) {
+    sigset_t set;
+    sigfillset(&set);
+    pthread_sigmask(SIG_BLOCK, &set, NULL);
+    sigwaitinfo(&set, NULL);
+  }
   if (strcmp(way, "orphan") == 0) {
     signal(SIGCHLD, tell);
     pid_t child = fork();
