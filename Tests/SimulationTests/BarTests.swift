@@ -59,15 +59,17 @@ struct BarTests {
         }
       }
       tell("1,000 runs of 50 items: \(decimal(runs)) s")
-      for preemptions in 0...2 {
-        let philosophers = try unwrap(Pattern.all.first { $0.name.hasPrefix("three philosophers") })
-        let schedules = Box(0)
-        let took = try seconds {
-          schedules.value = try Simulation.check(strategy: .exhaustive(preemptions: preemptions)) {
-            philosophers.run($0, true)
-          }.runs
+      for name in ["three philosophers", "three queues"] {
+        let pattern = try unwrap(Pattern.all.first { $0.name.hasPrefix(name) })
+        for preemptions in 0...2 {
+          let schedules = Box(0)
+          let took = try seconds {
+            schedules.value = try Simulation.check(strategy: .exhaustive(preemptions: preemptions)) {
+              pattern.run($0, true)
+            }.runs
+          }
+          tell("\(name), \(preemptions) interruptions: all \(schedules.value) schedules in \(decimal(took)) s")
         }
-        tell("three philosophers, \(preemptions) interruptions: all \(schedules.value) schedules in \(decimal(took)) s")
       }
     }
   }
