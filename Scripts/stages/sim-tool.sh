@@ -189,6 +189,10 @@ for way in clock spin child random alarm; do
   [ "$status" -eq 0 ] || told "$way"
 done
 
+# What is left is told, and is no failure.
+sim --runs 2 -- "$folder/ends" left
+[ "$status" -eq 0 ] || told "what is left"
+expect 'left at the end of the last one: one timer has not fired; the queue "halted" is suspended' said
 # Killed by a signal that nobody catches, or without a stack for a handler: that signal it is.
 ends terminate 'the program is brought down by the signal 15, SIGTERM'
 ends stack 'the program is brought down by the signal 11, SIGSEGV'

@@ -61,7 +61,7 @@ enum ProgramRun {
     if let escape = run.escape {
       write(.failure(escape))
     } else {
-      write(.exit(code))
+      write(.exit(code), left: run.leftNow)
     }
   }
 
@@ -165,8 +165,9 @@ enum ProgramRun {
     _ = isReported.wait(nanoseconds: 2_000_000_000)
   }
 
-  private static func write(_ end: ProgramReport.End) {
-    let report = ProgramReport(end: end, run: run, branches: (schedule as? BranchSchedule)?.branches ?? [])
+  private static func write(_ end: ProgramReport.End, left: [String] = []) {
+    let report = ProgramReport(
+      end: end, run: run, branches: (schedule as? BranchSchedule)?.branches ?? [], left: left)
     if let path = wishes.trace { report.writeTrace(to: path) }
     if let path = wishes.report {
       report.write(to: path)

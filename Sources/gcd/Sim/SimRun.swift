@@ -94,6 +94,9 @@ struct SimRun {
     var text = runs == 1 ? "1 schedule, which has not failed" : "\(runs) schedules, none of which has failed"
     if exploration.isComplete { text += ": there are no others" }
     Self.tell(text + " (\(options.replay == nil ? "seed \(seed), " : "")\(steps) steps)")
+    if let left = program.last?.report?.left, !left.isEmpty {
+      Self.tell("left at the end of the last one: " + TextLayout.printable(left.joined(separator: "; ")))
+    }
     return EXIT_SUCCESS
   }
 
