@@ -74,7 +74,7 @@ traced() {
 }
 traced --seed "$seed" --runs 300 "$folder/withdraw"
 [ "$status" -eq 1 ] || told "withdraw was not found out"
-for words in instant,main,begins, 'slice,gc-default-0,first teller,' ',second teller,' 'sync begins on ""account""'; do
+for words in 'instant,main,begins,' 'slice,gc-default-0,first teller,' ',second teller,' 'sync begins on ""account""'; do
   expect "$words" printed
 done
 traced --replay gc1:s:2: -- "$folder/withdraw"
