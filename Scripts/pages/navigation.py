@@ -9,7 +9,7 @@ GUIDES = [
     ("Move code", [CATALOGUE + "MovingFromDispatch.md", "Documentation/MovingFromLibdispatchInC.md"]),
     ("Subjects", [CATALOGUE + name for name in ("SwiftConcurrency.md", "SourcesOnLinux.md", "DataAndChannels.md")]),
     ("The tool", [f"Documentation/{name}.md" for name in ("Tool", "Hangs", "Slow", "MainQueue")]),
-    ("Tests", ["Documentation/Simulation.md"]),
+    ("Tests", ["Documentation/Simulation.md", "Documentation/FiveBugs.md"]),
     ("Messages", [f"Documentation/{name}.md" for name in ("Faults", "Exhaustion", "ChannelErrors")]),
     ("Programs", ["Examples/swift/README.md", "Examples/c/README.md", "Integrations/README.md"]),
     ("Numbers", [f"Documentation/{name}.md" for name in ("Performance", "Performance-C", "Scaling", "Programs")]),

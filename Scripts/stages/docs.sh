@@ -29,14 +29,16 @@ mapfile -t sources < <(grep -rlF '```swift' Sources/GrandCentral --include='*.sw
 Scripts/snippets.py "$folder/snippets" README.md Documentation/*.md "$catalogue"/*.md "${sources[@]}" -- "${flags[@]}"
 # shellcheck disable=SC2016 # No expansion is meant.
 printf '```swift\nqueue.frobnicate()\n```\n' >"$folder/planted.md"
-# The testing kit is another module: its page shows what a test of it compiles and runs.
-python3 - Documentation/Simulation.md Tests/SimulationTests/ExampleTests.swift <<'END' || fail "a snippet of a page is not in its test"
+# The testing kit is another module: its pages show what tests of it compile and run.
+python3 - Documentation/{Simulation.md,FiveBugs.md} Tests/SimulationTests/{ExampleTests,FiveBugs}.swift <<'END' || fail "a snippet of a page is not in its test"
 import pathlib, re, sys
 
-page, test = (pathlib.Path(each).read_text() for each in sys.argv[1:])
-blocks = re.findall(r"```swift no-check\n(.*?)```", page, re.DOTALL)
-plain = " ".join(test.split())
-sys.exit(len(blocks) < 3 or not all(" ".join(block.split()) in plain for block in blocks))
+texts = [pathlib.Path(each).read_text() for each in sys.argv[1:]]
+for page, test in zip(texts[:2], texts[2:]):
+    blocks = re.findall(r"```swift no-check\n(.*?)```", page, re.DOTALL)
+    plain = " ".join(test.split())
+    if len(blocks) < 3 or not all(" ".join(block.split()) in plain for block in blocks):
+        sys.exit(1)
 END
 if Scripts/snippets.py "$folder/snippets" "$folder/planted.md" -- "${flags[@]}" 2>"$folder/planted.log"; then
   fail "a snippet that does not compile was planted, and not found"

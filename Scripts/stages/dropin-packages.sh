@@ -7,5 +7,6 @@
 
 # C2: a package's own tests, as it has them. `Scripts/packages` runs larger ones too.
 Scripts/packages --selftest
+Scripts/packages-sim --selftest
 ready_dropin
 Scripts/packages --prefix "$DROPIN" swift-async-algorithms

@@ -7,7 +7,7 @@
 
 line='Part of GrandCentral. SPDX-License-Identifier: Apache-2.0'
 mapfile -t files < <(source_files swift c h py sh pml)
-files+=(Scripts/check Scripts/benchmark Scripts/clauses Scripts/fairness Scripts/packages Scripts/pictures Scripts/release Scripts/sbom Scripts/api Scripts/site .ci/run)
+files+=(Scripts/check Scripts/benchmark Scripts/clauses Scripts/fairness Scripts/packages Scripts/packages-sim Scripts/pictures Scripts/release Scripts/sbom Scripts/api Scripts/site .ci/run)
 without=()
 for file in "${files[@]}"; do
   # Not `grep -q`: it would leave early, and `head` would die of the broken pipe.

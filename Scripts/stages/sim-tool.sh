@@ -34,6 +34,7 @@ compile ends -o "$folder/ends"
 compile waits -o "$folder/waits"
 compile polls -o "$folder/polls"
 compile corners -o "$folder/corners"
+compile signals -o "$folder/signals"
 for name in transfers descriptors; do compile "$name" -fblocks -lBlocksRuntime -o "$folder/$name"; done
 clang++ -std=c++20 -O1 -Wall -Wextra -Werror "$programs/futures.cpp" -o "$folder/futures"
 for name in cache runloop; do
@@ -65,6 +66,22 @@ found() {
 }
 found withdraw 'the program has ended with the code 1' 300
 expect 'the balance is -60' printed
+# The failing schedule as a trace, which the tool itself reads; and that of a replay which does not fail.
+traced() {
+  sim --trace "$folder/trace" "$@"
+  "$tool" trace convert "$folder/trace" --format csv --output "$folder/trace.csv" 2>"$folder/said" || told "the trace of $*"
+  tr -d '\r' <"$folder/trace.csv" >"$folder/printed"
+}
+traced --seed "$seed" --runs 300 "$folder/withdraw"
+[ "$status" -eq 1 ] || told "withdraw was not found out"
+for words in 'instant,main,begins,' 'slice,gc-default-0,first teller,' ',second teller,' 'sync begins on ""account""'; do
+  expect "$words" printed
+done
+traced --replay gc1:s:2: -- "$folder/withdraw"
+[ "$status" -eq 0 ] || told "the usual schedule of withdraw"
+expect 'slice,gc-default-0,first teller,' printed
+sim --trace "$folder/none/trace" --replay gc1:s:2: -- "$folder/withdraw"
+expect 'none/trace: No such file or directory' said
 found crossing 'deadlock: ' 300
 expect 'inside an item of "right", waits for its turn on the queue "left"' said
 found locks 'deadlock: ' 300
@@ -126,8 +143,8 @@ done
 sim --runs 2 -- "$folder/polls" never
 [ "$status" -eq 1 ] || told "a poll that nothing ends"
 expect 'simulation: deadlock: main waits for descriptors' said
-# What the kernel does with pipes, socket pairs, timers and the like is what the simulation does; first of all without one.
-for name in transfers descriptors corners; do
+# What the kernel does with pipes, socket pairs, timers, signals and the like is what the simulation does; first of all without one.
+for name in transfers descriptors corners signals; do
   timeout 60 "$folder/$name" || fail "$name: a fact that is none"
   mapfile -t facts < <("$folder/$name" names)
   [ "${#facts[@]}" -gt 8 ] || fail "$name lists ${#facts[@]} facts"
@@ -160,17 +177,22 @@ ends shared 'escape: the thread "main" has computed, or waited outside of the si
 expect 's: it waits in the call read of descriptor 3, pipe:' said
 ends mixed 'escape: no thread can go on but by what is outside: main waits for descriptors: 3, of the outside; 4, a pipe' --time-limit 2
 ends signal 'escape: the program has sent itself a signal'
-for way in alarm orphan; do ends "$way" 'escape: a child, or a timer of the kernel, may send the program a signal'; done
+ends orphan 'escape: a child, or a timer of the kernel, may send the program a signal'
+ends awaited 'escape: another process may send the signal that is waited for: main waits for a signal'
 ends broken 'the program is brought down by the signal 13, SIGPIPE'
 ends stranger 'escape: the thread'
 expect 'which the simulation has not started, has used the library beside it' said
 # A thread that takes no part may be the one that would wake others: that is no deadlock.
 ends early 'escape: a thread that was started before main takes no part'
-for way in clock spin child random; do
+for way in clock spin child random alarm; do
   sim --check --runs 2 --strategy pct -- "$folder/ends" "$way"
   [ "$status" -eq 0 ] || told "$way"
 done
 
+# What is left is told, and is no failure.
+sim --runs 2 -- "$folder/ends" left
+[ "$status" -eq 0 ] || told "what is left"
+expect 'left at the end of the last one: one timer has not fired; the queue "halted" is suspended' said
 # Killed by a signal that nobody catches, or without a stack for a handler: that signal it is.
 ends terminate 'the program is brought down by the signal 15, SIGTERM'
 ends stack 'the program is brought down by the signal 11, SIGSEGV'

@@ -96,6 +96,16 @@ uint64_t gcs_timer_take(int descriptor);
 /// The next instant at which one becomes ready; UINT64_MAX is never.
 uint64_t gcs_timer_next(void);
 
+// MARK: Signals; in Signals.c, Alarms.c and SignalWaits.c
+
+/// Sends the process a signal while no thread has the turn, and waits until its handler is back.
+void gcs_send_aside(int number);
+/// The process has been sent one: threads that wait for signals look again.
+void gcs_signal_sent(void);
+/// The virtual instant of the next SIGALRM; UINT64_MAX is never. Sends it if that has come, and says so.
+uint64_t gcs_alarm_next(void);
+bool gcs_alarm_expire(void);
+
 // MARK: Transfers; in Transfers.c
 
 struct gcs_transfer {

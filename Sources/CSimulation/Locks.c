@@ -35,7 +35,12 @@ static GCS_REAL(
 static GCS_REAL(int, pthread_cond_signal, (pthread_cond_t *condition), (condition))
 static GCS_REAL(int, pthread_cond_broadcast, (pthread_cond_t *condition), (condition))
 
+int __wrap_sched_yield(void);
+
 // MARK: Mutexes
+
+/// A bit of the mutex's kind, as in PTHREAD_MUTEX_ROBUST.
+static bool is_robust(const pthread_mutex_t *mutex) { return (mutex->__data.__kind & 16) != 0; }
 
 /// `deadline` may be NULL.
 static int lock(pthread_mutex_t *mutex, const struct timespec *deadline) {
@@ -43,6 +48,11 @@ static int lock(pthread_mutex_t *mutex, const struct timespec *deadline) {
   gcs_relax(1000, 1);
   while ((error = __wrap_pthread_mutex_trylock(mutex)) == EBUSY) {
     uint32_t owner = (uint32_t)mutex->__data.__owner;
+    // The kernel says so once the thread is really gone.
+    if (is_robust(mutex) && gcs_has_left(owner)) {
+      __wrap_sched_yield();
+      continue;
+    }
     bool is_mine = owner == (uint32_t)gettid();
     if (is_mine && (mutex->__data.__kind & 3) == PTHREAD_MUTEX_ERRORCHECK) return EDEADLK;
     if (!gcs_is_deadline(deadline)) return EINVAL;

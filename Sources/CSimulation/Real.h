@@ -80,6 +80,9 @@ int gcs_nanosleep(const struct timespec *time, struct timespec *left);
 /// Sleeps, or lets others go on if that is for no time.
 void gcs_rest(uint64_t nanoseconds);
 
+/// Whether the thread, by the kernel's number, has had its last turn. It may not be gone yet.
+bool gcs_has_left(uint32_t thread);
+
 /// The main thread is about to take part.
 void gcs_prepare_threads(void);
 void gcs_prepare_processes(void);

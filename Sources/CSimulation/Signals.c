@@ -16,7 +16,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -40,8 +39,6 @@ static bool is_empty(const char *path) {
 }
 
 bool gcs_may_be_signalled(void) {
-  struct itimerval left;
-  if (getitimer(ITIMER_REAL, &left) == 0 && (left.it_value.tv_sec | left.it_value.tv_usec) != 0) return true;
   siginfo_t child;
   return waitid(P_ALL, 0, &child, WEXITED | WNOHANG | WNOWAIT) == 0 || !is_empty("/proc/self/timers");
 }
@@ -76,17 +73,36 @@ static bool another_runs(void) {
 
 /// Behind a signal: the thread that it wakes can run at once, and sleeps again when its handler is back. On a busy machine it may get a
 /// processor late. One that takes no part may run on and on.
-static int settle(int error, bool is_point) {
-  if (error != 0 || !gcs_is_simulated()) return error;
-  int kept = errno;
+static void await_handlers(void) {
   __atomic_store_n(&has_signalled, true, __ATOMIC_RELAXED);
   for (int looks = 0; looks < 1000 && another_runs(); looks += 1) {
     if (looks < 100) __wrap_sched_yield();
     else __wrap_poll(NULL, 0, 1);
   }
+}
+
+static int settle(int error, bool is_point) {
+  if (error != 0 || !gcs_is_simulated()) return error;
+  int kept = errno;
+  await_handlers();
+  gcs_signal_sent();
   gcs_descriptors_changed(is_point);
   errno = kept;
   return 0;
+}
+
+void gcs_send_aside(int number) {
+  int kept = errno;
+  gc_thread *thread = gc_thread_self();
+  void *simulated = thread->simulated;
+  // The handler may run on this thread, which is in the middle of a wait.
+  thread->simulated = NULL;
+  __wrap_kill(getpid(), number);
+  await_handlers();
+  thread->simulated = simulated;
+  gcs_signal_sent();
+  gcs_count_step();
+  errno = kept;
 }
 
 int kill(pid_t process, int number) {

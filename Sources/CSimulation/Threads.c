@@ -9,10 +9,13 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <linux/futex.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 GCS_REAL(
     int, pthread_create, (pthread_t * thread, const pthread_attr_t *attributes, void *(*body)(void *), void *argument),
@@ -31,6 +34,8 @@ typedef struct member {
   void *argument;
   void *thread;
   pthread_t identity;
+  /// The kernel's number; 0 before its first turn.
+  uint32_t number;
   bool has_ended;
   /// Waits where `pthread_cancel` is to end that.
   bool is_cancellable;
@@ -58,6 +63,26 @@ static _Noreturn void end_behind_others(void) {
   exit(EXIT_SUCCESS);
 }
 
+bool gcs_has_left(uint32_t thread) {
+  const member *each = members;
+  while (each != NULL && !(each->has_ended && each->number == thread)) each = each->next;
+  return each != NULL;
+}
+
+/// The thread ends, and leaves robust mutexes locked: what waits for them looks again. The kernel has been told where their list is.
+static void leave_robust_mutexes(void) {
+  struct robust_list_head *head;
+  size_t size;
+  if (syscall(SYS_get_robust_list, 0, &head, &size) != 0) return;
+  const struct robust_list *entry = head->list.next;
+  while (entry != &head->list) {
+    // The lowest bit is a mark.
+    entry = (const struct robust_list *)((uintptr_t)entry & ~(uintptr_t)1);
+    gcs_wake((const char *)entry + head->futex_offset, INT32_MAX, false);
+    entry = entry->next;
+  }
+}
+
 // However the thread ends: by returning, by pthread_exit, or because it is cancelled. What it keeps for itself has destructors as well,
 // which are called in rounds. They are in the simulation; this is the last of them.
 static void leave(void *context) {
@@ -71,6 +96,7 @@ static void leave(void *context) {
   others -= 1;
   gcs_wake(self, INT32_MAX, false);
   gcs_wake(&others, INT32_MAX, false);
+  leave_robust_mutexes();
   gcs_thread_leave(self->thread);
 }
 
@@ -78,6 +104,7 @@ bool gcs_has_outsiders(void) { return __atomic_load_n(&outsiders, __ATOMIC_RELAX
 
 static void take_part(member *self) {
   mine = self;
+  self->number = (uint32_t)gettid();
   // Without it the thread would keep the turn when it ends.
   if (pthread_setspecific(last_words, self) != 0) abort();
 }

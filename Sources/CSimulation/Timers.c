@@ -125,9 +125,10 @@ static void expire_due(void) {
 }
 
 bool gcs_time_has_passed(void) {
-  if (gcs_timer_next() > gcs_now()) return false;
   int kept = errno;
-  expire_due();
+  bool is_due = gcs_timer_next() <= gcs_now();
+  if (is_due) expire_due();
+  if (!gcs_alarm_expire() && !is_due) return false;
   gcs_look();
   errno = kept;
   return true;

@@ -121,7 +121,8 @@ bool gcs_await_outside(uint64_t nanoseconds) {
 }
 
 uint64_t gcs_next_expiration(bool is_polled) {
-  return watches != NULL || is_polled ? gcs_timer_next() : UINT64_MAX;
+  uint64_t timer = watches != NULL || is_polled ? gcs_timer_next() : UINT64_MAX, alarm = gcs_alarm_next();
+  return timer < alarm ? timer : alarm;
 }
 
 // MARK: Numbers that go

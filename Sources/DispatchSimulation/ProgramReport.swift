@@ -13,6 +13,8 @@ struct ProgramReport {
   let end: End
   let run: Run
   let branches: [BranchSchedule.Branch]
+  /// Of a program that has ended: what it has begun and not ended.
+  let left: [String]
 
   var isFailure: Bool { if case .exit(0) = end { false } else { true } }
 
@@ -37,20 +39,32 @@ struct ProgramReport {
   }
 
   func text(_ token: Token) -> String {
-    "simulation: " + sentence + "\nReplay it by GRANDCENTRAL_SIMULATE=" + token.text + "\n" + run.timeline
+    "simulation: " + sentence + "\nReplay it by GRANDCENTRAL_SIMULATE=" + token.text + "\n" + run.told.timeline
   }
 
   func write(to path: String) {
     var text = "end: \(kind)\nsaid: \(sentence)\nsteps: \(run.steps)\nhash: \(String(run.events.hash, radix: 16))\n"
     if run.record.isWhole { text += "switches: " + Token.text(of: run.record.switches) + "\n" }
+    for sentence in left { text += "left: " + Self.line(sentence) + "\n" }
     for branch in branches {
       let others = branch.others.map { String($0) }.joined(separator: " ")
       text += "branch: \(branch.thread) \(branch.choice) \(branch.isPreemption ? 1 : 0) \(others)\n"
     }
-    text += "timeline:\n" + run.timeline
+    text += "timeline:\n" + run.told.timeline
+    Self.write(Array(text.utf8), to: path)
+  }
+
+  func writeTrace(to path: String) { Self.write(TraceOfRun(run.told).bytes, to: path) }
+
+  /// A label may have more than one.
+  private static func line(_ text: String) -> String {
+    String(decoding: text.utf8.map { $0 == UInt8(ascii: "\n") ? UInt8(ascii: " ") : $0 }, as: UTF8.self)
+  }
+
+  private static func write(_ bytes: [UInt8], to path: String) {
     let file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
     if file < 0 { return }
-    Console.write(text, to: file)
+    Console.write(bytes, to: file)
     close(file)
   }
 }

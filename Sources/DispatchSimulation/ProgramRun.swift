@@ -61,7 +61,7 @@ enum ProgramRun {
     if let escape = run.escape {
       write(.failure(escape))
     } else {
-      write(.exit(code))
+      write(.exit(code), left: run.leftNow)
     }
   }
 
@@ -106,6 +106,8 @@ enum ProgramRun {
       .escape(
         "the program has sent itself a signal, which may end a wait that the simulation goes on with: "
           + waits.joined(separator: "; "))
+    case .deadlock(let waits) where gcs_awaits_signals():
+      .escape("another process may send the signal that is waited for: " + waits.joined(separator: "; "))
     case .deadlock(let waits) where gcs_may_be_signalled():
       .escape(
         "a child, or a timer of the kernel, may send the program a signal, which may end a wait: "
@@ -163,8 +165,10 @@ enum ProgramRun {
     _ = isReported.wait(nanoseconds: 2_000_000_000)
   }
 
-  private static func write(_ end: ProgramReport.End) {
-    let report = ProgramReport(end: end, run: run, branches: (schedule as? BranchSchedule)?.branches ?? [])
+  private static func write(_ end: ProgramReport.End, left: [String] = []) {
+    let report = ProgramReport(
+      end: end, run: run, branches: (schedule as? BranchSchedule)?.branches ?? [], left: left)
+    if let path = wishes.trace { report.writeTrace(to: path) }
     if let path = wishes.report {
       report.write(to: path)
     } else if report.isFailure {

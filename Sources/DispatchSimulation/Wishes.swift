@@ -7,6 +7,8 @@ struct Wishes {
   let token: Token
   /// Where the report goes; nil for standard error, and then only that of a failure.
   let report: String?
+  /// Where a trace of the last events is put; nil for none.
+  let trace: String?
   /// How many points the run may pass, and how long it may take in real time, in nanoseconds.
   let steps: Int
   let time: UInt64
@@ -23,11 +25,16 @@ struct Wishes {
     let seeded = UInt64(text).map { Token(.random(seed: $0), processors: Self.processors) }
     guard let token = seeded ?? Token(text) else { return nil }
     self.token = token
-    report = Environment.value(of: "GRANDCENTRAL_SIMULATE_REPORT").map { String(decoding: $0, as: UTF8.self) }
+    report = Self.path("GRANDCENTRAL_SIMULATE_REPORT")
+    trace = Self.path("GRANDCENTRAL_SIMULATE_TRACE")
     steps = max(1, Environment.number(of: "GRANDCENTRAL_SIMULATE_STEPS") ?? Attempt.longestRun)
     let seconds = Environment.number(of: "GRANDCENTRAL_SIMULATE_SECONDS") ?? Self.longest
     time = UInt64(min(max(1, seconds), 1_000_000)) * 1_000_000_000
     branches = max(0, Environment.number(of: "GRANDCENTRAL_SIMULATE_BRANCHES") ?? 0)
+  }
+
+  private static func path(_ name: StaticString) -> String? {
+    Environment.value(of: name).map { String(decoding: $0, as: UTF8.self) }
   }
 
   var schedule: any Schedule {

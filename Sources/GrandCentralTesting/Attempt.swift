@@ -6,7 +6,8 @@ package struct Attempt {
   package static let longestRun = 5_000_000
 
   package let reason: SimulationFailure.Reason?
-  let timeline: String
+  /// Of a run that has failed.
+  let told: ToldEvents?
   package let steps: Int
   let hash: UInt64
   let timersLeft: Int
@@ -16,11 +17,11 @@ package struct Attempt {
   let threadsLeft: Int
 
   init(
-    reason: SimulationFailure.Reason?, timeline: String, steps: Int, hash: UInt64, timersLeft: Int,
+    reason: SimulationFailure.Reason?, told: ToldEvents?, steps: Int, hash: UInt64, timersLeft: Int,
     switches: [Switch]?, threadsLeft: Int
   ) {
     self.reason = reason
-    self.timeline = timeline
+    self.told = told
     self.steps = steps
     self.hash = hash
     self.timersLeft = timersLeft
@@ -31,7 +32,7 @@ package struct Attempt {
   /// Of a process that was a run.
   package init(reason: SimulationFailure.Reason?, steps: Int, switches: [Switch]?) {
     self.init(
-      reason: reason, timeline: "", steps: steps, hash: 0, timersLeft: 0, switches: switches, threadsLeft: 0)
+      reason: reason, told: nil, steps: steps, hash: 0, timersLeft: 0, switches: switches, threadsLeft: 0)
   }
 }
 

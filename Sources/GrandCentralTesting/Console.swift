@@ -4,8 +4,10 @@ import Glibc
 
 /// Where failures are told of.
 enum Console {
-  static func write(_ text: String, to file: Int32 = STDERR_FILENO) {
-    var rest = Array(text.utf8)[...]
+  static func write(_ text: String) { write(Array(text.utf8), to: STDERR_FILENO) }
+
+  static func write(_ bytes: [UInt8], to file: Int32) {
+    var rest = bytes[...]
     while !rest.isEmpty {
       let count = rest.withUnsafeBytes { Glibc.write(file, $0.baseAddress, $0.count) }
       if count <= 0 { return }

@@ -18,6 +18,7 @@ struct Events {
   /// Kinds behind those of the library's recorder.
   enum Kind {
     static let itemBegins = SimulationSupport.itemBegins
+    static let itemEnds: UInt8 = 1
     static let yield: UInt8 = 100
     static let begins: UInt8 = 101
     static let ends: UInt8 = 102
@@ -27,7 +28,7 @@ struct Events {
     static let transfers: UInt8 = 106
   }
 
-  private static let kept = 48
+  private static let kept = 1 << 14
 
   private(set) var hash: UInt64 = 0xCBF2_9CE4_8422_2325
   private var last: [Event] = []
@@ -64,30 +65,17 @@ struct Events {
     hash ^= hash >> 32
   }
 
-  /// The last events, one a line.
-  func timeline(names: [String], start: UInt64) -> String {
-    var text = ""
-    for index in last.indices {
-      let event = last[(oldest + index) % last.count]
-      let label = SimulationSupport.label(ofObject: event.queue)
-      let name = names.indices.contains(event.thread) ? names[event.thread] : "?"
-      text +=
-        padded(String(event.step), 7) + " " + padded(seconds(event.time - start), 13) + "  "
-        + name.padding(to: 14) + Self.word(event.kind) + (label.isEmpty ? "" : " \"" + label + "\"") + "\n"
+  /// The last events, with the names that threads and queues have now.
+  func told(threads: [String]) -> ToldEvents {
+    let events = Array(last[oldest...] + last[..<oldest])
+    var labels: [UInt32: String] = [:]
+    for event in events where labels[event.queue] == nil {
+      labels[event.queue] = SimulationSupport.label(ofObject: event.queue)
     }
-    return text
+    return ToldEvents(events: events, threads: threads, labels: labels)
   }
 
-  private func padded(_ text: String, _ width: Int) -> String {
-    String(repeating: " ", count: max(0, width - text.utf8.count)) + text
-  }
-
-  private func seconds(_ time: UInt64) -> String {
-    let digits = String(time % 1_000_000_000)
-    return String(time / 1_000_000_000) + "." + String(repeating: "0", count: 9 - digits.utf8.count) + digits + " s"
-  }
-
-  private static func word(_ kind: UInt8) -> String {
+  static func word(_ kind: UInt8) -> String {
     let words = [
       "", "item ends", "submits to", "sync begins on", "sync ends on", "has waited", "has slept", "wakes a thread",
       "worker begins", "worker ends", "suspends", "resumes", "retargets", "frees", "timer fires", "source fires",
@@ -111,11 +99,5 @@ struct Events {
     case SimulationSupport.awaitsGroup: return "is about to wait for a group"
     default: return "event " + String(kind)
     }
-  }
-}
-
-extension String {
-  fileprivate func padding(to width: Int) -> String {
-    self + String(repeating: " ", count: max(1, width - utf8.count))
   }
 }

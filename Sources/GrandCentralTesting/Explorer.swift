@@ -54,7 +54,7 @@ final class Explorer: Attempting {
     var threadsLeft = 0
     if case .failed = run.outcome { threadsLeft = run.members.count }
     return Attempt(
-      reason: reason, timeline: reason != nil && hasTimeline ? run.timeline : "", steps: run.steps,
+      reason: reason, told: reason != nil && hasTimeline ? run.told : nil, steps: run.steps,
       hash: run.events.hash, timersLeft: run.timersLeft,
       switches: hasTimeline && run.record.isWhole ? run.record.switches : nil, threadsLeft: threadsLeft)
   }

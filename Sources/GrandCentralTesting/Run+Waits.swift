@@ -30,7 +30,9 @@ extension Run {
 
   private func object(of wait: SimulationSupport.Wait) -> String {
     switch wait.wait.kind {
-    case .queue: "its turn on the queue \"" + wait.wait.label + "\""
+    case .queue:
+      "its turn on the queue \"" + wait.wait.label + "\""
+        + (leftovers.isSuspended(wait.queue) ? ", which is suspended" : "")
     case .itemElsewhere: "its item on the queue \"" + wait.wait.label + "\""
     case .group:
       "a group, which " + (wait.members == 1 ? "one member has" : String(wait.members) + " members have") + " not left"

@@ -49,6 +49,7 @@ final class Run: @unchecked Sendable {  // Run.R1
   /// Run.R6
   var escape: SimulationFailure.Reason?
   private(set) var timersLeft = 0
+  private(set) var leftovers = Leftovers()
   private var mainIsCalled = false
   /// The program has come to its end: how the engine's threads end makes no difference to it.
   private var isClosing = false
@@ -60,7 +61,7 @@ final class Run: @unchecked Sendable {  // Run.R1
   private var ticks = (count: 0, step: 0)
 
   var steps: Int { step }
-  var timeline: String { events.timeline(names: members.map(\.name), start: Run.start) }
+  var told: ToldEvents { events.told(threads: members.map(\.name)) }
 
   init(_ schedule: any Schedule, processors: Int, limit: Int, carriers: Carriers) {
     self.schedule = schedule
@@ -161,6 +162,9 @@ final class Run: @unchecked Sendable {  // Run.R1
     }
   }
 
+  /// What is begun and not ended now, a sentence for each. By a thread of the run.
+  var leftNow: [String] { leftovers.sentences(timers: SimulationSupport.timersLeft) }
+
   // MARK: Points and waits
 
   func record(_ kind: UInt8, _ queue: UInt32) {
@@ -183,6 +187,7 @@ final class Run: @unchecked Sendable {  // Run.R1
       countStep()
       return point()
     }
+    leftovers.note(kind, queue)
     record(kind, queue)
     // From its start until then a worker has touched nothing but its own record.
     if kind != SimulationSupport.workerBegins { point() }

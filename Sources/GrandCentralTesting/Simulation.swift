@@ -109,6 +109,15 @@ public final class Simulation: Sendable {
   /// The time that has passed in this run.
   public var elapsed: Duration { .nanoseconds(inner.now - Run.start) }
 
+  /// What is begun and not ended now, a sentence for each: timers that have not fired, queues that are suspended, members of groups that
+  /// have not left. Called by the body, behind the last of what should have ended.
+  ///
+  ///     sim.run()
+  ///     sim.expect(sim.leftovers.isEmpty, sim.leftovers.joined(separator: "; "))
+  ///
+  /// Complexity: O(number of suspended queues). Blocking: never.
+  public var leftovers: [String] { inner.leftNow }
+
   /// Has the run fail with the message if the condition does not hold. Anywhere in a run, in items as well.
   ///
   /// Blocking: never.

@@ -38,6 +38,12 @@ public struct SimulationFailure: Error, CustomStringConvertible {
   public let runs: Int
   /// The last events of the run, one a line: step, virtual time, thread, event.
   public let timeline: String
+  private let told: ToldEvents?
+  /// More of the last events, as a trace in the format of `gcd trace`, which Perfetto's page shows; empty if nothing was recorded. Each
+  /// step is a microsecond long in it, beside the virtual time.
+  ///
+  ///     try Data(failure.trace).write(to: URL(fileURLWithPath: "failure.pftrace"))
+  public var trace: [UInt8] { told.map { TraceOfRun($0).bytes } ?? [] }
   /// How often the schedule of the token departs from the usual one, in which a thread goes on until it waits; nil if it was not shrunk.
   public let switches: Int?
   /// How many runs the shrinking has taken.
@@ -49,6 +55,7 @@ public struct SimulationFailure: Error, CustomStringConvertible {
     token = ""
     runs = 0
     timeline = ""
+    told = nil
     switches = nil
     shrinkingRuns = 0
   }
@@ -60,7 +67,8 @@ public struct SimulationFailure: Error, CustomStringConvertible {
     self.reason = isShrunk ? shrunk?.attempt.reason ?? reason : reason
     token = isShrunk ? text : found.text
     self.runs = runs
-    timeline = isShrunk ? shrunk?.attempt.timeline ?? "" : attempt.timeline
+    told = isShrunk ? shrunk?.attempt.told : attempt.told
+    timeline = told?.timeline ?? ""
     switches = isShrunk ? shrunk?.switches : nil
     shrinkingRuns = shrunk?.runs ?? 0
   }

@@ -60,6 +60,13 @@ struct SimCommand: ParsableCommand {
   var noShrink = false
 
   @Option(
+    help: ArgumentHelp(
+      "Write the last events of the schedule that fails, or of the one that is replayed, to a file of the format of gcd trace.",
+      valueName: "file"),
+    completion: .file())
+  var trace: String?
+
+  @Option(
     help: ArgumentHelp("The library that simulates, or the folder that it is in.", valueName: "path"),
     completion: .file())
   var library: String?
@@ -83,6 +90,6 @@ struct SimCommand: ParsableCommand {
       SimOptions(
         command: PassedCommand(command).words, runs: runs, strategy: strategy, seed: seed, replay: replay,
         processors: processors,
-        seconds: timeLimit, steps: stepLimit, checks: check, shrinks: !noShrink, library: library))
+        seconds: timeLimit, steps: stepLimit, checks: check, shrinks: !noShrink, trace: trace, library: library))
   }
 }

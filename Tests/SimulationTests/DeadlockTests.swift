@@ -53,7 +53,7 @@ struct DeadlockTests {
         DispatchQueue.global().async { queue.sync {} }
         sim.run()
       }
-      try require(queue.hasSuffix("waits for its turn on the queue \"halted\""))
+      try require(queue.hasSuffix("waits for its turn on the queue \"halted\", which is suspended"))
     }
   }
 

@@ -54,6 +54,10 @@ struct TimeTests {
         let count = Box(0)
         let queue = DispatchQueue(label: "steps")
         for seconds in 1...3 { queue.asyncAfter(deadline: .now() + .seconds(seconds)) { count.value += 1 } }
+        let now = Box(false)
+        queue.async { queue.async { now.value = true } }
+        sim.advance(by: .zero)
+        sim.expect(now.value && sim.elapsed == .zero, "\(sim.elapsed)")
         sim.advance(by: .milliseconds(999))
         sim.expect(count.value == 0, "\(count.value)")
         sim.advance(by: .milliseconds(1))

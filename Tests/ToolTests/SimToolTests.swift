@@ -37,7 +37,7 @@ struct SimToolTests {
     func tokens(_ seed: UInt64, _ strategy: String = "random", replay: String? = nil) -> [String] {
       let options = SimOptions(
         command: ["true"], runs: 5, strategy: strategy, seed: seed, replay: replay, processors: 3, seconds: 1, steps: 1,
-        checks: false, shrinks: false, library: nil)
+        checks: false, shrinks: false, trace: nil, library: nil)
       var exploration = options.exploration(seed: seed)
       var tokens: [String] = []
       while let plan = exploration.next() { tokens.append(plan.token.text) }
@@ -62,6 +62,8 @@ struct SimToolTests {
       branch: 0 3 1 1 2
       branch: 1 1 0 0
       branch: 1 1
+      left: one timer has not fired
+      left: the queue "a: b" is suspended
       later: something
       timeline:
             1 0.000000000 s  main  begins
@@ -71,6 +73,7 @@ struct SimToolTests {
     let report = try #require(SimReport(text))
     #expect(report.end == "deadlock" && report.said == "deadlock: main waits: a semaphore")
     #expect(report.steps == 17 && report.hash == "ff00")
+    #expect(report.left == ["one timer has not fired", "the queue \"a: b\" is suspended"])
     #expect(report.switches == [Switch(thread: 1, choice: 2, to: 2), Switch(thread: 10, choice: 31, to: 0)])
     #expect(report.branches.map(\.others) == [[1, 2], [0]])
     #expect(report.branches.map(\.isPreemption) == [true, false])

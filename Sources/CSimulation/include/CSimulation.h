@@ -87,7 +87,7 @@ bool gcs_look(void);
 /// Waits in real time, for so long at most, for what others than the process may make ready. Whether something has come.
 bool gcs_await_outside(uint64_t nanoseconds);
 
-/// The instant at which a timer's descriptor becomes ready next, if a thread waits for descriptors; UINT64_MAX is never.
+/// The instant at which a timer's descriptor becomes ready next, if a thread waits for descriptors, or a signal is due; UINT64_MAX is never.
 uint64_t gcs_next_expiration(bool is_polled);
 
 /// Lets timers expire, and looks. Whether any has.
@@ -107,6 +107,9 @@ bool gcs_has_signalled(void);
 
 /// Whether the kernel may yet send it one: by a timer, or because a child ends.
 bool gcs_may_be_signalled(void);
+
+/// Whether a thread waits for a signal, which another process may send.
+bool gcs_awaits_signals(void);
 
 /// The process's first thread is called so from now on.
 void gcs_name_main(uint32_t id);

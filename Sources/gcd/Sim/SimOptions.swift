@@ -14,6 +14,7 @@ struct SimOptions {
   let steps: Int
   let checks: Bool
   let shrinks: Bool
+  let trace: String?
   let library: String?
 
   static let longestRun = Attempt.longestRun

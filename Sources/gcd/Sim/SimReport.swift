@@ -13,6 +13,8 @@ struct SimReport {
   /// Nil if there were too many.
   private(set) var switches: [Switch]?
   private(set) var branches: [BranchSchedule.Branch] = []
+  /// What the program has begun and not ended, a sentence for each.
+  private(set) var left: [String] = []
   private(set) var timeline: Substring = ""
 
   /// Nil if there is none, or not a whole one.
@@ -28,6 +30,7 @@ struct SimReport {
       case "said": said = String(value)
       case "steps": steps = Int(value) ?? 0
       case "hash": hash = String(value)
+      case "left": left.append(String(value))
       case "switches": switches = Token.switches(value)
       case "branch":
         let numbers = value.split(separator: " ").compactMap { Int($0) }

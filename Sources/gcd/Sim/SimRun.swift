@@ -67,6 +67,7 @@ struct SimRun {
 
   private mutating func explore() -> Int32 {
     var exploration = options.exploration(seed: seed)
+    program.leavesTrace = options.trace != nil && options.replay != nil
     while !Interrupt.isRequested, let plan = exploration.next() {
       let attempt = program.attempt(plan.schedule, plan.token, limit: options.steps)
       // It was not let come to its end.
@@ -86,10 +87,16 @@ struct SimRun {
       }
       if options.checks, !isRepeatable(plan.token, attempt) { return Code.failed }
     }
-    if options.replay != nil { writeOutputOfProgram() }
+    if options.replay != nil {
+      writeOutputOfProgram()
+      writeTrace()
+    }
     var text = runs == 1 ? "1 schedule, which has not failed" : "\(runs) schedules, none of which has failed"
     if exploration.isComplete { text += ": there are no others" }
     Self.tell(text + " (\(options.replay == nil ? "seed \(seed), " : "")\(steps) steps)")
+    if let left = program.last?.report?.left, !left.isEmpty {
+      Self.tell("left at the end of the last one: " + TextLayout.printable(left.joined(separator: "; ")))
+    }
     return EXIT_SUCCESS
   }
 
@@ -134,6 +141,11 @@ struct SimRun {
         }
       }
     }
+    if options.trace != nil, options.replay == nil {
+      program.leavesTrace = true
+      _ = program.attempt(token.schedule, token, limit: options.steps)
+    }
+    writeTrace()
     if let output = run?.output, !output.isEmpty {
       Terminal.write("--- what the program has written ---\n", to: .output)
       Self.write(output)
@@ -147,6 +159,19 @@ struct SimRun {
     if options.replay == nil {
       Self.tell("after \(count) without a failure (seed \(seed))\(shrunk)")
       Self.tell("replay it by: " + TextLayout.printable(options.replaying(token)))
+    }
+  }
+
+  /// The trace that the last run has left.
+  private func writeTrace() {
+    guard let file = options.trace else { return }
+    do throws(TraceOutput.Failure) {
+      let output = try TraceOutput(file)
+      output.write(program.traceOfLast)
+      output.flush()
+      if let failure = output.failure { Self.tell(output.report(failure, whole: true)) }
+    } catch {
+      Self.tell("\(TextLayout.printable(file)): \(ProgramRun.words(error.code))")
     }
   }
 

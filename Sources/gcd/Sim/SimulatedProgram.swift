@@ -57,6 +57,9 @@ final class SimulatedProgram: Attempting {
   private let ignoresPipes = Interrupt.isIgnored(SIGPIPE)
   /// The last one.
   private(set) var last: Run?
+  /// Whether programs leave a trace, which `traceOfLast` is then.
+  var leavesTrace = false
+  var traceOfLast: [UInt8] { Scratch.read(folder.trace) }
 
   /// How much longer than its own limit the tool lets a program run: then it is stuck before its `main`, or stopped.
   private static let grace = 10
@@ -94,6 +97,7 @@ final class SimulatedProgram: Attempting {
     var wishes = ["GRANDCENTRAL_SIMULATE=" + token.text, "GRANDCENTRAL_SIMULATE_STEPS=\(limit)"]
     let branching = schedule as? BranchSchedule
     if let branching { wishes.append("GRANDCENTRAL_SIMULATE_BRANCHES=\(min(branching.most, Self.mostBranches))") }
+    if leavesTrace { wishes.append("GRANDCENTRAL_SIMULATE_TRACE=" + folder.trace) }
     let run = start(wishes)
     last = run
     branching?.branches = run.report?.branches ?? []
@@ -159,6 +163,7 @@ private final class Scratch {
   private let folder: String
   var report: String { folder + "/report" }
   var output: String { folder + "/output" }
+  var trace: String { folder + "/trace" }
 
   init?() {
     let place = Files.variable("TMPDIR").flatMap { $0.isEmpty ? nil : $0 } ?? "/tmp"
@@ -174,7 +179,7 @@ private final class Scratch {
   }
 
   func clear() {
-    for path in [report, output] { _ = Path(exactly: path).withCString { unlink($0) } }
+    for path in [report, output, trace] { _ = Path(exactly: path).withCString { unlink($0) } }
   }
 
   var outputSize: Int {

@@ -131,6 +131,17 @@ int main(int count, char **arguments) {
     alarm(1);
     if (pipe(told) != 0 || poll(&(struct pollfd){.fd = told[0], .events = POLLIN}, 1, -1) < 1) return 1;
   }
+  if (strcmp(way, "left") == 0) {
+    dispatch_suspend(dispatch_queue_create("halted", NULL));
+    dispatch_after_f(dispatch_time(DISPATCH_TIME_NOW, NSEC_PER_SEC), dispatch_get_main_queue(), NULL, nothing);
+    return 0;
+  }
+  if (strcmp(way, "awaited") == 0) {
+    sigset_t set;
+    sigfillset(&set);
+    pthread_sigmask(SIG_BLOCK, &set, NULL);
+    sigwaitinfo(&set, NULL);
+  }
   if (strcmp(way, "orphan") == 0) {
     signal(SIGCHLD, tell);
     pid_t child = fork();

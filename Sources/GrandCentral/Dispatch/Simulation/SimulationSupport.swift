@@ -169,7 +169,9 @@
     package static let enters = World.enters
     package static let leaves = World.leaves
     package static let awaitsGroup = World.awaitsGroup
-    /// Kinds of records: a queue goes, a worker begins.
+    /// Kinds of records: a queue is suspended, resumed, and goes; a worker begins.
+    package static let suspends = Recorder.Kind.suspend.rawValue
+    package static let resumes = Recorder.Kind.resume.rawValue
     package static let queueGoes = Recorder.Kind.freed.rawValue
     package static let workerBegins = Recorder.Kind.workerBegin.rawValue
 
@@ -212,6 +214,8 @@
     /// What a thread waits for, as it has said before it began.
     package struct Wait {
       package let wait: GrandCentralRuntime.SnapshotWait
+      /// The library's number of the queue that is waited for, or 0.
+      package let queue: UInt32
       /// Of a group, its members under way.
       package let members: Int
       /// The label of the queue whose item the thread is inside of.
@@ -231,7 +235,8 @@
       let entry = entry.load(as: InsightLayout.ThreadEntry.self)
       guard entry.state == InsightLayout.State.waits else { return nil }
       return Wait(
-        wait: GrandCentralRuntime.SnapshotWait(entry), members: Int(entry.count), inside: InsightText.read(entry.inside)
+        wait: GrandCentralRuntime.SnapshotWait(entry), queue: entry.number, members: Int(entry.count),
+        inside: InsightText.read(entry.inside)
       )
     }
 

@@ -1,0 +1,191 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+// Timers of the process that send signals, threads that wait for signals, and mutexes whose owners are gone.
+#include "expect.h"
+
+#include <dispatch/dispatch.h>
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/time.h>
+
+static volatile sig_atomic_t ticks;
+static int told[2];
+
+static void count(int number) {
+  (void)number;
+  ticks += 1;
+}
+
+static void tell(int number) {
+  (void)number;
+  if (write(told[1], "x", 1) != 1) abort();
+}
+
+static void handle(int number, void (*handler)(int)) {
+  struct sigaction action = {.sa_handler = handler, .sa_flags = SA_RESTART};
+  EXPECT(sigaction(number, &action, NULL) == 0);
+}
+
+/// The calling thread, and those that it starts, leave the signal to those that wait for it.
+static sigset_t block(int number) {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, number);
+  EXPECT(pthread_sigmask(SIG_BLOCK, &set, NULL) == 0);
+  return set;
+}
+
+static struct itimerval every(long milliseconds, long interval) {
+  return (struct itimerval){.it_value = {.tv_usec = milliseconds * 1000}, .it_interval = {.tv_usec = interval * 1000}};
+}
+
+// MARK: Timers
+
+static void alarms(void) {
+  handle(SIGALRM, count);
+  long begin = now();
+  EXPECT(alarm(100) == 0);
+  EXPECT(alarm(1) >= 99);
+  while (ticks == 0) usleep(10000);
+  EXPECT(now() - begin >= 1000 && ticks == 1);
+  EXPECT(alarm(0) == 0);
+  ticks = 0;
+}
+
+static void intervals(void) {
+  handle(SIGALRM, count);
+  struct itimerval wish = every(20, 20), left;
+  EXPECT(setitimer(ITIMER_REAL, &wish, NULL) == 0);
+  while (ticks < 3) usleep(1000);
+  EXPECT(getitimer(ITIMER_REAL, &left) == 0);
+  EXPECT(left.it_interval.tv_usec == 20000 && left.it_value.tv_usec > 0 && left.it_value.tv_usec <= 20000);
+  EXPECT(setitimer(ITIMER_REAL, &(struct itimerval){0}, &left) == 0);
+  EXPECT(left.it_interval.tv_usec == 20000);
+  EXPECT(getitimer(ITIMER_REAL, &left) == 0 && left.it_value.tv_usec == 0);
+  wish.it_value.tv_usec = -1;
+  EXPECT(setitimer(ITIMER_REAL, &wish, NULL) == -1 && errno == EINVAL);
+  ticks = 0;
+}
+
+static void finish(void *context) { dispatch_semaphore_signal(context); }
+
+static void pipes(void) {
+  handle(SIGALRM, tell);
+  EXPECT(pipe(told) == 0);
+  struct itimerval wish = every(30, 0);
+  dispatch_semaphore_t later = dispatch_semaphore_create(0);
+  dispatch_after_f(dispatch_time(DISPATCH_TIME_NOW, 90 * NSEC_PER_MSEC), dispatch_get_global_queue(0, 0), later, finish);
+  long begin = now();
+  EXPECT(setitimer(ITIMER_REAL, &wish, NULL) == 0);
+  char byte;
+  EXPECT(read(told[0], &byte, 1) == 1);
+  EXPECT(now() - begin >= 30);
+  EXPECT(dispatch_semaphore_wait(later, DISPATCH_TIME_FOREVER) == 0);
+  EXPECT(now() - begin >= 90);
+}
+
+// MARK: Waits
+
+static void *take(void *context) {
+  int number = 0;
+  return sigwait(context, &number) == 0 ? (void *)(intptr_t)number : NULL;
+}
+
+static void *take_info(void *context) {
+  siginfo_t info = {0};
+  return sigwaitinfo(context, &info) == info.si_signo ? (void *)(intptr_t)info.si_signo : NULL;
+}
+
+static intptr_t joined(pthread_t thread) {
+  void *result;
+  EXPECT(pthread_join(thread, &result) == 0);
+  return (intptr_t)result;
+}
+
+static void process(void) {
+  sigset_t set = block(SIGUSR1);
+  pthread_t thread = start(take, &set);
+  rest();
+  EXPECT(kill(getpid(), SIGUSR1) == 0);
+  EXPECT(joined(thread) == SIGUSR1);
+  // Also one that has come before.
+  EXPECT(kill(getpid(), SIGUSR1) == 0);
+  EXPECT(joined(start(take, &set)) == SIGUSR1);
+}
+
+static void directed(void) {
+  sigset_t set = block(SIGUSR2);
+  pthread_t one = start(take_info, &set), other = start(take_info, &set);
+  EXPECT(pthread_kill(other, SIGUSR2) == 0);
+  EXPECT(joined(other) == SIGUSR2);
+  EXPECT(pthread_kill(one, SIGUSR2) == 0);
+  EXPECT(joined(one) == SIGUSR2);
+}
+
+static void timed(void) {
+  sigset_t set = block(SIGUSR1);
+  long begin = now();
+  struct timespec time = {.tv_nsec = 30000000};
+  EXPECT(sigtimedwait(&set, NULL, &time) == -1 && errno == EAGAIN);
+  EXPECT(now() - begin >= 30);
+  EXPECT(raise(SIGUSR1) == 0 && sigtimedwait(&set, NULL, &time) == SIGUSR1);
+  time.tv_nsec = -1;
+  EXPECT(sigtimedwait(&set, NULL, &time) == -1 && errno == EINVAL);
+}
+
+static void by_timer(void) {
+  sigset_t set = block(SIGALRM);
+  struct itimerval wish = every(30, 30);
+  long begin = now();
+  EXPECT(setitimer(ITIMER_REAL, &wish, NULL) == 0);
+  for (int round = 0; round < 3; round += 1) EXPECT(joined(start(take, &set)) == SIGALRM);
+  EXPECT(setitimer(ITIMER_REAL, &(struct itimerval){0}, NULL) == 0);
+  EXPECT(now() - begin >= 90);
+  sigtimedwait(&set, NULL, &(struct timespec){0});
+}
+
+static void cancelled(void) {
+  sigset_t set = block(SIGUSR1);
+  pthread_t thread = start(take, &set);
+  rest();
+  EXPECT(pthread_cancel(thread) == 0);
+  EXPECT((void *)joined(thread) == PTHREAD_CANCELED);
+}
+
+// MARK: Robust mutexes
+
+static void *lock_and_leave(void *mutex) {
+  EXPECT(pthread_mutex_lock(mutex) == 0);
+  rest();
+  return NULL;
+}
+
+static void robust(void) {
+  pthread_mutex_t mutex;
+  pthread_mutexattr_t attributes;
+  EXPECT(pthread_mutexattr_init(&attributes) == 0);
+  EXPECT(pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST) == 0);
+  EXPECT(pthread_mutex_init(&mutex, &attributes) == 0);
+  for (int round = 0; round < 3; round += 1) {
+    pthread_t thread = start(lock_and_leave, &mutex);
+    // Its owner is gone; goes while this thread waits; or has just gone.
+    if (round == 0) joined(thread);
+    else usleep(round == 1 ? 25000 : 50000);
+    EXPECT(pthread_mutex_lock(&mutex) == EOWNERDEAD);
+    EXPECT(pthread_mutex_consistent(&mutex) == 0);
+    EXPECT(pthread_mutex_unlock(&mutex) == 0);
+    if (round > 0) joined(thread);
+  }
+  EXPECT(pthread_mutex_destroy(&mutex) == 0);
+}
+
+static const struct fact facts[] = {
+  {"alarms", alarms}, {"intervals", intervals}, {"pipes", pipes}, {"process", process}, {"directed", directed},
+  {"timed", timed}, {"timer", by_timer}, {"cancelled", cancelled}, {"robust", robust},
+};
+
+int main(int count, char **names) {
+  (void)count;
+  return check(facts, sizeof facts / sizeof facts[0], names);
+}
