@@ -168,7 +168,12 @@ extension Snapshot {
 
   /// The queue that is waited for, and its targets, as far as they are listed.
   func chain(of wait: Wait) -> [Object] {
-    guard var next = object(of: wait) else { return [] }
+    object(of: wait).map(chain(from:)) ?? []
+  }
+
+  /// A queue, and its targets, as far as they are listed.
+  func chain(from queue: Object) -> [Object] {
+    var next = queue
     var chain = [next]
     while let target = object(next.target), !chain.contains(target) {
       chain.append(target)

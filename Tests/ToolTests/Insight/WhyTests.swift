@@ -172,8 +172,8 @@ struct WhyTests {
   @Test("what has not waited long is not told; nothing at all is no finding")
   func short() {
     let threads = [waiting(1, .semaphore, 0x5, seconds: 3)]
-    #expect(!WhyAnalysis.report(sample(threads), after: 4 * second).hasFindings)
-    #expect(WhyAnalysis.report(sample(threads), after: 3 * second).hasFindings)
+    #expect(!WhyAnalysis.report(sample(threads), FindingRules(after: 4 * second)).hasFindings)
+    #expect(WhyAnalysis.report(sample(threads), FindingRules(after: 3 * second)).hasFindings)
     #expect(WhyAnalysis.report(sample([])).words.contains("nothing has waited for 1.00 s or longer"))
   }
 
