@@ -16,6 +16,10 @@ struct Snapshot: Sendable, Equatable {
   /// Objects are listed as soon as they are made.
   var listsObjects = false
   var threads: [Thread] = []
+  /// So many threads wait beside these, for which the library has no room.
+  var leftOut = 0
+  /// For so many threads there is room.
+  var room = 0
   /// In the order of their numbers.
   var objects: [Object] = []
   /// Records whose writer changed them at each of the looks.

@@ -58,6 +58,16 @@ struct WhyTests {
     #expect(suspended.findings.map(\.kind) == [.queueSuspended])
   }
 
+  @Test("threads that wait and have no entry are told as left out")
+  func leftOut() {
+    var snapshot = sample([])
+    #expect(!WhyAnalysis.report(snapshot).words.contains("more thread"))
+    (snapshot.leftOut, snapshot.room) = (1_200, 1_024)
+    #expect(
+      WhyAnalysis.report(snapshot).words.contains(
+        "Note: 1,200 more threads wait in the library's calls; there is room for 1,024 threads."))
+  }
+
   @Test("a circle by way of a target queue")
   func target() {
     let report = WhyAnalysis.report(
