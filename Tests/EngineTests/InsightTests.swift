@@ -89,6 +89,15 @@ struct InsightTests {
     #expect(result["waitsFor"] == "held")
   }
 
+  @Test("K1: threads that wait, and for which there is no room, are counted")
+  func manyWaits() {
+    let result = Probe.run("insight-many-waits")
+    #expect(result.ended, "\(result)")
+    if result.skipped != nil { return }
+    #expect(result.number("listed") == 256 && result.number("leftOut") == 44, "\(result)")
+    #expect(result.number("leftOutAfterwards") == 0)
+  }
+
   @Test("K1: a program whose files must be small has no region, and runs")
   func smallFiles() {
     let result = Probe.run("insight-small-files")
