@@ -104,6 +104,17 @@ struct FindingTests {
     #expect(live.findings(snapshot, better, now: 104 * second).isEmpty)
   }
 
+  @Test("where records were lost no item is said to wait: its begin may be among them")
+  func losses() {
+    var counter = TopRatesCounter()
+    counter.add(.submit(queue: 1, job: 7, time: second))
+    #expect(counter.take(length: second, lost: 0).depth == 1)
+    let rates = counter.take(length: second, lost: 3)
+    #expect(rates.depth == 0 && rates.lost == 3)
+    counter.add(.submit(queue: 1, job: 8, time: 5 * second))
+    #expect(counter.take(length: second, lost: 0).depth == 1)
+  }
+
   @Test("timers that have fired late, and too many short items")
   func records() {
     let snapshot = sample([], [queue(1, "rows", 0xa), object(2, .timer, target: 1, .init())])

@@ -15,14 +15,13 @@ extension UnsafeMutablePointer<InsightLayout.Head> {
 
   // Figures for readers in other processes.
   // relaxed: nothing is concluded from them here.
-  func show(parallelism: UInt32) { Self.put(parallelism, at: gc_insight_head_parallelism(self)) }
-  func show(lost: UInt64) { Self.put(lost, at: gc_insight_head_lost(self)) }
+  func show(parallelism: UInt32) {
+    atomic(gc_insight_head_parallelism(self)).pointee.store(parallelism, ordering: .relaxed)
+  }
   func show(moreUnlisted change: UInt32) {
     atomic(gc_insight_head_unlisted(self)).pointee.wrappingAdd(change, ordering: .relaxed)
   }
-  private static func put<Word>(_ value: Word, at place: UnsafeMutablePointer<Word>) where Word: AtomicRepresentable {
-    atomic(place).pointee.store(value, ordering: .relaxed)
-  }
+  func show(lost: UInt64) { atomic(gc_insight_head_lost(self)).pointee.store(lost, ordering: .relaxed) }
 }
 
 extension UnsafeMutablePointer<InsightLayout.ThreadEntry> {

@@ -109,10 +109,7 @@ enum Recorder {
   }
 
   /// The calling thread ends.
-  static func giveUpChunk() {
-    let thread = gc_thread_self()
-    if thread.pointee.record_chunk != nil { RecorderChunks.finish(thread) }
-  }
+  static func giveUpChunk() { RecorderChunks.finish(gc_thread_self()) }
 }
 
 /// How threads come to chunks, and leave them.
@@ -166,7 +163,7 @@ enum RecorderChunks {
     return true
   }
 
-  /// The thread's chunk is full, or the thread ends.
+  /// The thread's chunk, if it has one, is full, or the thread ends.
   static func finish(_ thread: UnsafeMutablePointer<gc_thread>) {
     guard let raw = thread.pointee.record_chunk else { return }
     thread.forgetChunk()
