@@ -344,6 +344,9 @@ bool gc_insight_dump(int descriptor, uint32_t most) {
   add(&line, ", as its threads and objects were:");
   end(&line);
   show_left_out(&line, show_threads(&line, base, most, now), " threads more");
+  gc_insight_head head;
+  gc_insight_copy(&head, gc_insight_own_head(), sizeof head);
+  show_left_out(&line, head.unlisted, " threads more that wait, for which there is no room");
   show_left_out(&line, show_objects(&line, base, most), " objects more");
   errno = former;
   return !line.failed;

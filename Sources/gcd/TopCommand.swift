@@ -32,8 +32,13 @@ struct TopCommand: ParsableCommand {
   @Option(help: ArgumentHelp("How long to wait between two looks.", valueName: "seconds"))
   var interval = 1.0
 
-  @Option(help: ArgumentHelp("Findings are of what has waited at least this long.", valueName: "seconds"))
+  @Option(
+    help: ArgumentHelp(
+      "Findings are of what has waited at least this long; of the main queue a tenth of it.", valueName: "seconds"))
   var after = 1.0
+
+  @Option(help: ArgumentHelp("Leave findings of these kinds out; commas between them.", valueName: "kinds"))
+  var silence: [String] = []
 
   @Flag(inversion: .prefixedNo, help: "Record, so that there are rates.")
   var record = true
@@ -63,6 +68,9 @@ struct TopCommand: ParsableCommand {
     }
     if !(0...1e9).contains(after) {
       throw ValidationError("--after takes a number from 0 to 1000000000, not \(after).")
+    }
+    if let unknown = FindingRules.kinds(silence).unknown {
+      throw ValidationError(FindingRules.words(unknown: unknown))
     }
     if web, once || all { throw ValidationError("--web shows one process, live: it does not go with --once or --all.") }
     if port != 0, !web { throw ValidationError("--port goes with --web.") }
@@ -96,8 +104,9 @@ struct TopCommand: ParsableCommand {
   func run() throws {
     TopRun.start(
       TopOptions(
-        target: try chosen(), interval: interval, after: UInt64(after * 1e9), records: record, once: once,
-        printsJSON: json, output: output, port: web ? port : nil))
+        target: try chosen(), interval: interval,
+        rules: FindingRules(after: UInt64(after * 1e9), silenced: FindingRules.kinds(silence).kinds), records: record,
+        once: once, printsJSON: json, output: output, port: web ? port : nil))
   }
 }
 
@@ -111,8 +120,7 @@ enum TopTarget: Equatable, Sendable {
 struct TopOptions: Sendable {
   let target: TopTarget
   let interval: Double
-  /// Nanoseconds.
-  let after: UInt64
+  let rules: FindingRules
   let records: Bool
   let once: Bool
   let printsJSON: Bool

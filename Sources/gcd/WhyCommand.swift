@@ -27,8 +27,13 @@ struct WhyCommand: ParsableCommand {
       """
   )
 
-  @Option(help: ArgumentHelp("Tell of what has waited at least this long.", valueName: "seconds"))
+  @Option(
+    help: ArgumentHelp(
+      "Tell of what has waited at least this long; of the main queue a tenth of it.", valueName: "seconds"))
   var after = 1.0
+
+  @Option(help: ArgumentHelp("Leave findings of these kinds out; commas between them.", valueName: "kinds"))
+  var silence: [String] = []
 
   @Flag(help: "Print one JSON object.")
   var json = false
@@ -45,11 +50,15 @@ struct WhyCommand: ParsableCommand {
     if !(0...1e9).contains(after) {
       throw ValidationError("--after takes a number from 0 to 1000000000, not \(after).")
     }
+    if let unknown = FindingRules.kinds(silence).unknown {
+      throw ValidationError(FindingRules.words(unknown: unknown))
+    }
   }
 
   func run() {
     guard let subject = core.map({ .core($0) }) ?? process.map({ WhyOptions.Subject.process($0) }) else { return }
-    WhyRun.start(WhyOptions(subject: subject, after: UInt64(after * 1e9), printsJSON: json))
+    let rules = FindingRules(after: UInt64(after * 1e9), silenced: FindingRules.kinds(silence).kinds)
+    WhyRun.start(WhyOptions(subject: subject, rules: rules, printsJSON: json))
   }
 }
 
@@ -62,7 +71,6 @@ struct WhyOptions: Sendable {
   }
 
   let subject: Subject
-  /// Nanoseconds.
-  let after: UInt64
+  let rules: FindingRules
   let printsJSON: Bool
 }

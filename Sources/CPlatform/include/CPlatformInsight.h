@@ -91,6 +91,7 @@ typedef struct gc_insight_head {
   uint32_t chunks_used;
   uint64_t next_chunk;       ///< The number of the next chunk that is begun; the first is 1.
   char library[64];          ///< The library's version.
+  uint32_t unlisted;         ///< Threads that wait in one of the library's calls and have no entry. Older libraries have 0 here.
 } gc_insight_head;
 
 enum { GC_THREAD_PROGRAM = 0, GC_THREAD_WORKER = 1, GC_THREAD_MAIN = 2, GC_THREAD_MONITOR = 3 };

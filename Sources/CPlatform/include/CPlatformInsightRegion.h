@@ -37,6 +37,20 @@ static inline __attribute__((always_inline)) uint32_t gc_insight_switches(void) 
   return __atomic_load_n((const uint32_t *)gc_insight_page, __ATOMIC_RELAXED);
 }
 
+/// The switches with which code that records is called at all. All are in the first byte.
+#define GC_INSIGHT_HEARS (GC_SWITCH_RECORD | GC_SWITCH_SIMULATE | GC_SWITCH_PROBE)
+
+/// Whether one of those is on: where a compiler knows only how to load an atomic word and test it, this is one instruction less.
+static inline __attribute__((always_inline)) bool gc_insight_hears(void) {
+#if defined(__x86_64__)
+  bool hears;
+  __asm__ volatile("testb %2, %1" : "=@ccnz"(hears) : "m"(*(const uint32_t *)gc_insight_page), "i"(GC_INSIGHT_HEARS));
+  return hears;
+#else
+  return (gc_insight_switches() & GC_INSIGHT_HEARS) != 0;
+#endif
+}
+
 static inline gc_insight_head *GC_NONNULL gc_insight_own_head(void) { return (gc_insight_head *)gc_insight_page; }
 
 // Where a field is that others look at while its writer changes it. Swift counts the address of a field as a use of the whole
@@ -48,6 +62,7 @@ static inline gc_insight_head *GC_NONNULL gc_insight_own_head(void) { return (gc
   }
 GC_INSIGHT_ADDRESS(head, uint32_t, switches)
 GC_INSIGHT_ADDRESS(head, uint32_t, parallelism)
+GC_INSIGHT_ADDRESS(head, uint32_t, unlisted)
 GC_INSIGHT_ADDRESS(head, uint64_t, lost)
 GC_INSIGHT_ADDRESS(thread, uint32_t, tid)
 GC_INSIGHT_ADDRESS(thread, uint32_t, sequence)

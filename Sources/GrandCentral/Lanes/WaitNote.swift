@@ -8,8 +8,9 @@ import Synchronization
 /// It is written whether a tool looks or not: a tool looks when the program hangs, and then it is too late to ask for it.
 /// Only threads that are about to sleep in the kernel come here.
 struct WaitNote {
-  /// The counter when the wait began; 0: nothing was noted.
+  /// The counter when the wait began; 0: nothing was noted; `unlisted`: no entry was free for the thread.
   private let begun: UInt64
+  private static let unlisted: UInt64 = 1
   private let kind: Kind
   private let object: UInt
   /// The number of the queue that is waited for, while recording is on.
@@ -43,7 +44,11 @@ struct WaitNote {
     InsightRegion.makeAndAwait()
     let me = InsightThread.ready
     // A simulation has a point at the end, also where no entry is left for the thread.
-    guard me != nil || World.isSimulated else { return WaitNote(begun: 0, kind: kind, object: object, number: 0) }
+    guard me != nil || World.isSimulated else {
+      let isLeftOut = InsightRegion.memory != nil
+      if isLeftOut { InsightRegion.head.show(moreUnlisted: 1) }
+      return WaitNote(begun: isLeftOut ? Self.unlisted : 0, kind: kind, object: object, number: 0)
+    }
     let now = Cycles.now
     let number = queue?.insightNumber ?? 0
     let inside = QueueContext.ofInnermost
@@ -72,7 +77,10 @@ struct WaitNote {
   /// The calling thread is back.
   @inline(never)
   func end() {
-    if begun == 0 { return }
+    if begun <= Self.unlisted {
+      if begun != 0 { InsightRegion.head.show(moreUnlisted: .max) }
+      return
+    }
     let now = Cycles.now
     InsightThread.current?.become(InsightLayout.State.active, at: now)
     if Recorder.isOn {

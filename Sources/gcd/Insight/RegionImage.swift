@@ -58,6 +58,7 @@ extension RegionReader {
     head.chunks_used = UInt32(chunks.count)
     head.next_chunk = now.next_chunk
     head.lost = now.lost
+    head.unlisted = now.unlisted
     head.switches = 0
     head.size = UInt64(bytes.count)
     withUnsafeBytes(of: head) { bytes.replaceSubrange(0..<$0.count, with: $0) }

@@ -99,6 +99,9 @@ final class RegionReader {
   /// Records of threads that have no entry.
   var lostWithoutEntry: UInt64 { memory.word64(at: Self.offset(\.lost)) ?? 0 }
 
+  /// Threads that wait in one of the library's calls, and have no entry.
+  var waitersWithoutEntry: UInt32 { memory.word32(at: Self.offset(\.unlisted)) ?? 0 }
+
   // MARK: Objects and names
 
   /// The objects that have a number, gone or not.

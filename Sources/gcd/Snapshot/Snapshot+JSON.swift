@@ -3,8 +3,8 @@
 extension Snapshot {
   /// What `gcd snapshot --help` says about the members.
   static let jsonHelp = """
-    Members: pid, name, state (the kernel's letter), library, parallelism, threadBudget, recording, listsObjects, pool {workers, \
-    active, waiting, asleep}, threads, objects. A thread: tid, name, role (program, worker, main, monitor), state (active, asleep, \
+    Members: pid, name, state (the kernel's letter), library, parallelism, threadBudget, recording, listsObjects, leftOut (threads that \
+    wait and are not listed, for want of room), pool {workers, active, waiting, asleep}, threads, objects. A thread: tid, name, role (program, worker, main, monitor), state (active, asleep, \
     waiting), forSeconds; if it waits, wait {kind (queue, itemElsewhere, group, semaphore, workItem, apply, once, other), \
     address, number, label, owner (a tid), hasDeadline, caller, \
     count (of a group's members, of a semaphore's waiters)}; inside {label, address}; while the process records, item \
@@ -21,6 +21,7 @@ extension Snapshot {
       ("pid", .integer(Int(pid))), ("name", .string(program.name)), ("state", .string(String(program.state))),
       ("library", .string(library)), ("parallelism", .integer(parallelism)), ("threadBudget", .integer(threadBudget)),
       ("recording", .bool(isRecording)), ("listsObjects", .bool(listsObjects)), ("torn", .integer(torn)),
+      ("leftOut", .integer(leftOut)),
       ("pool", pool), ("threads", .array(threads.map(\.json))), ("objects", .array(objects.map(\.json))),
     ])
   }

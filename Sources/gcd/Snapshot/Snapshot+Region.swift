@@ -32,6 +32,8 @@ extension Snapshot {
     parallelism = max(parallelism, Int(min(region.head.parallelism, 1 << 20)))
     isRecording = isRecording || region.switches & UInt32(GC_SWITCH_RECORD) != 0
     listsObjects = listsObjects || region.switches & UInt32(GC_SWITCH_OBJECTS) != 0
+    leftOut += Int(min(region.waitersWithoutEntry, 1 << 20))
+    room += Int(region.head.threads.count)
     let found = region.threads()
     let foundObjects = region.objects()
     // Read afterwards: nothing that was found began later.

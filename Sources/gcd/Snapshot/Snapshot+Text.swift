@@ -21,6 +21,7 @@ struct SnapshotText {
       "records   \(snapshot.isRecording ? "on" : "off"); objects \(objectWords)",
     ]
     if snapshot.torn > 0 { lines.append("torn      \(snapshot.torn) records changed at each look") }
+    if snapshot.leftOut > 0 { lines.append("left out  \(snapshot.leftOutWords)") }
     lines.append("")
     lines += Self.table(
       ["TID", "NAME", "ROLE", "STATE", "FOR", "WHAT"], snapshot.threads.map(row), rightAligned: [0, 4], style)

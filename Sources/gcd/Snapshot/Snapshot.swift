@@ -16,6 +16,10 @@ struct Snapshot: Sendable, Equatable {
   /// Objects are listed as soon as they are made.
   var listsObjects = false
   var threads: [Thread] = []
+  /// So many threads wait beside these, for which the library has no room.
+  var leftOut = 0
+  /// For so many threads there is room.
+  var room = 0
   /// In the order of their numbers.
   var objects: [Object] = []
   /// Records whose writer changed them at each of the looks.
@@ -168,7 +172,12 @@ extension Snapshot {
 
   /// The queue that is waited for, and its targets, as far as they are listed.
   func chain(of wait: Wait) -> [Object] {
-    guard var next = object(of: wait) else { return [] }
+    object(of: wait).map(chain(from:)) ?? []
+  }
+
+  /// A queue, and its targets, as far as they are listed.
+  func chain(from queue: Object) -> [Object] {
+    var next = queue
     var chain = [next]
     while let target = object(next.target), !chain.contains(target) {
       chain.append(target)

@@ -1,5 +1,13 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
+extension Snapshot {
+  /// What is said of the threads that are left out.
+  var leftOutWords: String {
+    let who = leftOut == 1 ? "1 more thread waits" : "\(NumberFormat.grouped(leftOut)) more threads wait"
+    return "\(who) in the library's calls; there is room for \(NumberFormat.grouped(room)) threads"
+  }
+}
+
 // What people read of an object.
 extension Snapshot.Object {
   /// "read source", "timer", "serial".

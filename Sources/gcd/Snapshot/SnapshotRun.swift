@@ -27,7 +27,7 @@ enum SnapshotRun {
 enum WhyRun {
   static func start(_ options: WhyOptions) -> Never {
     let (snapshot, symbol) = SnapshotRun.look { () throws(RegionFailure) in try look(at: options.subject) }
-    let report = WhyAnalysis.report(snapshot, after: options.after, symbol: symbol)
+    let report = WhyAnalysis.report(snapshot, options.rules, symbol: symbol)
     let text =
       options.printsJSON
       ? WhyJSON.value(report).text + "\n" : WhyText(style: Terminal.style(of: .output)).text(report)

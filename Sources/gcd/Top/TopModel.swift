@@ -40,9 +40,9 @@ struct TopModel: Sendable {
     return [first, second, third]
   }
 
-  /// What is wrong, a line each; the kinds that the user has silenced are left out.
-  func findings(_ silenced: Set<String> = []) -> [TopLine] {
-    report.findings.filter { !silenced.contains($0.kind.rawValue) }.map { finding in
+  /// What is wrong, a line each.
+  var findings: [TopLine] {
+    report.findings.map { finding in
       TopLine("! " + finding.sentence, finding.kind == .cycle || finding.blocksMain ? .alarm : .warning)
     }
   }

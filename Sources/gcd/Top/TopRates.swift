@@ -128,6 +128,8 @@ struct TopRatesCounter {
         waiting[entry.job] = (entry.time, entry.queue)
       }
     }
+    // Whether these have begun is not known then.
+    if lost > 0 { waiting.removeAll() }
     for submission in waiting.values {
       let oldest = rates.queues[submission.queue]?.oldest ?? 0
       rates.queues[submission.queue, default: .init()].depth += 1

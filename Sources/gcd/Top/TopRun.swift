@@ -22,7 +22,7 @@ final class TopRun {
   private init(_ options: TopOptions) { self.options = options }
 
   private func begin(_ process: Int32) -> TopSession {
-    let session = TopSession(process, after: options.after, wantsRecords: options.records)
+    let session = TopSession(process, options.rules, wantsRecords: options.records)
     self.session = session
     return session
   }
@@ -34,7 +34,7 @@ final class TopRun {
   private func once() -> Int32 {
     switch options.target {
     case .all:
-      let models = TopList.look(after: options.after)
+      let models = TopList.look(options.rules)
       let text =
         options.printsJSON
         ? JSONValue.object([("processes", .array(models.map(TopJSON.value)))]).text
@@ -72,7 +72,7 @@ final class TopRun {
       let model = try session.look()
       var text = TopJSON.value(model).text
       if !options.printsJSON {
-        text = (model.head + model.findings()).map(\.text).joined(separator: "\n")
+        text = (model.head + model.findings).map(\.text).joined(separator: "\n")
         for page in TopPage.allCases where page != .overview {
           text += "\n\n\(page.title)\n" + plain(TopPages(model).table(page))
         }
@@ -142,7 +142,7 @@ final class TopRun {
             if child == nil { (model, nextLook) = (nil, 0) }
           }
         } else {
-          models = TopList.look(after: options.after)
+          models = TopList.look(options.rules)
         }
       } else if let child, child.hasEnded {
         return End(words: child.words)

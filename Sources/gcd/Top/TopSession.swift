@@ -5,16 +5,18 @@ import Glibc
 /// Looks at one process again and again.
 final class TopSession {
   let process: Int32
-  private let after: UInt64
+  private let rules: FindingRules
+  private var live: TopFindings
   private let wantsRecords: Bool
   private var collector: TopCollector?
   private let trace = TopTrace()
   private var triesRecording = true
   private lazy var symbols = WhyRun.symbols(ProcessSymbols(process))
 
-  init(_ process: Int32, after: UInt64, wantsRecords: Bool) {
+  init(_ process: Int32, _ rules: FindingRules, wantsRecords: Bool) {
     self.process = process
-    self.after = after
+    self.rules = rules
+    live = TopFindings(rules)
     self.wantsRecords = wantsRecords
   }
 
@@ -25,10 +27,12 @@ final class TopSession {
       triesRecording = false
       collector = TopCollector(process)
     }
-    let report = WhyAnalysis.report(snapshot, after: after, symbol: symbols)
+    var report = WhyAnalysis.report(snapshot, rules, symbol: symbols)
+    let rates = collector?.take()
+    let now = RegionClock.now().uptime
+    report.findings = WhyReport.ordered(report.findings + rules.kept(live.findings(snapshot, rates, now: now)))
     return TopModel(
-      snapshot: snapshot, report: report, rates: collector?.take(), uptime: RegionClock.now().uptime,
-      clock: String(Timestamp().local.prefix(8)))
+      snapshot: snapshot, report: report, rates: rates, uptime: now, clock: String(Timestamp().local.prefix(8)))
   }
 
   /// Between two looks: a process that is busy fills its room in a part of a second.
@@ -67,10 +71,10 @@ struct TopList: Sendable {
   ]
 
   /// All processes that the kernel lets us look at.
-  static func look(after: UInt64) -> [TopModel] {
+  static func look(_ rules: FindingRules) -> [TopModel] {
     processes().compactMap { pid in
       guard pid != getpid(), let snapshot = try? Snapshot(process: pid) else { return nil }
-      return TopModel(snapshot: snapshot, report: WhyAnalysis.report(snapshot, after: after))
+      return TopModel(snapshot: snapshot, report: WhyAnalysis.report(snapshot, rules))
     }
   }
 

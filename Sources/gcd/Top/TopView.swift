@@ -52,7 +52,7 @@ struct TopView {
 
   /// On the overview as many as there is room for beside ten rows; on the others the first.
   private func findings(_ model: TopModel, _ state: TopState) -> [TopLine] {
-    let all = model.findings()
+    let all = model.findings
     if all.isEmpty { return state.page == .overview ? [TopLine("no findings", .good)] : [] }
     let most = state.page == .overview ? max(1, min(all.count, (rows - 8) / 2)) : 1
     var lines = all.prefix(most).flatMap { line in

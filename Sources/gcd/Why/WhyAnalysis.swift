@@ -3,7 +3,7 @@
 /// Finds out why a process makes no progress, from what it showed at one moment.
 struct WhyAnalysis {
   private let snapshot: Snapshot
-  private let after: UInt64
+  private let rules: FindingRules
   private let graph: WaitGraph
   private let words: WhyWords
   /// Threads that a finding has named.
@@ -12,36 +12,36 @@ struct WhyAnalysis {
 
   /// `symbol` names the code at an address.
   static func report(
-    _ snapshot: Snapshot, after: UInt64 = 1_000_000_000, symbol: @escaping (UInt64) -> String? = { _ in nil }
+    _ snapshot: Snapshot, _ rules: FindingRules = FindingRules(), symbol: @escaping (UInt64) -> String? = { _ in nil }
   ) -> WhyReport {
-    var analysis = WhyAnalysis(snapshot, after, symbol)
+    var analysis = WhyAnalysis(snapshot, rules, symbol)
     analysis.findCycles()
     analysis.findRoots()
     analysis.findBlockedMain()
     analysis.findOutside()
     analysis.findPool()
+    analysis.findStates()
     return analysis.report()
   }
 
-  private init(_ snapshot: Snapshot, _ after: UInt64, _ symbol: @escaping (UInt64) -> String?) {
+  private init(_ snapshot: Snapshot, _ rules: FindingRules, _ symbol: @escaping (UInt64) -> String?) {
     self.snapshot = snapshot
-    self.after = after
+    self.rules = rules
     graph = WaitGraph(snapshot)
     words = WhyWords(snapshot: snapshot, symbol: symbol)
   }
 
   private func report() -> WhyReport {
     var report = WhyReport(snapshot: snapshot, after: after)
-    let order = Dictionary(uniqueKeysWithValues: Finding.Kind.allCases.enumerated().map { ($1, $0) })
-    // Circles first, then what blocks the main queue, then the kinds in their order, the longest wait first.
-    func rank(_ finding: Finding) -> (Int, Int, Int, UInt64) {
-      (finding.kind == .cycle ? 0 : 1, finding.blocksMain ? 0 : 1, order[finding.kind] ?? 0, .max - (finding.age ?? 0))
-    }
-    report.findings = findings.enumerated()
-      .sorted { rank($0.element) == rank($1.element) ? $0.offset < $1.offset : rank($0.element) < rank($1.element) }
-      .map(\.element)
+    report.findings = WhyReport.ordered(rules.kept(findings))
     report.remarks = WhyRemarks(snapshot: snapshot, words: words).all(beside: report.findings)
     return report
+  }
+
+  private var after: UInt64 { rules.after }
+
+  private mutating func findStates() {
+    findings += WhyStates(snapshot: snapshot, rules: rules, graph: graph, words: words).findings
   }
 
   // MARK: Circles
@@ -252,12 +252,10 @@ struct WhyAnalysis {
   // MARK: The main queue, and what blocks outside of us
 
   private mutating func findBlockedMain() {
-    guard let main = snapshot.threads.first(where: { $0.role == .main }), !told.contains(main.tid),
-      main.state == .active
-    else { return }
-    let isInside = main.item != nil
+    guard let main = snapshot.threads.first(where: { $0.role == .main }), !told.contains(main.tid) else { return }
+    let isInside = main.item != nil || main.insideAddress != 0
     let age = max(graph.age(main.tid), main.item?.age ?? 0)
-    guard isInside, age >= after else { return }
+    guard isInside, age >= rules.mainAfter else { return }
     let finding = Finding(
       kind: .mainBlocked, age: age,
       sentence: WhyWords.whole("the main queue is blocked by one of its items, for \(WhyWords.duration(age))"),

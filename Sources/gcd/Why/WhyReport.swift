@@ -11,6 +11,17 @@ struct WhyReport: Sendable, Equatable {
 
   /// Something waits long.
   var hasFindings: Bool { !findings.isEmpty }
+
+  /// Circles first, then what blocks the main queue, then the kinds in their order, the longest wait first.
+  static func ordered(_ findings: [Finding]) -> [Finding] {
+    let order = Dictionary(uniqueKeysWithValues: Finding.Kind.allCases.enumerated().map { ($1, $0) })
+    func rank(_ finding: Finding) -> (Int, Int, Int, UInt64) {
+      (finding.kind == .cycle ? 0 : 1, finding.blocksMain ? 0 : 1, order[finding.kind] ?? 0, .max - (finding.age ?? 0))
+    }
+    return findings.enumerated()
+      .sorted { rank($0.element) == rank($1.element) ? $0.offset < $1.offset : rank($0.element) < rank($1.element) }
+      .map(\.element)
+  }
 }
 
 /// Something that waits long, as a tree of sentences.
@@ -46,6 +57,13 @@ struct Finding: Sendable, Equatable {
     case workersBlocked = "workers-blocked"
     case threadBudget = "thread-budget-near"
     case outside = "blocked-outside"
+    case inversion
+    case timerLate = "timer-late"
+    // From here on: kinds that need records, or more than one look.
+    case queueAge = "queue-age-growing"
+    case sourceStarved = "source-starved"
+    case groupOpen = "group-never-left"
+    case shortItems = "too-many-short-items"
   }
 }
 

@@ -151,6 +151,7 @@ struct WhyRemarks {
         "The process is stopped (state \(snapshot.program.state)): nothing of it runs until it is continued, by kill -CONT."
       )
     }
+    if snapshot.leftOut > 0 { remarks.append(WhyWords.whole(snapshot.leftOutWords)) }
     if snapshot.torn > 0 {
       remarks.append("\(snapshot.torn) records changed at each look, and are left out.")
     }

@@ -129,4 +129,21 @@ extension Scenario {
     signal.activate()
     signal.cancel()
   }
+
+  /// Where address space is limited, there is room for 256 threads.
+  static func manyWaits() {
+    if Kernel.isSanitized { skip("the sanitizers need more address space") }
+    var limit = rlimit(rlim_cur: 1 << 40, rlim_max: 1 << 40)
+    setrlimit(__rlimit_resource_t(RLIMIT_AS.rawValue), &limit)
+    let mayEnd = DispatchSemaphore(value: 0)
+    let threads = (0..<300).map { _ in PlainThread { mayEnd.wait() } }
+    let region = awaitRegion()
+    // All are on their way.
+    while region.threads.count { $0.state == UInt32(GC_STATE_WAITS) } + Int(region.head.unlisted) < 300 {}
+    report("listed", region.threads.count { $0.state == UInt32(GC_STATE_WAITS) })
+    report("leftOut", region.head.unlisted)
+    for _ in threads { mayEnd.signal() }
+    for thread in threads { thread.join() }
+    report("leftOutAfterwards", region.head.unlisted)
+  }
 }

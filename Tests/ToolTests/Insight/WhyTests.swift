@@ -58,6 +58,16 @@ struct WhyTests {
     #expect(suspended.findings.map(\.kind) == [.queueSuspended])
   }
 
+  @Test("threads that wait and have no entry are told as left out")
+  func leftOut() {
+    var snapshot = sample([])
+    #expect(!WhyAnalysis.report(snapshot).words.contains("more thread"))
+    (snapshot.leftOut, snapshot.room) = (1_200, 1_024)
+    #expect(
+      WhyAnalysis.report(snapshot).words.contains(
+        "Note: 1,200 more threads wait in the library's calls; there is room for 1,024 threads."))
+  }
+
   @Test("a circle by way of a target queue")
   func target() {
     let report = WhyAnalysis.report(
@@ -172,8 +182,8 @@ struct WhyTests {
   @Test("what has not waited long is not told; nothing at all is no finding")
   func short() {
     let threads = [waiting(1, .semaphore, 0x5, seconds: 3)]
-    #expect(!WhyAnalysis.report(sample(threads), after: 4 * second).hasFindings)
-    #expect(WhyAnalysis.report(sample(threads), after: 3 * second).hasFindings)
+    #expect(!WhyAnalysis.report(sample(threads), FindingRules(after: 4 * second)).hasFindings)
+    #expect(WhyAnalysis.report(sample(threads), FindingRules(after: 3 * second)).hasFindings)
     #expect(WhyAnalysis.report(sample([])).words.contains("nothing has waited for 1.00 s or longer"))
   }
 

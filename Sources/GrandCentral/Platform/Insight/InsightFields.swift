@@ -18,6 +18,9 @@ extension UnsafeMutablePointer<InsightLayout.Head> {
   func show(parallelism: UInt32) {
     atomic(gc_insight_head_parallelism(self)).pointee.store(parallelism, ordering: .relaxed)
   }
+  func show(moreUnlisted change: UInt32) {
+    atomic(gc_insight_head_unlisted(self)).pointee.wrappingAdd(change, ordering: .relaxed)
+  }
   func show(lost: UInt64) { atomic(gc_insight_head_lost(self)).pointee.store(lost, ordering: .relaxed) }
 }
 

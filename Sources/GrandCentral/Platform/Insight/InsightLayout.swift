@@ -56,6 +56,10 @@ enum InsightLayout {
   @inline(__always)
   static var switches: UInt32 { gc_insight_switches() }
 
+  /// Whether one of those is on with which anything is recorded: an instruction, and a branch.
+  @inline(__always)
+  static var hears: Bool { gc_insight_hears() }
+
   /// Those that the environment asks for.
   static var wishes: UInt32 { gc_insight_wishes() }
 

@@ -5,7 +5,7 @@ import Synchronization
 
 /// Writes down what happens, while recording is on: 32 bytes each, into chunks of the insight region.
 ///
-/// Off, it costs a load from a fixed address and a branch. On, a record is a reading of the processor's counter, four stores,
+/// Off, it costs a test of a byte at a fixed address, and a branch. On, a record is a reading of the processor's counter, four stores,
 /// and one that publishes them; it allocates nothing and calls nothing, except once in 2,046 records.
 ///
 /// Recorder.K1  A chunk is written by the thread that has made it `written`, and by no other, until that thread makes it
@@ -16,10 +16,7 @@ import Synchronization
 enum Recorder {
   /// Whether what happens is wanted: by a recording tool, a simulation, or a tracer at the probes.
   @inline(__always)
-  static var isOn: Bool {
-    let wishes = InsightLayout.Switch.record | InsightLayout.Switch.simulate | InsightLayout.Switch.probe
-    return InsightLayout.switches & wishes != 0
-  }
+  static var isOn: Bool { InsightLayout.hears }
 
   /// Whether records of what happens are kept, or told to a simulation.
   static var keepsRecords: Bool {
@@ -112,10 +109,7 @@ enum Recorder {
   }
 
   /// The calling thread ends.
-  static func giveUpChunk() {
-    let thread = gc_thread_self()
-    if thread.pointee.record_chunk != nil { RecorderChunks.finish(thread) }
-  }
+  static func giveUpChunk() { RecorderChunks.finish(gc_thread_self()) }
 }
 
 /// How threads come to chunks, and leave them.
@@ -169,7 +163,7 @@ enum RecorderChunks {
     return true
   }
 
-  /// The thread's chunk is full, or the thread ends.
+  /// The thread's chunk, if it has one, is full, or the thread ends.
   static func finish(_ thread: UnsafeMutablePointer<gc_thread>) {
     guard let raw = thread.pointee.record_chunk else { return }
     thread.forgetChunk()

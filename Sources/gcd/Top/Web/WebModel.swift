@@ -9,7 +9,7 @@ enum WebModel {
     let pages = TopPages(model)
     return .object([
       ("title", .string("\(model.snapshot.pid) \(model.snapshot.program.name)")),
-      ("head", .array(model.head.map(line))), ("findings", .array(model.findings().map(line))),
+      ("head", .array(model.head.map(line))), ("findings", .array(model.findings.map(line))),
       ("pages", .array(TopPage.allCases.filter { $0 != .overview }.map { page(pages.table($0), $0) })),
     ])
   }

@@ -41,7 +41,7 @@ final class WebRun {
     self.server = server
     var process: Int32 = child?.process ?? 0
     if case .process(let wanted) = options.target { process = wanted }
-    session = TopSession(process, after: options.after, wantsRecords: options.records)
+    session = TopSession(process, options.rules, wantsRecords: options.records)
   }
 
   private static func fail(_ text: String, _ code: Int32) -> Never {
