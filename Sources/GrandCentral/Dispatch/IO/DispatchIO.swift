@@ -35,7 +35,7 @@ public class DispatchIO: DispatchObject, @unchecked Sendable {  // immutable; th
   }
 
   /// How a channel is closed.
-  public struct CloseFlags: OptionSet, Sendable {
+  @frozen public struct CloseFlags: OptionSet, Sendable {
     /// The set as bits.
     public let rawValue: UInt
     /// A set of these bits.
@@ -46,7 +46,7 @@ public class DispatchIO: DispatchObject, @unchecked Sendable {  // immutable; th
   }
 
   /// How an interval is meant.
-  public struct IntervalFlags: OptionSet, Sendable, ExpressibleByNilLiteral {
+  @frozen public struct IntervalFlags: OptionSet, Sendable, ExpressibleByNilLiteral {
     /// The set as bits.
     public let rawValue: UInt
     /// A set of these bits.

@@ -2,7 +2,7 @@
 
 extension DispatchQueue {
   /// What a queue is created as.
-  public struct Attributes: OptionSet, Sendable {
+  @frozen public struct Attributes: OptionSet, Sendable {
     /// The set as bits.
     public let rawValue: UInt64
 
@@ -65,7 +65,7 @@ extension DispatchQueue {
 /// let cache = DispatchQueue(label: "cache", attributes: .concurrent)
 /// cache.async(flags: .barrier) { reload() }  // alone on the queue
 /// ```
-public struct DispatchWorkItemFlags: OptionSet, RawRepresentable, Sendable {
+@frozen public struct DispatchWorkItemFlags: OptionSet, RawRepresentable, Sendable {
   /// The set as bits.
   public let rawValue: UInt
 

@@ -2,7 +2,7 @@
 
 extension DispatchSource {
   /// What can happen to a file or a folder.
-  public struct FileSystemEvent: OptionSet, Sendable {
+  @frozen public struct FileSystemEvent: OptionSet, Sendable {
     /// The set as bits.
     public let rawValue: UInt
 

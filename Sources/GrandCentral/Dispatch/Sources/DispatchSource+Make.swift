@@ -2,7 +2,7 @@
 
 extension DispatchSource {
   /// How a timer source keeps time.
-  public struct TimerFlags: OptionSet, Sendable {
+  @frozen public struct TimerFlags: OptionSet, Sendable {
     /// The set as bits.
     public let rawValue: UInt
 

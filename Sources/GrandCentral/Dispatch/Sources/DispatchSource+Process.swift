@@ -2,7 +2,7 @@
 
 extension DispatchSource {
   /// What a process can do.
-  public struct ProcessEvent: OptionSet, Sendable {
+  @frozen public struct ProcessEvent: OptionSet, Sendable {
     /// The set as bits.
     public let rawValue: UInt
 
