@@ -50,6 +50,7 @@ END
 # --- A root with the C library and nothing else, in which a package is put, tried and removed.
 
 first_block README.md c dispatch >"$folder/first.c"
+first_block Documentation/MovingFromLibdispatchInC.md c dispatch >"$folder/second.c"
 # Built for the toolchain's library, which it finds nowhere in that root.
 clang -I "$theirs" -I "$theirs/Block" "$folder/first.c" -L "$theirs/linux" -ldispatch -o "$folder/existing"
 cat >"$folder/first.swift" <<'END'
@@ -118,17 +119,17 @@ try() {
   [ "$(LD_LIBRARY_PATH=$lib "$folder/first")" = 'sum 5050' ] || fail "the first program in C says something else"
   rm -rf "$folder/cmake"
   mkdir "$folder/cmake"
-  cp "$folder/first.c" "$folder/cmake/"
+  cp "$folder/second.c" "$folder/cmake/"
   cat >"$folder/cmake/CMakeLists.txt" <<END
 cmake_minimum_required(VERSION 3.16)
-project(first C)
+project(second C)
 find_package(grandcentral ${version%.*} REQUIRED)
-add_executable(first first.c)
-target_link_libraries(first grandcentral::grandcentral)
+add_executable(second second.c)
+target_link_libraries(second grandcentral::grandcentral)
 END
   cmake -S "$folder/cmake" -B "$folder/cmake/build" -Dgrandcentral_DIR="$lib/cmake/grandcentral" >"$folder/said" || fail "$(cat "$folder/said")"
   cmake --build "$folder/cmake/build" >"$folder/said" || fail "$(cat "$folder/said")"
-  [ "$("$folder/cmake/build/first")" = 'sum 5050' ] || fail "the program that CMake has built says something else"
+  [ "$("$folder/cmake/build/second")" = 'sum 5050' ] || fail "the program that CMake has built says something else"
   # A Swift program that knows nothing of ours, by the tool that has been installed.
   [ "$("$prefix/bin/gcd" run -- "$folder/first-swift")" = 'sum 5050' ] || fail "the first program in Swift says something else"
   [[ $("$prefix/bin/gcd" doctor "$folder/first-swift") == *"$prefix/lib/grandcentral/libdispatch.so"* ]] ||
