@@ -33,6 +33,7 @@ Scripts/snippets.py "$folder/snippets" "$library" README.md Documentation/*.md "
 # These promise that each listing is a program by itself.
 Scripts/snippets.py --alone "$folder/snippets" "$library" README.md Documentation/{GettingStarted,TenMinutes,Testing,Insight}.md -- "${flags[@]}"
 # Planted: a snippet that does not compile, one that prints something else, one that ends by a signal.
+# shellcheck disable=SC2016 # No expansion is meant, here and below.
 planted() {
   printf '```swift\n%s\n```\n\n%s\n' "$1" "$2" >"$folder/planted.md"
   if Scripts/snippets.py --alone "$folder/snippets" "$library" "$folder/planted.md" -- "${flags[@]}" 2>"$folder/planted.log"; then
@@ -41,6 +42,7 @@ planted() {
   grep -E "planted.md:2:$3" "$folder/planted.log" >/dev/null || fail "the planted snippet fails for another reason: $(cat "$folder/planted.log")"
 }
 planted 'queue.frobnicate()' '' '[0-9]+: error'
+# shellcheck disable=SC2016
 planted 'print(41)' 'It prints `42`.' ' prints'
 planted 'DispatchQueue.main.async {}; fatalError()' 'It prints nothing.' ' ended with'
 # The testing kit is another module: its page shows what a test of it compiles and runs.
