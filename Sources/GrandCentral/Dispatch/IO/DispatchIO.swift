@@ -35,7 +35,8 @@ public class DispatchIO: DispatchObject, @unchecked Sendable {  // immutable; th
   }
 
   /// How a channel is closed.
-  @frozen public struct CloseFlags: OptionSet, Sendable {
+  @frozen
+  public struct CloseFlags: OptionSet, Sendable {
     /// The set as bits.
     public let rawValue: UInt
     /// A set of these bits.
@@ -46,7 +47,8 @@ public class DispatchIO: DispatchObject, @unchecked Sendable {  // immutable; th
   }
 
   /// How an interval is meant.
-  @frozen public struct IntervalFlags: OptionSet, Sendable, ExpressibleByNilLiteral {
+  @frozen
+  public struct IntervalFlags: OptionSet, Sendable, ExpressibleByNilLiteral {
     /// The set as bits.
     public let rawValue: UInt
     /// A set of these bits.

@@ -2,7 +2,8 @@
 
 extension DispatchQueue {
   /// What a queue is created as.
-  @frozen public struct Attributes: OptionSet, Sendable {
+  @frozen
+  public struct Attributes: OptionSet, Sendable {
     /// The set as bits.
     public let rawValue: UInt64
 
@@ -65,7 +66,8 @@ extension DispatchQueue {
 /// let cache = DispatchQueue(label: "cache", attributes: .concurrent)
 /// cache.async(flags: .barrier) { reload() }  // alone on the queue
 /// ```
-@frozen public struct DispatchWorkItemFlags: OptionSet, RawRepresentable, Sendable {
+@frozen
+public struct DispatchWorkItemFlags: OptionSet, RawRepresentable, Sendable {
   /// The set as bits.
   public let rawValue: UInt
 

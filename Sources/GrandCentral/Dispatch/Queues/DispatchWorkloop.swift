@@ -24,7 +24,8 @@ public class DispatchSerialQueue: DispatchQueue, @unchecked Sendable {  // adds 
   }
 
   /// What a serial queue is created as.
-  @frozen public struct Attributes: OptionSet, Sendable {
+  @frozen
+  public struct Attributes: OptionSet, Sendable {
     /// The set as bits.
     public let rawValue: UInt64
 
@@ -59,7 +60,8 @@ public final class DispatchConcurrentQueue: DispatchQueue, @unchecked Sendable {
   }
 
   /// What a concurrent queue is created as.
-  @frozen public struct Attributes: OptionSet, Sendable {
+  @frozen
+  public struct Attributes: OptionSet, Sendable {
     /// The set as bits.
     public let rawValue: UInt64
 

@@ -2,7 +2,8 @@
 
 extension DispatchSource {
   /// What can happen to a file or a folder.
-  @frozen public struct FileSystemEvent: OptionSet, Sendable {
+  @frozen
+  public struct FileSystemEvent: OptionSet, Sendable {
     /// The set as bits.
     public let rawValue: UInt
 

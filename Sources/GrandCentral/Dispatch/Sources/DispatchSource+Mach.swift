@@ -27,7 +27,8 @@ public protocol DispatchSourceMachSend: DispatchSourceProtocol {}
 
 extension DispatchSource {
   /// What a peer source watches for.
-  @frozen public struct MachSendEvent: OptionSet, Sendable {
+  @frozen
+  public struct MachSendEvent: OptionSet, Sendable {
     /// The set as bits.
     public let rawValue: UInt
 

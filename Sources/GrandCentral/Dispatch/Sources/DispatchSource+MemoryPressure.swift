@@ -11,7 +11,8 @@ public protocol DispatchSourceMemoryPressure: DispatchSourceProtocol {}
 
 extension DispatchSource {
   /// How short memory is: the levels that a source is to report, and the level that it reports.
-  @frozen public struct MemoryPressureEvent: OptionSet, Sendable {
+  @frozen
+  public struct MemoryPressureEvent: OptionSet, Sendable {
     /// The set as bits.
     public let rawValue: UInt
 

@@ -2,7 +2,8 @@
 
 extension DispatchSource {
   /// What a process can do.
-  @frozen public struct ProcessEvent: OptionSet, Sendable {
+  @frozen
+  public struct ProcessEvent: OptionSet, Sendable {
     /// The set as bits.
     public let rawValue: UInt
 
