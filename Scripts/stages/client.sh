@@ -100,8 +100,8 @@ mkdir -p "$OUT/evolution"
 # evolves MODULE FLAGS-AND-SOURCES...: in $said is what the compiler says.
 evolves() {
   local status=0
-  swiftc -enable-library-evolution -swift-version 6 -parse-as-library -emit-module -emit-module-interface -module-name "$1" "${@:2}" \
-    -I "$include" -emit-module-path "$OUT/evolution/$1.swiftmodule" 2>"$OUT/evolution.log" || status=$?
+  swiftc -enable-library-evolution -swift-version 6 -parse-as-library -emit-module -module-name "$1" "${@:2}" -I "$include" \
+    -emit-module-path "$OUT/evolution/$1.swiftmodule" -emit-module-interface-path "$OUT/evolution/$1.swiftinterface" 2>"$OUT/evolution.log" || status=$?
   said=$(grep -oE '(warning|error): .*' "$OUT/evolution.log" | sort -u) || true
   [ "$status" -eq 0 ] || fail "$1 with library evolution: $status, $said"
 }
@@ -109,7 +109,8 @@ holder=Tests/Programs/Client/Evolution/Holder.swift
 evolves Keeper "$holder" -I "$package/.build/debug/Modules"
 [[ $(wc -l <<<"$said")/$said == 1/*"was not compiled with library evolution support"* ]] || fail "a client with library evolution: $said"
 fact "with library evolution: ${said#warning: }"
-emit_module Sources "$OUT/evolution" -enable-library-evolution -emit-module-interface
+emit_module Sources "$OUT/evolution" -enable-library-evolution \
+  -emit-module-interface-path "$OUT/evolution/GrandCentral.swiftinterface"
 evolves Keeper "$holder" -I "$OUT/evolution"
 [ -z "$said" ] || fail "a client with library evolution on a library with it: $said"
 fact "with library evolution in the library too: not a word"
