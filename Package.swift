@@ -17,7 +17,7 @@ let package = Package(
     // The same as a trait of Swift Testing, which the toolchain has.
     .library(name: "GrandCentralTestingTraits", targets: ["GrandCentralTestingTraits"]),
   ],
-  // In every build, unless all packages of a program that take this one leave it out: `.package(url: "…", from: "…", traits: [])`.
+  // In every build, unless all packages of a program that take this one leave it out: `traits: []` behind its version.
   traits: [
     .trait(
       name: "Tasks",

@@ -3,6 +3,7 @@
 """Counts what the public documentation lacks, from the symbol graph that the compiler writes.
 
     docs.py SYMBOL-GRAPH START-PAGE
+    docs.py --summaries SYMBOL-GRAPH...      of modules beside the library: each public symbol has a summary, and that is all
 
 Each public symbol has a summary. Each type and function at the top level has an example, and stands in the topics of the start
 page. Each method and initializer of a class or a protocol, and each function, says `Complexity:` and `Blocking:`.
@@ -55,7 +56,24 @@ def lacks(symbols, topics):
                     yield f"a word on {word.lower()}", symbol.place
 
 
+def summaries(files):
+    """What a compiler has written for extensions is not a declaration of its own."""
+    symbols = [
+        symbol
+        for file in files
+        for symbol in public_symbols(json.loads(pathlib.Path(file).read_text(encoding="utf-8")))
+        if symbol.kind != "swift.extension"
+    ]
+    missing = [symbol.place for symbol in symbols if not symbol.text.strip()]
+    for place in missing:
+        print(f"without a summary: {place}")
+    print(f"=> {len(symbols)} public symbols of {len(files)} modules beside the library, {len(missing)} without a summary")
+    sys.exit(1 if missing or not symbols else 0)
+
+
 def main():
+    if sys.argv[1] == "--summaries":
+        summaries(sys.argv[2:])
     graph = json.loads(pathlib.Path(sys.argv[1]).read_text(encoding="utf-8"))
     page = pathlib.Path(sys.argv[2]).read_text(encoding="utf-8")
     topics = set(re.findall(r"^- ``([^`]+)``$", page, re.MULTILINE))

@@ -1,6 +1,6 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
-// What the snippets of the documentation take for granted: a program around them. Only its types matter; nothing here runs.
+// What the snippets of the documentation take for granted: a program around them. Snippets are compiled and run with it.
 
 @_exported import Glibc
 @_exported import GrandCentral
@@ -31,15 +31,15 @@ let socket: Int32 = 0, messageQueue: Int32 = 0, child: pid_t = 0, process: pid_t
 let queue = DispatchQueue(label: "queue"), ledger = DispatchQueue(label: "ledger"), group = DispatchGroup()
 let permits = DispatchSemaphore(value: 1), semaphore = DispatchSemaphore(value: 0), search = DispatchWorkItem {}
 let pool = DispatchQueuePool(name: "pool", queueCount: 1, qos: .default)
-var timer: any DispatchSourceTimer { fatalError() }
-var scope: DispatchGroupScope { fatalError() }
+let timer = DispatchSource.makeTimerSource(queue: queue)
 var data: DispatchData { .empty }
 var picture: DispatchData { .empty }
 var body: DispatchData { .empty }
 var trailer: DispatchData { .empty }
-var header: UnsafeBufferPointer<UInt8> { fatalError() }
-var mapped: UnsafeRawBufferPointer { fatalError() }
-var start: DispatchTime { .now() }
+nonisolated(unsafe) let header: UnsafeBufferPointer<UInt8> = UnsafeBufferPointer(start: nil, count: 0)
+nonisolated(unsafe) let mapped = UnsafeRawBufferPointer(
+  start: mmap(nil, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), count: 4096)
+var start: DispatchTime { DispatchTime(uptimeNanoseconds: 1) }
 var end: DispatchTime { .now() }
 var previous: DispatchTime { .now() }
 var planned: DispatchWallTime { .now() }
@@ -58,7 +58,7 @@ func size(of file: String) throws -> Int { 0 }
 func computeTotal() throws -> Int { 0 }
 func render() {}
 func render(_ page: Page) {}
-func fetch(_ page: Page, _ completion: @escaping @Sendable (Page) -> Void) {}
+func fetch(_ page: Page, _ completion: @escaping @Sendable (Page) -> Void) { completion(page) }
 func fetch(_ url: String) -> Page { page }
 func keep(_ page: Page) {}
 func save(_ page: Page) {}
@@ -85,8 +85,8 @@ func work() {}
 func stopServing(_ descriptor: Int32) {}
 func receiveAll(_ messages: Int32) {}
 // Not in Swift's Glibc.
-func mq_open(_ name: String, _ flags: Int32) -> Int32 { -1 }
-func mq_close(_ queue: Int32) {}
+func mq_open(_ name: String, _ flags: Int32) -> Int32 { dup(socket) }
+func mq_close(_ queue: Int32) { close(queue) }
 func blink() {}
 func shutDown() {}
 func emptyCaches() {}

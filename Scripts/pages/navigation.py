@@ -8,12 +8,12 @@ GUIDES = [
     ("Begin", ["README.md", "Documentation/GettingStarted.md", "Documentation/TenMinutes.md", "Documentation/Guide.md", "Documentation/WhichQueue.md"]),
     ("Move code", [CATALOGUE + "MovingFromDispatch.md", "Documentation/MovingFromLibdispatchInC.md"]),
     ("Subjects", [CATALOGUE + name for name in ("SwiftConcurrency.md", "SourcesOnLinux.md", "DataAndChannels.md")]),
-    ("The tool", [f"Documentation/{name}.md" for name in ("Tool", "Hangs", "Slow", "MainQueue")]),
-    ("Tests", ["Documentation/Simulation.md", "Documentation/FiveBugs.md"]),
+    ("Look inside", [f"Documentation/{name}.md" for name in ("Insight", "Tool", "Hangs", "Slow", "MainQueue")]),
+    ("Tests", ["Documentation/Testing.md", "Documentation/Simulation.md", "Documentation/FiveBugs.md"]),
     ("Messages", [f"Documentation/{name}.md" for name in ("Faults", "Exhaustion", "ChannelErrors")]),
     ("Programs", ["Examples/swift/README.md", "Examples/c/README.md", "Integrations/README.md"]),
-    ("Numbers", [f"Documentation/{name}.md" for name in ("Performance", "Performance-C", "Scaling", "Programs")]),
-    ("The project", ["Documentation/Stability.md", "Documentation/Platforms.md", "CHANGELOG.md", "SECURITY.md", "ARCHITECTURE.md",
+    ("Numbers", [f"Documentation/{name}.md" for name in ("Measuring", "Performance", "Performance-C", "Scaling", "Programs")]),
+    ("The project", ["Documentation/Design.md", "Documentation/Stability.md", "Documentation/Platforms.md", "CHANGELOG.md", "SECURITY.md", "ARCHITECTURE.md",
                      "Documentation/Decisions/README.md", "Verification/README.md", "CONTRIBUTING.md", "CODE_OF_CONDUCT.md"]),
 ]  # fmt: skip
 

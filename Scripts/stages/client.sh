@@ -4,6 +4,7 @@
 # Budget: 700
 
 . Scripts/lib.sh
+. Scripts/compat.sh
 
 package=$PWD/$OUT/client
 repository=$PWD/$OUT/client-repository/swift-grand-central
@@ -92,15 +93,28 @@ run_all debug
 says debug cxx 'sum 5050'
 fact "debug: Swift 5 and 6, with Foundation, with C++"
 
-# A client with library evolution: Swift warns that ours has none, and says nothing else.
+# A client with library evolution. Swift verifies the client's textual interface too, and finds our C module there by -I alone.
+# Swift warns that our library is without, and says nothing else; if ours is with it as well, Swift says nothing.
 include=Sources/CPlatform/include
-status=0
-swiftc -enable-library-evolution -swift-version 6 -emit-module -module-name Holder Tests/Programs/Client/Evolution/Holder.swift \
-  -I "$package/.build/debug/Modules" -I "$include" -emit-module-path "$OUT/Holder.swiftmodule" 2>"$OUT/evolution.log" || status=$?
-said=$(grep -oE '(warning|error): .*' "$OUT/evolution.log" | sort -u)
-[[ $status/$(wc -l <<<"$said")/$said == 0/1/*"was not compiled with library evolution support"* ]] ||
-  fail "a client with library evolution: $status, $said"
+rm -rf "$OUT/evolution"
+mkdir -p "$OUT/evolution"
+# evolves MODULE FLAGS-AND-SOURCES...: in $said is what the compiler says.
+evolves() {
+  local status=0
+  swiftc -enable-library-evolution -swift-version 6 -parse-as-library -emit-module -module-name "$1" "${@:2}" -I "$include" \
+    -emit-module-path "$OUT/evolution/$1.swiftmodule" -emit-module-interface-path "$OUT/evolution/$1.swiftinterface" 2>"$OUT/evolution.log" || status=$?
+  said=$(grep -oE '(warning|error): .*' "$OUT/evolution.log" | sort -u) || true
+  [ "$status" -eq 0 ] || fail "$1 with library evolution: $status, $said"
+}
+holder=Tests/Programs/Client/Evolution/Holder.swift
+evolves Keeper "$holder" -I "$package/.build/debug/Modules"
+[[ $(wc -l <<<"$said")/$said == 1/*"was not compiled with library evolution support"* ]] || fail "a client with library evolution: $said"
 fact "with library evolution: ${said#warning: }"
+emit_module Sources "$OUT/evolution" -enable-library-evolution \
+  -emit-module-interface-path "$OUT/evolution/GrandCentral.swiftinterface"
+evolves Keeper "$holder" -I "$OUT/evolution"
+[ -z "$said" ] || fail "a client with library evolution on a library with it: $said"
+fact "with library evolution in the library too: not a word"
 
 # --- Release, with Swift's library in the program: the processor time of a first build, and what the library adds.
 

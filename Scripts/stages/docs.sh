@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
-# What: public documentation: nothing lacks a summary, example, complexity or a word on blocking; no public declaration of the last version is gone; snippets compile; docc has no warning
+# What: public documentation: nothing lacks a summary, example, complexity or a word on blocking; no public declaration of the last version is gone; snippets compile, run, and print what their page says; docc has no warning
 # Budget: 240
 
 . Scripts/lib.sh
@@ -24,11 +24,27 @@ sed -E 's/"asyncWait\b/"asyncDelay/g' "$graph" >"$folder/planted-api/GrandCentra
 if Scripts/api check "$folder/planted-api" "$(version)" 2>"$folder/planted.log"; then fail "a break was planted, and not found"; fi
 grep -F 'gone or changed: DispatchGroup.asyncWait' "$folder/planted.log" >/dev/null || fail "$(cat "$folder/planted.log")"
 
-flags=(-I "$folder/module" -I "$PWD/Sources/CPlatform/include")
+# Snippets run on the library that other stages take as well.
+library=$PWD/$OUT/compat/library
+build_library "$library"
+flags=(-I "$library" -I "$PWD/Sources/CPlatform/include")
 mapfile -t sources < <(grep -rlF '```swift' Sources/GrandCentral --include='*.swift' | sort)
-Scripts/snippets.py "$folder/snippets" README.md Documentation/*.md "$catalogue"/*.md "${sources[@]}" -- "${flags[@]}"
-# shellcheck disable=SC2016 # No expansion is meant.
-printf '```swift\nqueue.frobnicate()\n```\n' >"$folder/planted.md"
+Scripts/snippets.py "$folder/snippets" "$library" README.md Documentation/*.md "$catalogue"/*.md "${sources[@]}" -- "${flags[@]}"
+# These promise that each listing is a program by itself.
+Scripts/snippets.py --alone "$folder/snippets" "$library" README.md Documentation/{GettingStarted,TenMinutes,Testing,Insight}.md -- "${flags[@]}"
+# Planted: a snippet that does not compile, one that prints something else, one that ends by a signal.
+# shellcheck disable=SC2016 # No expansion is meant, here and below.
+planted() {
+  printf '```swift\n%s\n```\n\n%s\n' "$1" "$2" >"$folder/planted.md"
+  if Scripts/snippets.py --alone "$folder/snippets" "$library" "$folder/planted.md" -- "${flags[@]}" 2>"$folder/planted.log"; then
+    fail "a snippet was planted, and not found: $1"
+  fi
+  grep -E "planted.md:2:$3" "$folder/planted.log" >/dev/null || fail "the planted snippet fails for another reason: $(cat "$folder/planted.log")"
+}
+planted 'queue.frobnicate()' '' '[0-9]+: error'
+# shellcheck disable=SC2016
+planted 'print(41)' 'It prints `42`.' ' prints'
+planted 'DispatchQueue.main.async {}; fatalError()' 'It prints nothing.' ' ended with'
 # The testing kit is another module: its pages show what tests of it compile and run.
 python3 - Documentation/{Simulation.md,FiveBugs.md} Tests/SimulationTests/{ExampleTests,FiveBugs}.swift <<'END' || fail "a snippet of a page is not in its test"
 import pathlib, re, sys
@@ -40,10 +56,6 @@ for page, test in zip(texts[:2], texts[2:]):
     if len(blocks) < 3 or not all(" ".join(block.split()) in plain for block in blocks):
         sys.exit(1)
 END
-if Scripts/snippets.py "$folder/snippets" "$folder/planted.md" -- "${flags[@]}" 2>"$folder/planted.log"; then
-  fail "a snippet that does not compile was planted, and not found"
-fi
-grep -F "planted.md:2:" "$folder/planted.log" >/dev/null || fail "the planted snippet fails for another reason: $(cat "$folder/planted.log")"
 
 # The programs in C, which the stage `release` also runs; a planted one does not compile.
 compile_c() { gcc -std=c11 -Wall -Wextra -Werror -fsyntax-only -I Sources/CDispatch/include -x c - 2>"$folder/planted.log"; }

@@ -26,6 +26,7 @@ newer=$(find Sources/GrandCentral Sources/DispatchABI Sources/CPlatform Sources/
   2>/dev/null | head -n 1) || true
 [ -z "$newer" ] || rm -f "$OUT/dropin/GrandCentral.o"
 export GC_RELEASE_TRIAL=$folder/gcd
+export GC_HOMEPAGE=https://example.org/somebody/swift-grand-central GC_MAINTAINER='Somebody <somebody@example.org>'
 Scripts/release "$version" "$folder/one"
 Scripts/release "$version" "$folder/two" >/dev/null
 diff "$folder/one/SHA256SUMS" "$folder/two/SHA256SUMS" || fail "twice the same, and other bytes"
@@ -47,9 +48,31 @@ files = {file["fileName"] for file in document["files"]}
 assert {"./bin/gcd", "./lib/grandcentral/libdispatch.so", "./lib/grandcentral/sim/libswiftCore.so", "./include/grandcentral/dispatch/queue.h"} < files, files
 END
 
+# The owner's two settings are in the packages; and no document has the word that stands for the address.
+dpkg-deb --field "$folder/one"/*.deb Homepage Maintainer | grep -cF -e "Homepage: $GC_HOMEPAGE" -e "Maintainer: $GC_MAINTAINER" | grep -x 2 >/dev/null ||
+  fail "the .deb names another address or maintainer"
+[ "$(rpm --query --package --nosignature --queryformat '%{URL} %{PACKAGER}' "$folder/one"/*.rpm)" = "$GC_HOMEPAGE $GC_MAINTAINER" ] ||
+  fail "the .rpm names another address or maintainer"
+grep -F "\"downloadLocation\": \"$GC_HOMEPAGE\"" "$folder/one"/*.spdx.json >/dev/null || fail "the bill of materials names another address"
+
+# documents FOLDER: the installed README leads to files that are there, and names the address.
+documents() {
+  python3 - "$1" <<'END'
+import pathlib, re, sys
+
+folder = pathlib.Path(sys.argv[1])
+text = (folder / "README.md").read_text(encoding="utf-8")
+links = {link.split("#")[0] for link in re.findall(r"\]\(([^):]+)\)", text)} - {""}
+gone = sorted(link for link in links if not (folder / link).exists())
+unnamed = sorted(str(page) for page in folder.rglob("*.md") if "ADDRESS/" in page.read_text(encoding="utf-8"))
+sys.exit(f"error: these links lead nowhere: {gone}, without the address: {unnamed}" if gone or unnamed or len(links) < 20 else 0)
+END
+}
+
 # --- A root with the C library and nothing else, in which a package is put, tried and removed.
 
 first_block README.md c dispatch >"$folder/first.c"
+first_block Documentation/MovingFromLibdispatchInC.md c dispatch >"$folder/second.c"
 # Built for the toolchain's library, which it finds nowhere in that root.
 clang -I "$theirs" -I "$theirs/Block" "$folder/first.c" -L "$theirs/linux" -ldispatch -o "$folder/existing"
 cat >"$folder/first.swift" <<'END'
@@ -118,25 +141,28 @@ try() {
   [ "$(LD_LIBRARY_PATH=$lib "$folder/first")" = 'sum 5050' ] || fail "the first program in C says something else"
   rm -rf "$folder/cmake"
   mkdir "$folder/cmake"
-  cp "$folder/first.c" "$folder/cmake/"
+  cp "$folder/second.c" "$folder/cmake/"
   cat >"$folder/cmake/CMakeLists.txt" <<END
 cmake_minimum_required(VERSION 3.16)
-project(first C)
+project(second C)
 find_package(grandcentral ${version%.*} REQUIRED)
-add_executable(first first.c)
-target_link_libraries(first grandcentral::grandcentral)
+add_executable(second second.c)
+target_link_libraries(second grandcentral::grandcentral)
 END
   cmake -S "$folder/cmake" -B "$folder/cmake/build" -Dgrandcentral_DIR="$lib/cmake/grandcentral" >"$folder/said" || fail "$(cat "$folder/said")"
   cmake --build "$folder/cmake/build" >"$folder/said" || fail "$(cat "$folder/said")"
-  [ "$("$folder/cmake/build/first")" = 'sum 5050' ] || fail "the program that CMake has built says something else"
+  [ "$("$folder/cmake/build/second")" = 'sum 5050' ] || fail "the program that CMake has built says something else"
   # A Swift program that knows nothing of ours, by the tool that has been installed.
   [ "$("$prefix/bin/gcd" run -- "$folder/first-swift")" = 'sum 5050' ] || fail "the first program in Swift says something else"
   [[ $("$prefix/bin/gcd" doctor "$folder/first-swift") == *"$prefix/lib/grandcentral/libdispatch.so"* ]] ||
     fail "gcd doctor finds another library"
+  [[ $(LD_LIBRARY_PATH=$lib "$prefix/bin/gcd" doctor "$folder/first") == *"$lib/libgrandcentral.so.0 (GrandCentral's)"*'built for this library'* ]] ||
+    fail "gcd doctor does not know a program that is built for the library"
   man -l "$prefix/share/man/man1/gcd.1.gz" >/dev/null 2>&1 || zcat "$prefix/share/man/man1/gcd.1.gz" | grep '^\.TH GCD' >/dev/null ||
     fail "there is no manual page"
   bash -n "$prefix/share/bash-completion/completions/gcd"
   [ -s "$prefix/share/doc/grandcentral/copyright-of-others" ] || fail "the licences are missing"
+  documents "$prefix/share/doc/grandcentral"
   rm -f "$root/tmp/first"
 }
 

@@ -22,6 +22,12 @@ without=$(without_reference Package.swift Integrations/Package.swift)
 [ -z "$without" ] || fail "without a reference: $without"
 [ "$(without_reference <(echo '.library(name: "Frobnication", targets: [])'))" = Frobnication ] || fail "a product was planted, and not found"
 
+# Each public symbol of these products has a summary; those of the library are checked by the stage `docs`. Planted: one without.
+others=("$OUT"/site/others/symbols/*.symbols.json)
+Scripts/docs.py --summaries "${others[@]}"
+sed 's/"docComment"/"planted"/' "$OUT/site/others/symbols/GrandCentralTesting.symbols.json" >"$OUT/site/planted.json"
+if Scripts/docs.py --summaries "$OUT/site/planted.json" >"$OUT/site/planted.log"; then fail "symbols without a summary were planted, and not found"; fi
+
 # Planted: a page that is gone, an anchor that is gone, and two places of one name.
 page=$folder/Documentation/Guide.html
 cp "$page" "$OUT/site/whole.html"

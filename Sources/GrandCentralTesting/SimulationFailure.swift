@@ -31,6 +31,7 @@ public struct SimulationFailure: Error, CustomStringConvertible {
     case noThread
   }
 
+  /// What is wrong with the schedule.
   public let reason: Reason
   /// Replays the schedule: `.replay(token)`. At most 200 characters.
   public let token: String
@@ -73,6 +74,7 @@ public struct SimulationFailure: Error, CustomStringConvertible {
     shrinkingRuns = shrunk?.runs ?? 0
   }
 
+  /// The reason, the token, the timeline, and how many schedules there were: what a test prints.
   public var description: String {
     var text = "simulation: " + sentence
     if !token.isEmpty {

@@ -17,6 +17,7 @@ public final class TimelineSpan: Tracing.Span {
     var hasEnded = false
   }
 
+  /// What the span's children begin with: the other tracer's context, with this span in it.
   public let context: ServiceContext
   private let forwarded: (any Tracing.Span)?
   private let state: Mutex<State>
@@ -47,8 +48,10 @@ public final class TimelineSpan: Tracing.Span {
   /// Whether anybody has use for what is said of the span: the other tracer, or else the timeline.
   public var isRecording: Bool { forwarded?.isRecording ?? state.withLock { $0.span.number != 0 && !$0.hasEnded } }
 
+  /// The other tracer's; the timeline has none.
   public func setStatus(_ status: SpanStatus) { forwarded?.setStatus(status) }
 
+  /// The other tracer's; the timeline has none.
   public func addLink(_ link: SpanLink) { forwarded?.addLink(link) }
 
   /// In the timeline an event is a span without length, a part of this one.

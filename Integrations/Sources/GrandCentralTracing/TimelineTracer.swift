@@ -20,6 +20,7 @@ public struct TimelineTracer: Tracer {
   /// - Parameter other: Gets all spans as well, and sees to what goes from process to process; nil: nobody.
   public init(forwardingTo other: (any Tracer)? = nil) { self.other = other }
 
+  /// Begins a span now, in the timeline and in the other tracer. Its parent is the span of the context, if that is one of the timeline.
   public func startSpan<Instant: TracerInstant>(
     _ operationName: String, context: @autoclosure () -> ServiceContext, ofKind kind: SpanKind,
     at instant: @autoclosure () -> Instant, function: String, file fileID: String, line: UInt
@@ -49,12 +50,14 @@ public struct TimelineTracer: Tracer {
   @available(*, deprecated)
   public func forceFlush() { other?.forceFlush() }
 
+  /// The other tracer's: the timeline is of one process, and puts nothing into what goes to another.
   public func inject<Carrier, Inject: Injector>(
     _ context: ServiceContext, into carrier: inout Carrier, using injector: Inject
   ) where Inject.Carrier == Carrier {
     other?.inject(context, into: &carrier, using: injector)
   }
 
+  /// The other tracer's; see `inject`.
   public func extract<Carrier, Extract: Extractor>(
     _ carrier: Carrier, into context: inout ServiceContext, using extractor: Extract
   ) where Extract.Carrier == Carrier {

@@ -14,8 +14,8 @@ struct ManifestAdvice {
       package.dependencies.contains(repository) || package.targets.contains { $0.dependencies.contains(product) }
     var lines = ["Package.swift lacks:"]
     if !isKnown {
-      lines.append("  among the package's dependencies:")
-      lines.append("    .package(url: \"…/\(repository)\", branch: \"main\"),")
+      lines.append("  among the package's dependencies, where ADDRESS is what you would clone the library from:")
+      lines.append("    .package(url: \"ADDRESS/\(repository)\", from: \"\(Version.text)\"),")
     }
     lines.append("  among the dependencies of " + without.map(\.name).joined(separator: " and ") + ":")
     lines.append("    .product(name: \"\(product)\", package: \"\(repository)\"),")

@@ -51,6 +51,7 @@ enum DoctorRun {
   /// What was found, if nothing stands in the way.
   private static func verdict(_ examination: Examination) -> String {
     if examination.needsDispatch { return "It runs on the library." }
+    if isBuiltForOurs(examination) { return "It is built for this library, and needs no gcd run." }
     let reader = examination.program.isScript ? "What reads it" : "It"
     return reader + " is linked with no libdispatch: the library would be for what it loads later or starts."
   }
@@ -61,7 +62,18 @@ enum DoctorRun {
       return paths.map { TextLayout.printable($0) + (isOurs($0) ? " (GrandCentral's)" : "") }.joined(separator: " and ")
     }
     if examination.needsDispatch { return "a libdispatch that is not found" }
+    if isBuiltForOurs(examination) {
+      let found = examination.now?.libraries.first { $0.contains("/" + ownName) }
+      return TextLayout.printable(found ?? ownName + "0, which is not found") + " (GrandCentral's)"
+    }
     return examination.program.hasItsOwn ? "one of its own" : "none"
+  }
+
+  /// What programs are linked with that pkg-config or CMake have built with our library.
+  private static let ownName = "libgrandcentral.so."
+
+  private static func isBuiltForOurs(_ examination: Examination) -> Bool {
+    examination.program.elf.needed.contains { $0.hasPrefix(ownName) }
   }
 
   private static func searchPaths(_ program: Program) -> [(String, String)] {

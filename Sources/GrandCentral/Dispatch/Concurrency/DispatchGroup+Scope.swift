@@ -44,8 +44,10 @@ import Synchronization
     /// handler.
     ///
     /// ```swift
-    /// let entry = scope.enter()
-    /// fetch(page) { _ in entry.leave() }
+    /// await withDispatchGroup { scope in
+    ///   let entry = scope.enter()
+    ///   fetch(page) { _ in entry.leave() }
+    /// }
     /// ```
     ///
     /// Complexity: O(1). Blocking: never.

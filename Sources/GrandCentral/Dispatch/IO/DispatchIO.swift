@@ -35,6 +35,7 @@ public class DispatchIO: DispatchObject, @unchecked Sendable {  // immutable; th
   }
 
   /// How a channel is closed.
+  @frozen
   public struct CloseFlags: OptionSet, Sendable {
     /// The set as bits.
     public let rawValue: UInt
@@ -46,6 +47,7 @@ public class DispatchIO: DispatchObject, @unchecked Sendable {  // immutable; th
   }
 
   /// How an interval is meant.
+  @frozen
   public struct IntervalFlags: OptionSet, Sendable, ExpressibleByNilLiteral {
     /// The set as bits.
     public let rawValue: UInt

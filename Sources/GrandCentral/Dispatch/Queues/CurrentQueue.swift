@@ -41,7 +41,9 @@ extension DispatchQueue {
 /// What `dispatchPrecondition` can ask about the calling thread.
 ///
 /// ```swift
-/// dispatchPrecondition(condition: .notOnQueue(.main))  // this may take long
+/// func readArchive() {
+///   dispatchPrecondition(condition: .notOnQueue(.main))  // this may take long
+/// }
 /// ```
 public enum DispatchPredicate: Sendable {
   /// It runs an item of the queue, or of one that targets it.
@@ -55,7 +57,9 @@ public enum DispatchPredicate: Sendable {
 /// Traps unless the calling thread is where `condition` says it is; in release builds too.
 ///
 /// ```swift
-/// dispatchPrecondition(condition: .onQueue(store.queue))
+/// store.queue.async {
+///   dispatchPrecondition(condition: .onQueue(store.queue))
+/// }
 /// ```
 ///
 /// Blocking: never. Complexity: O(depth of nested items and targets).

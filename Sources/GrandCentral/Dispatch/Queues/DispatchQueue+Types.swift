@@ -2,6 +2,7 @@
 
 extension DispatchQueue {
   /// What a queue is created as.
+  @frozen
   public struct Attributes: OptionSet, Sendable {
     /// The set as bits.
     public let rawValue: UInt64
@@ -65,6 +66,7 @@ extension DispatchQueue {
 /// let cache = DispatchQueue(label: "cache", attributes: .concurrent)
 /// cache.async(flags: .barrier) { reload() }  // alone on the queue
 /// ```
+@frozen
 public struct DispatchWorkItemFlags: OptionSet, RawRepresentable, Sendable {
   /// The set as bits.
   public let rawValue: UInt

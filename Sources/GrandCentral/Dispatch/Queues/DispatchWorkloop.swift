@@ -24,6 +24,7 @@ public class DispatchSerialQueue: DispatchQueue, @unchecked Sendable {  // adds 
   }
 
   /// What a serial queue is created as.
+  @frozen
   public struct Attributes: OptionSet, Sendable {
     /// The set as bits.
     public let rawValue: UInt64
@@ -59,6 +60,7 @@ public final class DispatchConcurrentQueue: DispatchQueue, @unchecked Sendable {
   }
 
   /// What a concurrent queue is created as.
+  @frozen
   public struct Attributes: OptionSet, Sendable {
     /// The set as bits.
     public let rawValue: UInt64

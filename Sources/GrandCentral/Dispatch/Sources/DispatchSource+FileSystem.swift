@@ -2,6 +2,7 @@
 
 extension DispatchSource {
   /// What can happen to a file or a folder.
+  @frozen
   public struct FileSystemEvent: OptionSet, Sendable {
     /// The set as bits.
     public let rawValue: UInt

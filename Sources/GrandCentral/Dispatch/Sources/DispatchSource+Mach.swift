@@ -27,6 +27,7 @@ public protocol DispatchSourceMachSend: DispatchSourceProtocol {}
 
 extension DispatchSource {
   /// What a peer source watches for.
+  @frozen
   public struct MachSendEvent: OptionSet, Sendable {
     /// The set as bits.
     public let rawValue: UInt

@@ -2,6 +2,7 @@
 
 extension DispatchSource {
   /// How a timer source keeps time.
+  @frozen
   public struct TimerFlags: OptionSet, Sendable {
     /// The set as bits.
     public let rawValue: UInt

@@ -11,6 +11,7 @@ public protocol DispatchSourceMemoryPressure: DispatchSourceProtocol {}
 
 extension DispatchSource {
   /// How short memory is: the levels that a source is to report, and the level that it reports.
+  @frozen
   public struct MemoryPressureEvent: OptionSet, Sendable {
     /// The set as bits.
     public let rawValue: UInt

@@ -2,6 +2,7 @@
 
 extension DispatchSource {
   /// What a process can do.
+  @frozen
   public struct ProcessEvent: OptionSet, Sendable {
     /// The set as bits.
     public let rawValue: UInt
