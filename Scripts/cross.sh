@@ -39,7 +39,7 @@ use_aarch64() {
 
 # use_musl FOLDER
 use_musl() {
-  local kernel=$root/include linker=gcc specs=musl-gcc.specs
+  local kernel=$root/include linker=gcc
   if [ "$processor" = aarch64 ]; then
     unpack_musl "$1/musl"
     root=$1/musl/usr linker=aarch64-linux-gnu-gcc
@@ -58,8 +58,8 @@ use_musl() {
   libraries=(-nostdlib "-L${root%usr}lib/$processor-linux-musl" "-L$library" -lc "$("$linker" -print-libgcc-file-name)")
   [ "$linker" = gcc ] || libraries+=("--ld-path=$(command -v aarch64-linux-gnu-ld)")
   # As musl-gcc does, wherever musl lies.
-  sed "s|/usr/\(lib\|include\)/|$root/\1/|g" "$library/musl-gcc.specs" >"$1/$specs"
-  program_linker=("$linker" -specs "$1/$specs" "-L${root%usr}lib/$processor-linux-musl")
+  sed -E "s#/usr/(lib|include)/#$root/\1/#g" "$library/musl-gcc.specs" >"$1/musl-gcc.specs"
+  program_linker=("$linker" -specs "$1/musl-gcc.specs" "-L${root%usr}lib/$processor-linux-musl")
 }
 
 # unpack_musl FOLDER: Debian has musl for ARM's processors for machines of that kind. It is unpacked here, and not installed.

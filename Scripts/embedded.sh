@@ -10,7 +10,7 @@ blocks=$(dirname "$(dirname "$(readlink -f "$(command -v swiftc)")")")/lib/swift
 # What swiftc and the linker are told besides, and the compiler of the C parts, which links; cross.sh has others.
 swift_flags=()
 c_compiler=(clang)
-libraries=(-Wl,--no-as-needed "$blocks")
+libraries=("-Wl,--no-as-needed" "$blocks")
 
 # compile_embedded FOLDER: makes FOLDER/GrandCentral.o.
 compile_embedded() {

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 # What: the drop-in builds for aarch64 and for musl, and the programs in C run on it there
-# Budget: 300
+# Budget: 450
 
 . Scripts/lib.sh
 . Scripts/embedded.sh

@@ -35,13 +35,27 @@ _Static_assert(GC_IO_NOWAIT == RWF_NOWAIT, "the header repeats the kernel's numb
 #define read_parts preadv2
 #define write_parts pwritev2
 #else
-// By number: musl has them only from 1.2.5 on. The kernel takes an offset in two words, of which the second is for machines of 32 bits.
+// By number: musl has them only from 1.2.5 on. The kernel takes an offset in two words, of which the second is for machines of 32 bits. Where
+// there is no such call, the older ones do what glibc has them do.
+static bool is_missing(ssize_t result) { return result < 0 && errno == ENOSYS; }
+
+static ssize_t refuse_manner(void) {
+  errno = EOPNOTSUPP;
+  return -1;
+}
+
 static ssize_t read_parts(int fd, const struct iovec *parts, int count, off_t offset, int manner) {
-  return syscall(SYS_preadv2, fd, parts, (long)count, offset, 0L, (long)manner);
+  ssize_t r = syscall(SYS_preadv2, fd, parts, (long)count, offset, 0L, (long)manner);
+  if (!is_missing(r)) return r;
+  if (manner != 0) return refuse_manner();
+  return offset < 0 ? readv(fd, parts, count) : preadv(fd, parts, count, offset);
 }
 
 static ssize_t write_parts(int fd, const struct iovec *parts, int count, off_t offset, int manner) {
-  return syscall(SYS_pwritev2, fd, parts, (long)count, offset, 0L, (long)manner);
+  ssize_t r = syscall(SYS_pwritev2, fd, parts, (long)count, offset, 0L, (long)manner);
+  if (!is_missing(r)) return r;
+  if (manner != 0) return refuse_manner();
+  return offset < 0 ? writev(fd, parts, count) : pwritev(fd, parts, count, offset);
 }
 #endif
 
