@@ -80,6 +80,7 @@ struct InsightTests {
     let result = Probe.run("insight-rows-end", environment: ["GRANDCENTRAL_RECORD": record])
     #expect(result.ended, "\(result)")
     #expect(result.number("whileSuspended") == 0 && result.number("besideTarget") == 0, "\(result)")
+    #expect(result.number("afterSuspension") ?? 9 <= 1, "\(result)")
   }
 
   @Test("K1: threads of the program's own that wait for each other are seen, though there is no worker")
