@@ -66,23 +66,6 @@ struct InsightTests {
     #expect(result.number("items") == 1_000 && result.number("submissions") == 1_000, "\(result)")
   }
 
-  @Test("K2: short items of a queue follow one another without a gap, and none begins before it was submitted")
-  func rows() {
-    let result = Probe.run("insight-rows", environment: ["GRANDCENTRAL_RECORD": "collect"])
-    #expect(result.ended, "\(result)")
-    #expect(result.number("items") == 100_000 && result.number("submissions") == 100_000, "\(result)")
-    #expect(result.number("early") == 0 && result.number("overlapping") == 0, "\(result)")
-    #expect(result["follow"] == "1")
-  }
-
-  @Test("K2: what ends a drainer's turn ends it while it is recorded, too", arguments: ["collect", "off"])
-  func endsOfRows(_ record: String) {
-    let result = Probe.run("insight-rows-end", environment: ["GRANDCENTRAL_RECORD": record])
-    #expect(result.ended, "\(result)")
-    #expect(result.number("whileSuspended") == 0 && result.number("besideTarget") == 0, "\(result)")
-    #expect(result.number("afterSuspension") ?? 9 <= 1, "\(result)")
-  }
-
   @Test("K1: threads of the program's own that wait for each other are seen, though there is no worker")
   func plainThreads() {
     let result = Probe.run("insight-plain-threads")

@@ -84,35 +84,8 @@ extension Lane {
     if kind.isRunQueue { recordOnGlobal(job) }
   }
 
-  /// Drainer: runs an item that has been taken off, and those that follow it closely.
-  ///
-  /// To read the counter is a good part of what an item's records cost. So an item begins where the one before it has ended, if
-  /// that was short, and if this one was in the list when that one began: then it was submitted before it begins.
   @inline(never)
-  final func runRecorded(_ job: Job) {
-    var job = job
-    var begun = Cycles.now
-    let leads = kind == .serial && job.flags.isDisjoint(with: .retarget) && World.current == nil
-    var more = leads ? Self.mostInARow : 0
-    while true {
-      if Self.isPassage(job) { return job.run() }
-      let next = more == 0 ? nil : first()
-      let ended = recordItem(job, since: begun) { job.run() }
-      // The list is looked at again: in the child of a fork it is empty. Nothing that ends the drainer's turn is taken off here.
-      // relaxed: as in `drain`.
-      guard let next, first() == next, next.flags.isDisjoint(with: [.waiter, .retarget]),
-        ended &- begun < Self.shortItem,
-        Recorder.isOn, !state.load(ordering: .relaxed).isHalted
-      else { return }
-      take(next)
-      (job, begun, more) = (next, ended, more &- 1)
-    }
-  }
-
-  /// Between two looks of the drainer at what else there is to do.
-  private static let mostInARow = 16
-  /// Steps of the counter, some microseconds.
-  private static let shortItem: UInt64 = 4_096
+  final func runRecorded(_ job: Job) { record(job) { job.run() } }
 
   @inline(never)
   final func endSyncRecorded(_ context: UnsafeMutablePointer<QueueContext>) {
@@ -124,25 +97,22 @@ extension Lane {
   @inline(never)
   final func record(_ job: Job, _ body: () -> Void) {
     if Self.isPassage(job) { return body() }
-    recordItem(job, since: Cycles.now, body)
+    recordItem(job, body)
   }
 
-  /// - Parameter begun: When the item begins, by the counter.
-  /// - Returns: when it has ended.
-  @inline(__always) @discardableResult
-  private final func recordItem(_ job: Job, since begun: UInt64, _ body: () -> Void) -> UInt64 {
+  private final func recordItem(_ job: Job, _ body: () -> Void) {
     let number = insightNumber
     let argument = Self.insightNumber(of: job)
     let function = UInt64(Self.function(of: job))
     // The recorder writes an item down at its end; a simulation may let another thread go on before it begins.
     World.current?.note(World.itemBegins, number)
+    let begun = Cycles.now
     let outer = InsightThread.ready?.beginItem(of: number, function, at: begun)
     if Probes.areOn { runProbed(job, body) } else { body() }
     let ended = Cycles.now
     Recorder.note(.item, from: begun, to: ended, queue: number, argument: argument, word: function)
     // The thread may have left the region meanwhile, in the child of a fork.
     InsightThread.current?.endItem(outer)
-    return ended
   }
 
   /// Items of a global queue are jobs of the engine, which knows no queues: the job names its queue, and the function to
@@ -161,13 +131,13 @@ extension Lane {
     // unsafe: see `recordOnGlobal`.
     Borrowed<Lane>(word: job.link!).use { queue in
       if job.band == queue.ownQoS.band {
-        queue.recordItem(job, since: Cycles.now) { job.inner(raw) }
+        queue.recordItem(job) { job.inner(raw) }
       } else {
         // In another band: as `nameQueue` does it.
         var context = QueueContext()
         _withUnprotectedUnsafeMutablePointer(to: &context) { context in
           QueueContext.push(context, queue, .nothing)
-          queue.recordItem(job, since: Cycles.now) { job.inner(raw) }
+          queue.recordItem(job) { job.inner(raw) }
           QueueContext.pop(context)
         }
       }

@@ -10,8 +10,7 @@ extension Scenario {
   static let insight: [String: Body] = [
     "insight-waits": waits, "insight-records": records, "insight-fork": forks, "insight-closed": closed,
     "insight-presence": presence, "insight-queues": queues, "insight-ring": ring, "insight-readers": readers,
-    "insight-bands": bands, "insight-rows": rows, "insight-rows-end": endsOfRows,
-    "insight-many-waits": manyWaits,
+    "insight-bands": bands, "insight-many-waits": manyWaits,
     "insight-small-files": smallFiles, "insight-kinds": kinds, "insight-plain-threads": plainThreads,
     "insight-objects": insightObjects, "insight-leftover": insightLeftover,
   ]
