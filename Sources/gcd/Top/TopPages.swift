@@ -16,13 +16,20 @@ enum TopPage: Int, CaseIterable, Sendable {
 }
 
 struct TopPages {
-  let model: TopModel
+  /// Rows keep it: a reference, where the model is large.
+  private final class Look: Sendable {
+    let model: TopModel
+    init(_ model: TopModel) { self.model = model }
+  }
+
+  private let look: Look
+  private var model: TopModel { look.model }
   private let words: WhyWords
   private let graph: WaitGraph
   private let waitersByLabel: [String: Int]
 
   init(_ model: TopModel) {
-    self.model = model
+    look = Look(model)
     words = WhyWords(snapshot: model.snapshot, symbol: { _ in nil })
     graph = WaitGraph(model.snapshot)
     waitersByLabel = model.snapshot.threads.reduce(into: [:]) { counts, thread in
@@ -65,45 +72,54 @@ struct TopPages {
   private func row(_ queue: Snapshot.Object) -> TopRow {
     let rates = model.rates?.queues[queue.number]
     let waiters = waitersByLabel[queue.label] ?? 0
-    return TopRow(
-      id: "queue \(queue.number)",
-      cells: [TopCell(queue.label.isEmpty ? "queue \(queue.number)" : queue.label)] + Self.cells(rates, model) + [
-        TopCell(waiters == 0 ? "" : String(waiters), .warning, order: Double(waiters)), TopCell(queue.kind.rawValue),
-        TopCell(Snapshot.className(queue.qos), order: nil),
-        TopCell(model.snapshot.object(queue.target)?.label ?? ""), TopCell(queue.stateWords, .warning),
-      ])
+    return TopRow(id: "queue \(queue.number)", count: Self.queueColumns.count) { [look] column in
+      switch column {
+      case 0: TopCell(queue.label.isEmpty ? "queue \(queue.number)" : queue.label)
+      case Self.numbers: Self.number(column, rates, look.model)
+      case 7: TopCell(waiters == 0 ? "" : String(waiters), .warning, order: Double(waiters))
+      case 8: TopCell(queue.kind.rawValue)
+      case 9: TopCell(Snapshot.className(queue.qos))
+      case 10: TopCell(look.model.snapshot.object(queue.target)?.label ?? "")
+      default: TopCell(queue.stateWords, .warning)
+      }
+    }
   }
 
   /// Queues that have no entry, and that threads wait for or are inside.
   private var unlisted: [TopRow] {
-    let listed = Set(model.snapshot.objects.filter { $0.endedAge == nil }.map(\.label))
-    let met = model.snapshot.threads.flatMap { [$0.insideLabel, $0.wait?.label ?? ""] }
-    return Set(met).subtracting(listed).subtracting([""]).sorted().map { label in
+    var labels = Set(model.snapshot.threads.flatMap { [$0.insideLabel, $0.wait?.label ?? ""] }).subtracting([""])
+    if labels.isEmpty { return [] }
+    for object in model.snapshot.objects where object.endedAge == nil { labels.remove(object.label) }
+    return labels.sorted().map { label in
       let waiters = waitersByLabel[label] ?? 0
       return TopRow(
         id: "label " + label,
-        cells: [TopCell(label)] + Self.cells(nil, model) + [
+        cells: [TopCell(label)] + Self.numbers.map { Self.number($0, nil, model) } + [
           TopCell(waiters == 0 ? "" : String(waiters), .warning, order: Double(waiters)), TopCell("unlisted", .dim),
           TopCell(""), TopCell(""), TopCell(""),
         ])
     }
   }
 
-  /// The six columns of numbers.
-  private static func cells(_ rates: TopRates.Queue?, _ model: TopModel) -> [TopCell] {
-    guard let all = model.rates else { return Array(repeating: TopCell("-", .dim, order: -1), count: 6) }
+  /// The columns of numbers.
+  private static let numbers = 1...6
+
+  private static func number(_ column: Int, _ rates: TopRates.Queue?, _ model: TopModel) -> TopCell {
+    guard let all = model.rates else { return TopCell("-", .dim, order: -1) }
     let rates = rates ?? TopRates.Queue()
-    let oldest = rates.oldest == 0 || rates.oldest > model.uptime ? 0 : model.uptime - rates.oldest
     func length(_ value: UInt64?, alarm: UInt64) -> TopCell {
       TopCell(TopModel.length(value), (value ?? 0) >= alarm ? .alarm : .plain, order: Double(value ?? 0))
     }
-    return [
-      length(rates.latency.quantile(0.99), alarm: 100_000_000), length(rates.latency.quantile(0.5), alarm: 100_000_000),
-      TopCell(TopModel.rate(all.perSecond(rates.items)), order: all.perSecond(rates.items)),
-      TopCell(TopModel.part(all.busy(rates)), order: all.busy(rates)),
-      TopCell(rates.depth == 0 ? "" : String(rates.depth), order: Double(rates.depth)),
-      oldest == 0 ? TopCell("", order: 0) : length(oldest, alarm: 1_000_000_000),
-    ]
+    switch column {
+    case 1: return length(rates.latency.quantile(0.99), alarm: 100_000_000)
+    case 2: return length(rates.latency.quantile(0.5), alarm: 100_000_000)
+    case 3: return TopCell(TopModel.rate(all.perSecond(rates.items)), order: all.perSecond(rates.items))
+    case 4: return TopCell(TopModel.part(all.busy(rates)), order: all.busy(rates))
+    case 5: return TopCell(rates.depth == 0 ? "" : String(rates.depth), order: Double(rates.depth))
+    default:
+      let oldest = rates.oldest == 0 || rates.oldest > model.uptime ? 0 : model.uptime - rates.oldest
+      return oldest == 0 ? TopCell("", order: 0) : length(oldest, alarm: 1_000_000_000)
+    }
   }
 
   // MARK: Threads

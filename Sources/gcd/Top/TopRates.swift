@@ -24,12 +24,10 @@ struct TopHistogram: Sendable, Equatable {
     return Self.value(counts.count - 1)
   }
 
-  static func + (one: TopHistogram, other: TopHistogram) -> TopHistogram {
-    var sum = one.counts.count >= other.counts.count ? one : other
-    let less = one.counts.count >= other.counts.count ? other : one
-    for (index, number) in less.counts.enumerated() { sum.counts[index] &+= number }
-    sum.count = one.count + other.count
-    return sum
+  mutating func add(_ other: TopHistogram) {
+    if other.counts.count > counts.count { counts += repeatElement(0, count: other.counts.count - counts.count) }
+    for (index, number) in other.counts.enumerated() { counts[index] &+= number }
+    count += other.count
   }
 
   private static func index(_ value: UInt64) -> Int {
@@ -79,7 +77,7 @@ struct TopRates: Sendable, Equatable {
 
   var depth: Int { queues.values.reduce(0) { $0 + $1.depth } }
   var items: UInt64 { queues.values.reduce(0) { $0 + $1.items } }
-  var latency: TopHistogram { queues.values.reduce(TopHistogram()) { $0 + $1.latency } }
+  var latency: TopHistogram { queues.values.reduce(into: TopHistogram()) { $0.add($1.latency) } }
 }
 
 /// Sums up records. Submissions and the items that they become are brought together by their job, which is used again after the item

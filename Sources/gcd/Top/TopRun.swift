@@ -132,9 +132,12 @@ final class TopRun {
     var model: TopModel?
     var models: [TopModel] = []
     var nextLook: UInt64 = 0
+    // Records are collected ten times a second: the screen stays as it is meanwhile.
+    var isStale = true
     while true {
       let now = RegionClock.now().uptime
       if now >= nextLook, !state.isPaused {
+        isStale = true
         nextLook = now + UInt64(options.interval * 1e9)
         if let session {
           do throws(RegionFailure) { model = try session.look() } catch {
@@ -149,10 +152,12 @@ final class TopRun {
       } else {
         session?.collect()
       }
-      if let words = session?.takeTraceOutcome() { state.message = words }
-      show(screen, model, models)
+      if let words = session?.takeTraceOutcome() { (state.message, isStale) = (words, true) }
+      if isStale { show(screen, model, models) }
+      isStale = false
       let limit = min(nextLook > now ? (nextLook - now) / 1_000_000 : 0, session?.isRecording ?? false ? 100 : 1000)
       for event in screen.wait(milliseconds: Int32(max(5, state.isPaused ? 1000 : limit))) {
+        isStale = true
         switch event {
         case .resized: break
         case .gone: return End()

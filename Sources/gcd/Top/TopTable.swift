@@ -25,10 +25,27 @@ struct TopCell: Sendable {
   }
 }
 
+/// A row, whose cells are made when they are looked at: of ten thousand rows a screen shows fifty.
 struct TopRow: Sendable {
   /// Stays the same while the row's subject does.
   let id: String
-  var cells: [TopCell]
+  private let count: Int
+  private let make: @Sendable (Int) -> TopCell
+
+  init(id: String, count: Int, cell: @escaping @Sendable (Int) -> TopCell) {
+    self.id = id
+    self.count = count
+    make = cell
+  }
+
+  init(id: String, cells: [TopCell]) {
+    self.init(id: id, count: cells.count) { cells[$0] }
+  }
+
+  /// The cell of a column; an empty one if the row has none.
+  func cell(_ column: Int) -> TopCell { column < count ? make(column) : TopCell("") }
+
+  var cells: [TopCell] { (0..<count).map(make) }
 }
 
 struct TopTable: Sendable {
@@ -74,7 +91,7 @@ struct TopTable: Sendable {
     var line = TopLine()
     for (index, part) in layout(width).enumerated() {
       if index > 0 { line.add(" ") }
-      let cell = part.column < row.cells.count ? row.cells[part.column] : TopCell("")
+      let cell = row.cell(part.column)
       line.add(Self.aligned(TextLayout.printable(cell.text), part.width, columns[part.column].isRight), cell.paint)
     }
     return line
@@ -89,13 +106,14 @@ struct TopTable: Sendable {
   func sorted(by column: Int) -> TopTable {
     guard columns.indices.contains(column) else { return self }
     var table = self
-    table.rows = rows.enumerated().sorted { one, other in
-      let (first, second) = (one.element.cells[column], other.element.cells[column])
+    let keys = rows.map { $0.cell(column) }
+    table.rows = keys.indices.sorted { one, other in
+      let (first, second) = (keys[one], keys[other])
       let (left, right) = (first.order ?? -.infinity, second.order ?? -.infinity)
       if left != right { return left > right }
       if first.order == nil, second.order == nil, first.text != second.text { return first.text < second.text }
-      return one.offset < other.offset
-    }.map(\.element)
+      return one < other
+    }.map { rows[$0] }
     return table
   }
 

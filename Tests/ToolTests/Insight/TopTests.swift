@@ -1,6 +1,7 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
 import CPlatform
+import Synchronization
 import Testing
 
 @testable import gcd
@@ -190,6 +191,24 @@ struct TopTests {
     #expect(TopView.table(Self.model, state).rows.map(\.id) == ["queue 2"])
   }
 
+  @Test("of ten thousand rows the cells that are shown are made, and one for each row to sort by")
+  func unseenRows() {
+    final class Made: Sendable { let count = Atomic<Int>(0) }
+    let made = Made()
+    let column = TopColumn(title: "N", width: 8, help: "a number")
+    let rows = (0..<10_000).map { row in
+      TopRow(id: "row \(row)", count: 4) { column in
+        // relaxed: one thread.
+        made.count.wrappingAdd(1, ordering: .relaxed)
+        return TopCell("\(row).\(column)", order: Double(row))
+      }
+    }
+    let sorted = TopTable(columns: Array(repeating: column, count: 4), rows: rows).sorted(by: 2)
+    let lines = sorted.rows.prefix(50).map { sorted.line($0, 80).text }
+    #expect(lines.first?.contains("9999.0") == true && lines.last?.contains("9950.3") == true)
+    #expect(made.count.load(ordering: .relaxed) == 10_000 + 50 * 4)
+  }
+
   @Test("JSON for scripts")
   func json() throws {
     let json = try JSON.parse(TopJSON.value(Self.model).text)
@@ -211,7 +230,9 @@ struct TopTests {
     }
     histogram.add(.max)
     #expect(histogram.quantile(1) ?? 0 > 1 << 62)
-    #expect((histogram + histogram).count == 20_002)
+    var twice = histogram
+    twice.add(histogram)
+    #expect(twice.count == 20_002 && twice.quantile(0.5) == histogram.quantile(0.5))
   }
 
   @Test("an item is brought together with its submission, though jobs are used again and records come out of order")
