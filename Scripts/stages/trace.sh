@@ -9,6 +9,7 @@ folder=$(pwd)/$OUT/trace
 rm -rf "$folder"
 mkdir -p "$folder"
 need node nodejs
+need pkill procps
 
 . Scripts/perfetto/install.sh
 engine() { perfetto engine_bundle.js; }
@@ -97,6 +98,27 @@ mapfile -t answers < <(ask "$folder/killed" "$(category item)" "$faults" "select
 [[ ${answers[0]} != "[[0,"* ]] || fail "there is no item of the program that was killed"
 [ "${answers[1]}/${answers[2]}" = "[]/[[0]]" ] || fail "killed: ${answers[*]}"
 fact "killed: ${answers[0]} items"
+
+# A thread that is killed loses the record that it was about to write, and no other one.
+counted() { od -An -t u8 -N 8 "$folder/count" 2>/dev/null | tr -d ' '; }
+rm -f "$folder/count"
+"$tool" trace -o "$folder/counted" --count 100000000 -- "$traced" counted "$folder/count" 2>"$folder/said" &
+tracer=$!
+until begun=$(counted) && [ "${begun:-0}" -gt 100000 ]; do
+  kill -0 "$tracer" 2>/dev/null || fail "the tool: $(cat "$folder/said")"
+done
+pkill -9 -P "$tracer"
+status=0
+wait "$tracer" || status=$?
+[ "$status" -eq $((128 + 9)) ] || fail "the tool ended with $status: $(cat "$folder/said")"
+mapfile -t answers < <(ask "$folder/counted" "select count(*) from slice where category = 'item'" "$faults" \
+  "select count(*) from thread where name like 'gc-%'")
+items=${answers[0]//[^0-9]/} threads=${answers[2]//[^0-9]/} begun=$(counted)
+[ "${answers[1]}" = '[]' ] || fail "counted: ${answers[1]}"
+if [ "$items" -gt "$begun" ] || [ "$items" -lt $((begun - threads)) ]; then
+  fail "$begun items had begun on $threads threads, and $items are in the trace"
+fi
+fact "killed: $begun items had begun on $threads threads, $items are in the trace"
 
 # --- Blocked: what waits, and what it is inside of.
 

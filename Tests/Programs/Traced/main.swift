@@ -125,6 +125,19 @@ case "forever":
   say("begun\n", to: 1)
   let queue = DispatchQueue(label: "forever")
   while true { items(1_000, on: [queue]) }
+case "counted":
+  // Counts its items in a file, which shows them however the process ends.
+  let file = open(words[2], O_RDWR | O_CREAT | O_TRUNC, 0o600)
+  ftruncate(file, 4096)
+  let page = mmap(nil, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0)!
+  // unsafe: changed by the items of one queue, and mapped as long as the process lives.
+  nonisolated(unsafe) let count = page.assumingMemoryBound(to: UInt64.self)
+  let queue = DispatchQueue(label: "counted")
+  let group = DispatchGroup()
+  while true {
+    for _ in 0..<1_000 { queue.async(group: group) { count.pointee += 1 } }
+    group.wait()
+  }
 case "steady":
   // A thousand items a second, which a timer submits.
   let queue = DispatchQueue(label: "steady")
