@@ -19,10 +19,13 @@ import programs
 
 HERE = pathlib.Path(__file__).parent
 EVENTS = "1000000"
+# LTTng may wait for its own daemon for ever.
+SECONDS = 300
 
 
 def output(*command, **environment):
-    return subprocess.run(command, check=True, capture_output=True, text=True, env=dict(os.environ, **environment)).stdout
+    environment = dict(os.environ, **environment)
+    return subprocess.run(command, check=True, capture_output=True, text=True, timeout=SECONDS, env=environment).stdout
 
 
 def main():
