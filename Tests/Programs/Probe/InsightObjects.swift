@@ -138,9 +138,10 @@ extension Scenario {
     let mayEnd = DispatchSemaphore(value: 0)
     let threads = (0..<300).map { _ in PlainThread { mayEnd.wait() } }
     let region = awaitRegion()
+    func listed() -> Int { region.threads.count { $0.state == UInt32(GC_STATE_WAITS) } }
     // All are on their way.
-    while region.threads.count { $0.state == UInt32(GC_STATE_WAITS) } + Int(region.head.unlisted) < 300 {}
-    report("listed", region.threads.count { $0.state == UInt32(GC_STATE_WAITS) })
+    while listed() + Int(region.head.unlisted) < 300 { sched_yield() }
+    report("listed", listed())
     report("leftOut", region.head.unlisted)
     for _ in threads { mayEnd.signal() }
     for thread in threads { thread.join() }
