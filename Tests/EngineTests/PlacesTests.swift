@@ -168,7 +168,8 @@ struct SlicesTests {
     return (0..<ticks).map { _ in
       adrift += min(
         places,
-        slices.mayDisplace(adrift: adrift, places: places, hasStarted: false, lanesWait: lanesWait, elapsed: tick))
+        slices.mayDisplace(
+          adrift: adrift, places: places, hasStarted: false, lanesWait: lanesWait, orderedTaken: 1, elapsed: tick))
       return adrift
     }
   }
@@ -176,9 +177,11 @@ struct SlicesTests {
   @Test("E9: a few may be adrift at any time, two to four", arguments: [(1, 2), (2, 2), (8, 2), (12, 3), (64, 4)])
   func few(places: Int, few: Int) {
     var slices = Slices()
-    let most = slices.mayDisplace(adrift: 0, places: places, hasStarted: true, lanesWait: false, elapsed: tick)
+    let most = slices.mayDisplace(
+      adrift: 0, places: places, hasStarted: true, lanesWait: false, orderedTaken: 1, elapsed: tick)
     #expect(most == few)
-    let more = slices.mayDisplace(adrift: few, places: places, hasStarted: true, lanesWait: true, elapsed: tick)
+    let more = slices.mayDisplace(
+      adrift: few, places: places, hasStarted: true, lanesWait: true, orderedTaken: 2, elapsed: tick)
     #expect(more == 0)
   }
 
@@ -200,8 +203,19 @@ struct SlicesTests {
     var slices = Slices()
     for tick in 0..<10_000 {
       let most = slices.mayDisplace(
-        adrift: 2, places: 2, hasStarted: tick % 9 == 0, lanesWait: true, elapsed: self.tick)
+        adrift: 2, places: 2, hasStarted: tick % 9 == 0, lanesWait: true, orderedTaken: UInt64(tick / 9),
+        elapsed: self.tick)
       #expect(most == 0)
     }
+  }
+
+  @Test("E9: items of a global queue are started although timers are, all the time")
+  func besideTimers() {
+    var (slices, displaced) = (Slices(), 0)
+    for tick in 0..<1_000 {
+      displaced += slices.mayDisplace(
+        adrift: 2, places: 2, hasStarted: tick % 5 == 0, lanesWait: tick % 5 == 4, orderedTaken: 1, elapsed: self.tick)
+    }
+    #expect(displaced == 12, "every sixteen slices")
   }
 }

@@ -36,6 +36,8 @@ struct Band: Equatable, Comparable, Sendable {
   var moreUrgent: UInt32 { ordered &- 1 }
   /// The bits of all bands for work without an order.
   static let allLoose: UInt32 = 0xAAAA_AAAA
+  /// And for work with an order.
+  static let allOrdered: UInt32 = 0x5555_5555
 
   /// The most urgent band of a mask of pending work, which is not empty.
   @inline(__always)

@@ -22,6 +22,8 @@ struct Engine: ~Copyable, @unchecked Sendable {  // every field is immutable, at
   let parallelism = Atomic<Int>(1)
   /// Workers allowed beyond `parallelism`, while the monitor finds that added workers block too.
   let allowance = Atomic<Int>(0)
+  /// `Crowd.none`; or there is a crowd, and so many workers may take places of holders that are found blocked.
+  let crowd = Atomic<Int>(Crowd.none)
   /// Counts the monitor's ticks, so that it reads the number of processors again now and then.
   let parallelismTicks = Atomic<UInt32>(0)
   /// One FIFO per band, for items that must start in order.

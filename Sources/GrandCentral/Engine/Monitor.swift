@@ -31,7 +31,7 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
     static let starting: UInt32 = 3
   }
 
-  private static let tick: UInt64 = 1_000_000
+  static let tick: UInt64 = 1_000_000
   /// Just after it was woken, and while added workers block as well, the monitor looks more often.
   private static let quickTick: UInt64 = 250_000
   private static let quickTicks = 6
@@ -107,7 +107,7 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
     InsightThread.ready?.entry.pointee.role = InsightLayout.Role.monitor.rawValue
     // relaxed: a thread that still finds the monitor being started has published before the next `asleep` (Monitor.M1).
     state.store(State.awake, ordering: .relaxed)
-    var (compensation, slices) = (Compensation(), Slices())
+    var (compensation, slices, crowd) = (Compensation(), Slices(), Crowd())
     var quiet = 0
     var eager = Self.quickTicks
     var calm = 0
@@ -119,7 +119,7 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
       eager -= 1
       let now = Clock.uptime.now()
       calm = engine.pointee.isCalm ? calm + 1 : 0
-      quiet = look(engine, now, elapsed: now - last, &compensation, &slices) ? 0 : quiet + 1
+      quiet = look(engine, now, elapsed: now - last, &compensation, &slices, &crowd) ? 0 : quiet + 1
       last = now
       // In a simulation nothing comes by itself while the monitor ticks: one quiet tick says as much as twenty.
       if quiet < (World.isSimulated ? 1 : Self.patience) { continue }
@@ -159,7 +159,8 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
 
   /// One tick. Returns whether there was anything to watch.
   private func look(
-    _ engine: Engine.Pointer, _ now: UInt64, elapsed: UInt64, _ compensation: inout Compensation, _ slices: inout Slices
+    _ engine: Engine.Pointer, _ now: UInt64, elapsed: UInt64, _ compensation: inout Compensation,
+    _ slices: inout Slices, _ crowd: inout Crowd
   ) -> Bool {
     Probes.look()
     let busy = engine.pointee.poller.isBusy
@@ -172,6 +173,8 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
     // relaxed: looked at again, with the proper order, before the monitor sleeps.
     guard engine.pointee.pending.load(ordering: .relaxed) != 0 else {
       compensation.rest()
+      crowd = Crowd()
+      engine.pointee.noCrowd()
       // relaxed: see below.
       engine.pointee.allowance.store(0, ordering: .relaxed)
       let isMissed = engine.pointee.poller.isMissed(engine.pointee.timers)
@@ -189,26 +192,38 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
     let seen = findStalled(engine, now, elapsed: elapsed)
     // relaxed: a setting; the claims look at the word again.
     let parallelism = engine.pointee.parallelism.load(ordering: .relaxed)
+    // relaxed: a hint.
+    let waiting = engine.pointee.pending.load(ordering: .relaxed)
+    let lanesWait = waiting & Band.allLoose != 0
     let most = slices.mayDisplace(
       adrift: engine.pointee.pool.load(ordering: .relaxed).adrift, places: parallelism, hasStarted: seen.hasStarted,
-      lanesWait: engine.pointee.pending.load(ordering: .relaxed) & Band.allLoose != 0, elapsed: elapsed)
-    if most > 0 { engine.pointee.takePlacesFromLongJobs(most, now: now) }
+      lanesWait: lanesWait, orderedTaken: waiting & Band.allOrdered == 0 ? nil : engine.pointee.orderedTaken,
+      elapsed: elapsed)
+    if most > 0 {
+      engine.pointee.takePlacesFromLongJobs(most, now: now)
+    } else if lanesWait {
+      engine.pointee.helpLanes(now)
+    }
     for index in 0..<engine.pointee.places.count { engine.pointee.places[index].pointee.passOverSlot() }
     let pool = engine.pointee.pool.load(ordering: .relaxed)
     let wanted = compensation.wanted(
       pool, parallelism: parallelism, seen, elapsed: elapsed)
+    let limit = engine.pointee.lookForCrowd(&crowd, pool, places: parallelism, elapsed: elapsed)
     // relaxed: a hint for workers that check whether there are too many of them.
-    engine.pointee.allowance.store(compensation.allowance, ordering: .relaxed)
-    if let wanted { grow(engine, to: wanted) }
+    engine.pointee.allowance.store(limit == nil ? compensation.allowance : 0, ordering: .relaxed)
+    // In a crowd a sleeper stays, for lanes and events.
+    if let wanted {
+      grow(engine, to: limit.map { min(wanted, pool.active + $0) } ?? wanted, sparing: limit == nil ? 0 : 1)
+    }
     engine.pointee.refreshParallelism()
     return true
   }
 
-  private func grow(_ engine: Engine.Pointer, to wanted: Int) {
+  private func grow(_ engine: Engine.Pointer, to wanted: Int, sparing spared: Int = 0) {
     var added: UInt32 = 0
     defer { if added != 0, Recorder.isOn { Recorder.note(.compensate, detail: 2, argument: added) } }
     for _ in 0..<Compensation.largestBurst {
-      switch engine.pointee.reinforce(parallelism: wanted, budget: engine.pointee.threadLimit) {
+      switch engine.pointee.reinforce(parallelism: wanted, budget: engine.pointee.threadLimit, sparing: spared) {
       case .unpark, .spawn: added += 1
       case .nothing, .watch, .exhausted: return
       }
@@ -217,67 +232,20 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
 
   /// Looks at every worker. Counts as blocked the workers that have been off their processors since the last tick.
   private func findStalled(_ engine: Engine.Pointer, _ now: UInt64, elapsed: UInt64) -> Compensation.Findings {
-    var findings = Compensation.Findings()
-    var most: UInt64?
-    // relaxed: a hint.
+    // relaxed: hints.
     let bands = engine.pointee.pending.load(ordering: .relaxed)
-    let leastUrgent = UInt8(truncatingIfNeeded: max(0, UInt32.bitWidth - 1 - bands.leadingZeroBitCount) / 2)
+    let state = engine.pointee.pool.load(ordering: .relaxed)
+    var look = WorkersLook(now: now, elapsed: elapsed, pending: bands, away: state.blocked + state.adrift)
     for index in 0..<engine.pointee.workers.count {
       let worker = engine.pointee.workers[index]
-      // relaxed: observations; `setAside` verifies them.
-      let thread = worker.pointee.thread.load(ordering: .relaxed)
-      let pulse = worker.pointee.progress.load(ordering: .relaxed)
-      // relaxed: the monitor's own note.
-      let seen = worker.pointee.seenProgress.exchange(pulse, ordering: .relaxed)
-      if pulse != seen {
-        findings.hasStarted = true
-        // relaxed: the monitor's own note.
-        worker.pointee.seenSince.store(now, ordering: .relaxed)
-      }
-      // The pulse is odd in a job: half of it counts the ends.
-      // relaxed: an observation.
-      let rank = worker.pointee.runningRank.load(ordering: .relaxed)
-      if pulse > seen, rank >= leastUrgent { findings.ended += Int(pulse / 2 - seen / 2) }
-      // relaxed: observations, as above.
-      guard thread != 0, pulse & 1 == 1, worker.pointee.waits.load(ordering: .relaxed) == 0,
-        worker.pointee.status.load(ordering: .relaxed) == Worker.Status.running
-      else { continue }
-      findings.working += 1
-      let used = Thread.processorTime(of: thread)
-      // relaxed: the monitor's own note.
-      let before = worker.pointee.seenCPU.exchange(used, ordering: .relaxed)
-      // relaxed: the monitor's own note.
-      if seen != pulse || used != before { worker.pointee.stillness.store(0, ordering: .relaxed) }
-      if seen != pulse { continue }
-      // It has used hardly any CPU time: it waits for something, or for a processor. In the second case it is not replaced.
-      if used &- before < elapsed / 4, isOff(worker, thread, elapsed),
-        engine.pointee.setAside(worker, pulse, as: Worker.Status.stalled)
-      {
-        findings.stalled += 1
-        findings.working -= 1
-      } else {
-        most = max(most ?? 0, used &- before)
+      guard let pulse = worker.pointee.isSeenOff(by: &look, in: engine.pointee) else { continue }
+      if engine.pointee.setAside(worker, pulse, as: Worker.Status.stalled) {
+        look.findings.stalled += 1
+        look.findings.working -= 1
       }
     }
-    findings.granted = findings.hasStarted ? elapsed : most.map { min($0, elapsed) }
-    return findings
-  }
-
-  /// Where the system does not say what a worker waits for, it is taken for blocked if it has not run at all for this long.
-  private static let longStillness: UInt64 = 250_000_000
-
-  /// Whether a worker that has hardly run waits for something else than a processor.
-  ///
-  /// A short wait in the kernel counts once the worker has not run at all for more than a tick. Where the system does not say,
-  /// the worker is taken to wait for a processor, until it has not run at all for so many looks that it would have got one. A
-  /// look counts for a tick at most, because on a loaded machine the monitor waits as well.
-  private func isOff(_ worker: Worker.Pointer, _ thread: UInt32, _ elapsed: UInt64) -> Bool {
-    let activity = Thread.activity(of: thread)
-    if activity == .runnable || activity == .waits { return activity == .waits }
-    // relaxed: the monitor's own note.
-    let still = worker.pointee.stillness.load(ordering: .relaxed) + min(elapsed, Self.tick)
-    worker.pointee.stillness.store(still, ordering: .relaxed)
-    return still > (activity == .waitsBriefly ? Self.tick : Self.longStillness)
+    look.findings.granted = look.findings.hasStarted ? elapsed : look.most.map { min($0, elapsed) }
+    return look.findings
   }
 }
 

@@ -81,7 +81,7 @@ extension Engine {
   func findAnew(_ worker: Worker.Pointer) -> Job? {
     if worker.pointee.place != nil { return nil }
     if takePlace(worker) { return worker.pointee.place?.pointee.findWork(in: self) }
-    return hasEnoughActive ? findUrgentWork() : findWorkThoroughly(nil)
+    return hasEnoughActive || isCrowded ? findUrgentWork(for: worker) : findWorkThoroughly(worker)
   }
 
   /// The caller is counted as searching. Returns a job, no longer counted; or nil, retired.
@@ -89,8 +89,8 @@ extension Engine {
   func searchOrSleep(_ worker: Worker.Pointer) -> Job? {
     while true {
       // A worker that comes back from a wait may find all places held: it leaves the processors to the others.
-      let surplus = worker.pointee.place == nil && !takePlace(worker) && hasEnoughActive
-      if let job = surplus ? findUrgentWork() : search(worker) {
+      let surplus = worker.pointee.place == nil && !takePlace(worker) && (hasEnoughActive || isCrowded)
+      if let job = surplus ? findUrgentWork(for: worker) : search(worker) {
         giveUpWatch(worker)
         stopSearching()
         return job
@@ -126,6 +126,6 @@ extension Engine {
     }
     // A watcher naps instead of waiting for events: it asks the kernel here.
     pollIfVacant(asksKernel: isWatcher(worker))
-    return findWorkThoroughly(worker.pointee.place) ?? stealAgedSlot(worker)
+    return findWorkThoroughly(worker) ?? stealAgedSlot(worker)
   }
 }

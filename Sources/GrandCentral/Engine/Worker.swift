@@ -29,6 +29,8 @@ struct Worker: ~Copyable, @unchecked Sendable {  // fields are immutable, atomic
   let inPoll = Atomic<Bool>(false)
   /// The worker's alone: its last wait in the poll has brought events, and nothing to run.
   let polledInVain = Atomic<Bool>(false)
+  /// The worker's alone: it has come back from the poll by itself. In a crowd it goes on to wait for events.
+  let helps = Atomic<Bool>(false)
   let parker = Parker()
   /// Written by the worker alone: the lane being drained, for reports. See `Inspection`.
   let runningLane = Atomic<UnsafeMutableRawPointer?>(nil)
@@ -45,6 +47,8 @@ struct Worker: ~Copyable, @unchecked Sendable {  // fields are immutable, atomic
   /// What the monitor saw at its last look; the monitor alone uses them.
   let seenProgress = Atomic<UInt64>(0)
   let seenCPU = Atomic<UInt64>(0)
+  /// When the monitor read the processor time last.
+  let seenAt = Atomic<UInt64>(0)
   /// Since when the monitor has seen the same pulse.
   let seenSince = Atomic<UInt64>(0)
   /// For how long the worker has not run at all, as far as the monitor has asked.
@@ -110,6 +114,19 @@ struct Worker: ~Copyable, @unchecked Sendable {  // fields are immutable, atomic
     // relaxed: observations; if the worker comes back at this moment and its place is taken, there is one worker too many.
     isIdle.load(ordering: .relaxed) || waits.load(ordering: .relaxed) != 0
       || status.load(ordering: .relaxed) != Status.running
+  }
+
+  /// Whether another worker may take the place. In a crowd it stays with a holder that is found blocked (`Crowd`).
+  func leavesPlace(inCrowd: Bool) -> Bool {
+    // relaxed: as in `isAway`.
+    isAway && !(inCrowd && status.load(ordering: .relaxed) == Status.stalled)
+  }
+
+  /// Owner: see `helps`.
+  var isHelper: Bool {
+    // relaxed: the worker's own note.
+    get { helps.load(ordering: .relaxed) }
+    nonmutating set { helps.store(newValue, ordering: .relaxed) }
   }
 
   /// Whether nothing waits in the slot of the worker's place. Owner only.

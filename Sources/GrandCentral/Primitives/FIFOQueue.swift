@@ -82,6 +82,12 @@ struct FIFOQueue: ~Copyable, @unchecked Sendable {  // all words are atomic; slo
     Segment.freeChain(limbo.load(ordering: .relaxed))
   }
 
+  /// Changes with each value that is taken out.
+  var taken: UInt64 {
+    // relaxed: an observation.
+    headIndex.load(ordering: .relaxed)
+  }
+
   // MARK: Putting in
 
   /// Appends `value`. Any thread.

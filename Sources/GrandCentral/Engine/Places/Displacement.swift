@@ -19,6 +19,9 @@ import Synchronization
 //     counted for long.
 // Displacement.D2  The thread that changes the status back corrects the count: the worker itself, or the thread that has set
 //     it aside too late.
+// Displacement.D3  The monitor looks at workers that have been set aside again: one that was found blocked may compute, and one that is
+//     adrift may block. It counts the new status, exchanges the status, and takes back the count of the old one, or of the new one if
+//     the exchange fails, because the job has ended. A worker that still holds its place is running again.
 extension Engine {
   /// Sets the worker aside as `status` says, if it is still in the job that began with `pulse`; any thread.
   ///
@@ -62,22 +65,30 @@ extension Engine {
   /// Whether a place is free, or its holder runs a job that is less urgent than `band`.
   private func mayOvertake(_ band: Band) -> Bool {
     for index in 0..<places.count {
-      guard let worker = holder(of: places[index]), !worker.pointee.isAway else { return true }
+      guard !isFree(places[index]), let worker = holder(of: places[index]) else { return true }
       // relaxed: observations; a wrong guess adds a worker, or leaves the job to the next free one.
       if worker.pointee.isInJob, worker.pointee.runningRank.load(ordering: .relaxed) > band.rank { return true }
     }
     return false
   }
 
-  /// Finds work for a worker that is one too many: work more urgent than what the others run.
+  /// Finds work for a worker that is one too many: work more urgent than what the others run, or loose work for which a helper
+  /// is needed.
   @inline(never)
-  func findUrgentWork() -> Job? {
+  func findUrgentWork(for worker: Worker.Pointer) -> Job? {
     // relaxed: a hint; the sleep protocol looks again.
     var rest = pending.load(ordering: .relaxed)
     while rest != 0 {
       let band = Band(firstIn: rest)
-      if !mayOvertake(band) { return nil }
-      if let job = takeShared(from: band) { return job }
+      if !mayOvertake(band) { break }
+      if let job = takeShared(from: band, for: worker) { return job }
+      rest &= ~band.both
+    }
+    rest &= Band.allLoose
+    if rest == 0 || !needsHelper(Clock.uptime.now()) { return nil }
+    while rest != 0 {
+      let band = Band(firstIn: rest)
+      if let job = takeLoose(from: band) { return job }
       rest &= ~band.both
     }
     return nil
@@ -89,16 +100,23 @@ extension Engine {
     var left = most
     for index in 0..<workers.count where left > 0 {
       let worker = workers[index]
-      // relaxed: the monitor's own notes, and a hint; `setAside` verifies the pulse.
-      let pulse = worker.pointee.seenProgress.load(ordering: .relaxed)
-      let since = worker.pointee.seenSince.load(ordering: .relaxed)
-      guard pulse & 1 == 1, now &- since >= Slices.slice, !worker.pointee.isAway else { continue }
+      guard let pulse = worker.pointee.longPulse(now) else { continue }
       if setAside(worker, pulse, as: Worker.Status.adrift) { left -= 1 }
     }
   }
 }
 
 extension Worker {
+  /// The pulse of the job that the monitor saw last, if it had run for a slice at `now` and runs still; nil for a worker that is away.
+  func longPulse(_ now: UInt64) -> UInt64? {
+    // relaxed: the monitor's notes; a hint, which `setAside` verifies.
+    let pulse = seenProgress.load(ordering: .relaxed)
+    let isLong =
+      pulse & 1 == 1 && pulse == progress.load(ordering: .relaxed)
+      && now &- seenSince.load(ordering: .relaxed) >= Slices.slice
+    return isLong && !isAway ? pulse : nil
+  }
+
   /// The job has ended. Called by the owner, or by the thread that has set it aside. See Displacement.D2.
   @inline(never)
   func recover(_ engine: borrowing Engine) {
@@ -124,20 +142,32 @@ extension Worker {
 struct Slices {
   static let slice: UInt64 = 10_000_000
 
-  /// For how long no job has been started.
+  /// How many workers may be adrift at any time.
+  static func few(_ places: Int) -> Int { min(max(2, places / 4), 4) }
+
+  /// For how long no job has been started, and no job with an order while some wait.
   private var standstill: UInt64 = 0
+  private var orderedStandstill: UInt64 = 0
+  private var orderedTaken: UInt64?
 
   /// - Parameters:
   ///   - adrift: Workers that have lost their places in this way.
   ///   - hasStarted: Whether a job has been started since the last tick, `elapsed` ago.
   ///   - lanesWait: Whether something other than jobs with an order is pending.
-  mutating func mayDisplace(adrift: Int, places: Int, hasStarted: Bool, lanesWait: Bool, elapsed: UInt64) -> Int {
+  ///   - orderedTaken: A number that changes when a job with an order is started; nil if none is pending.
+  mutating func mayDisplace(
+    adrift: Int, places: Int, hasStarted: Bool, lanesWait: Bool, orderedTaken: UInt64?, elapsed: UInt64
+  )
+    -> Int
+  {
     standstill = hasStarted ? 0 : standstill &+ elapsed
-    let few = min(max(2, places / 4), 4)
+    orderedStandstill = orderedTaken == nil || orderedTaken != self.orderedTaken ? 0 : orderedStandstill &+ elapsed
+    self.orderedTaken = orderedTaken
+    let few = Self.few(places)
     if adrift < few { return few - adrift }
-    let patience = Self.slice * UInt64(max(8, adrift)) / 8 * (lanesWait ? 1 : 16)
-    if standstill < patience { return 0 }
-    standstill = 0
+    let patience = Self.slice * UInt64(max(8, adrift)) / 8
+    if !(lanesWait && standstill >= patience), orderedStandstill < 16 * patience { return 0 }
+    (standstill, orderedStandstill) = (0, 0)
     return places
   }
 }

@@ -144,9 +144,17 @@ extension Engine {
     return job
   }
 
-  /// A job of `band`, for a worker without a place.
-  func takeShared(from band: Band) -> Job? {
+  /// A job of `band`, for a worker without a place: one that has no order comes first every second time.
+  func takeShared(from band: Band, for worker: Worker.Pointer) -> Job? {
+    // relaxed: the worker's own pulse, which is even between jobs.
+    let looseFirst = worker.pointee.progress.load(ordering: .relaxed) & 2 == 0
+    if looseFirst, let job = takeLoose(from: band) { return job }
     if let raw = runQueues[Int(band.rank)].dequeue() { return Job(raw: raw) }
+    return looseFirst ? nil : takeLoose(from: band)
+  }
+
+  /// A job of `band` that has no order, for a worker without a place.
+  func takeLoose(from band: Band) -> Job? {
     for index in 0..<places.count {
       if let job = places[index].pointee.dequeue(band) { return job }
     }
@@ -175,15 +183,22 @@ extension Engine {
     return nil
   }
 
+  /// Changes when an ordered job is taken.
+  var orderedTaken: UInt64 {
+    var sum: UInt64 = 0
+    for rank in 0..<Band.count { sum &+= runQueues[rank].taken }
+    return sum
+  }
+
   /// Sleep.W1: a search of everything, which clears the bits where it finds nothing.
   @inline(never)
-  func findWorkThoroughly(_ place: Place.Pointer?) -> Job? {
-    if let job = place?.pointee.takeSlot() { return job }
+  func findWorkThoroughly(_ worker: Worker.Pointer) -> Job? {
+    if let job = worker.pointee.place?.pointee.takeSlot() { return job }
     // relaxed: a hint; the bits are cleared below with the proper order.
     var rest = pending.load(ordering: .relaxed)
     while rest != 0 {
       let band = Band(firstIn: rest)
-      if let job = takeShared(from: band) { return job }
+      if let job = takeShared(from: band, for: worker) { return job }
       // What has come meanwhile has its bit, for Sleep.W3.
       if rest & band.ordered != 0 { _ = clear(band, band.ordered) }
       if rest & band.loose != 0 { _ = clear(band, band.loose) }

@@ -164,6 +164,7 @@ extension Engine {
   /// - Returns: false if there is none: the worker is one too many.
   @inline(never)
   func takePlace(_ worker: Worker.Pointer) -> Bool {
+    if worker.pointee.isHelper, isCrowded { return false }
     // relaxed: a setting; a hint.
     let limit = min(places.count, parallelism.load(ordering: .relaxed))
     let map = places.filled.load(ordering: .relaxed)
@@ -174,13 +175,22 @@ extension Engine {
       another = places[index]
     }
     if let another { return worker.pointee.take(another) }
+    guard useGrant() else { return false }
+    for index in 0..<limit where holder(of: places[index])?.pointee.isAway == true {
+      if worker.pointee.take(places[index]) { return true }
+    }
     return false
   }
 
-  /// Whether no worker holds the place, or its holder starts no jobs at the moment.
-  private func isFree(_ place: Place.Pointer) -> Bool {
-    guard let holder = holder(of: place) else { return true }
-    return holder.pointee.isAway
+  /// Whether no worker holds the place, or its holder starts no jobs at the moment, nor is going to soon (`Crowd`).
+  func isFree(_ place: Place.Pointer) -> Bool {
+    holder(of: place)?.pointee.leavesPlace(inCrowd: isCrowded) ?? true
+  }
+
+  /// How many places are free.
+  var freePlaces: Int {
+    // relaxed: a setting.
+    (0..<min(places.count, parallelism.load(ordering: .relaxed))).count { isFree(places[$0]) }
   }
 
   /// The worker that holds the place.

@@ -82,9 +82,9 @@ struct PoolState: StateWord, Equatable {
   }
 
   /// The monitor adds workers although others search: as `claimWake`, without its first rule.
-  mutating func claimReinforcement(parallelism: Int, budget: Int) -> Wake {
+  mutating func claimReinforcement(parallelism: Int, budget: Int, sparing spared: Int = 0) -> Wake {
     if active >= parallelism { return .watch }
-    if sleeping > 0 {
+    if sleeping > spared {
       rawValue = rawValue &- Self.sleepingOne &+ Self.searchingOne
       return .unpark
     }

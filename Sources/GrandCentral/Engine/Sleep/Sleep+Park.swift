@@ -37,6 +37,7 @@ extension Engine {
     }
     // A simulation ends its workers by itself, and has no time pass for that.
     let ends = World.isSimulated ? Deadline.never : Deadline.after(Self.retirement, on: .uptime)
+    worker.pointee.isHelper = false
     if worker.pointee.parker.park(until: ends) { return true }
     if tryRetire(worker) { return false }
     // What a burst has left behind goes back while there is nothing to do.
@@ -86,7 +87,7 @@ extension Engine {
     poller.wait(timers)
     // relaxed: see above.
     worker.pointee.inPoll.store(false, ordering: .relaxed)
-    leaveIdle(worker)
+    worker.pointee.isHelper = leaveIdle(worker)
     let brought = serve()
     // relaxed: the worker's own note; a hint about work.
     let inVain = brought && worker.pointee.slotIsEmpty && pending.load(ordering: .relaxed) == 0

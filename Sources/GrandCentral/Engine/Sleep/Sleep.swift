@@ -35,7 +35,10 @@ extension Engine {
       monitor.wake(self)
       // relaxed: bits are only ever added; a program of one band never goes further.
       if bandsInUse.load(ordering: .relaxed) & ~(band.both | band.moreUrgent) != 0 { addWorker(for: band) }
-    case .unpark, .spawn, .exhausted: claimAndWake(parallelism: parallelism, budget: budget)
+    case .unpark, .spawn, .exhausted:
+      if !isCrowded || freePlaces > 0 { return claimAndWake(parallelism: parallelism, budget: budget) }
+      monitor.wake(self)
+      addHelper()
     }
   }
 
@@ -45,10 +48,11 @@ extension Engine {
     carryOut(wake)
   }
 
-  /// The monitor's way of adding a worker: also while others search.
-  func reinforce(parallelism: Int, budget: Int) -> PoolState.Wake {
+  /// The monitor's way of adding a worker: also while others search. So many sleepers are spared.
+  @discardableResult
+  func reinforce(parallelism: Int, budget: Int, sparing spared: Int = 0) -> PoolState.Wake {
     idle.lock.lock()
-    let wake = pool.updateInOrder { $0.claimReinforcement(parallelism: parallelism, budget: budget) }
+    let wake = pool.updateInOrder { $0.claimReinforcement(parallelism: parallelism, budget: budget, sparing: spared) }
     carryOut(wake)
     return wake
   }
@@ -118,16 +122,20 @@ extension Engine {
   /// Sleep.W4: leaves the idle list as a searcher.
   ///
   /// If a waker was faster, its token is taken here: either way the caller is counted as searching afterwards.
-  func leaveIdle(_ worker: Worker.Pointer) {
+  ///
+  /// - Returns: false if a waker was faster.
+  @discardableResult
+  func leaveIdle(_ worker: Worker.Pointer) -> Bool {
     idle.lock.lock()
     if idle.contains(worker) {
       idle.remove(worker)
       pool.updateInOrder { $0.wakeUp() }
       idle.lock.unlock()
-    } else {
-      idle.lock.unlock()
-      _ = worker.pointee.parker.park()
+      return true
     }
+    idle.lock.unlock()
+    _ = worker.pointee.parker.park()
+    return false
   }
 
   /// Ends the calling sleeper if others remain that could run work.

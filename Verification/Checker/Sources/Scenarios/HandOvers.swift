@@ -109,7 +109,38 @@ private func displacement() -> [Scenario] {
       }
     }
   }
+  func move(from old: UInt32, to new: UInt32, _ name: String) -> Scenario {
+    protocolScenario(name, of: "Displacement", unusual: 0) { run in
+      engine.pointee.setParallelism(1)
+      setPool(live: 1, searching: 0)
+      let worker = engine.pointee.workers.take()
+      worker.pointee.progress.store(1, ordering: .relaxed)
+      _ = engine.pointee.setAside(worker, 1, as: old)
+      run.thread {
+        worker.pointee.progress.store(2, ordering: .relaxed)
+        if worker.pointee.status.load(ordering: .relaxed) != Worker.Status.running {
+          worker.pointee.recover(engine.pointee)
+        }
+        engine.pointee.startSearching()
+        engine.pointee.joinIdle(worker)
+      }
+      run.thread { worker.pointee.move(from: old, to: new, in: engine.pointee) }
+      run.finally {
+        let pool = engine.pointee.pool.load(ordering: .relaxed)
+        run.check(pool.adrift == 0 && pool.blocked == 0 && pool.sleeping == 1, "the count is wrong")
+        run.check(worker.pointee.status.load(ordering: .relaxed) == Worker.Status.running, "a sleeper runs no job")
+      }
+    }
+  }
   return [
+    move(from: Worker.Status.stalled, to: Worker.Status.adrift, "D3: a job ends while its worker computes again"),
+    move(from: Worker.Status.adrift, to: Worker.Status.stalled, "D3: a job ends while its worker, adrift, blocks"),
+    protocolScenario("a grant lets one worker take a place in a crowd", of: "Crowd") { run in
+      let grant = Plain()
+      engine.pointee.crowd.store(1, ordering: .relaxed)
+      for _ in 0..<2 { run.thread { if engine.pointee.useGrant() { grant.value += 1 } } }
+      run.finally { run.check(grant.value == 1, "the grant was used twice, or by nobody") }
+    },
     setAside(Worker.Status.adrift, "D1: a job ends while its worker is set adrift"),
     setAside(Worker.Status.stalled, "D1: a job ends while its worker is found blocked"),
     protocolScenario("D2: two set a worker aside: it is counted once", of: "Displacement") { run in

@@ -27,7 +27,7 @@ private func sleep() -> [Scenario] {
         submit(job)
       }
       run.thread {
-        if let found = engine.pointee.findWorkThoroughly(worker.pointee.place) {
+        if let found = engine.pointee.findWorkThoroughly(worker) {
           run.check(isSigned(found), "the job is not what was submitted")
           isFound = true
           return

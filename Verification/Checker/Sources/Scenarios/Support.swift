@@ -43,7 +43,8 @@ func work(_ most: Int = .max) {
 
 private func nextJob() -> Job? {
   for rank in 0..<Band.count {
-    if let job = Engine.shared.pointee.takeShared(from: Band(rank: UInt8(rank))) { return job }
+    if let raw = Engine.shared.pointee.runQueues[rank].dequeue() { return Job(raw: raw) }
+    if let job = Engine.shared.pointee.takeLoose(from: Band(rank: UInt8(rank))) { return job }
   }
   return nil
 }

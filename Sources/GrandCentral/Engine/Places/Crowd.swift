@@ -1,0 +1,112 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+
+/// More workers compute than there are processors, by more than a few: a crowd.
+///
+/// An item that computes and waits in turn, for ever, as a server's does, is found blocked, and its place goes to another worker. Then
+/// it comes back, and computes beside the places. If each wait added such a worker, hundreds of threads would share the processors, and
+/// whatever has to be started would wait behind them. So in a crowd
+///
+/// - a place stays with a holder that is found blocked;
+/// - ordered work is started by the workers that hold places, and by one more worker after each pause (`mayGrow`);
+/// - loose work, lanes and events, is started at once: by a *helper*, a worker without a place, which sleeps afterwards.
+///
+/// | since a worker was added       | the next pause                                                     |
+/// |--------------------------------|--------------------------------------------------------------------|
+/// | no more workers compute        | a slice                                                            |
+/// | more of them than ever do      | half a slice for each one too many: a hundred come together in 25 s |
+struct Crowd {
+  /// `Engine.crowd`, if there is none.
+  static let none = -1
+
+  /// By how many the workers that compute exceed the processors, at most: since a worker was added, and before.
+  private var peak = 0
+  private var most = 0
+  private var pause: UInt64 = 0
+
+  /// - Parameter excess: By how many the workers that compute, with places or without, exceed the places.
+  /// - Returns: whether there is a crowd.
+  mutating func look(excess: Int, places: Int, elapsed: UInt64) -> Bool {
+    guard excess > Slices.few(places) else {
+      self = Crowd()
+      return false
+    }
+    pause -= min(pause, elapsed)
+    peak = max(peak, excess)
+    return true
+  }
+
+  /// Whether a worker may be added now.
+  mutating func mayGrow() -> Bool {
+    if pause > 0 { return false }
+    pause = peak > most ? UInt64(peak) * Slices.slice / 2 : Slices.slice
+    (peak, most) = (0, max(peak, most))
+    return true
+  }
+}
+
+extension Engine {
+  /// Whether the monitor has found a crowd.
+  var isCrowded: Bool {
+    // relaxed: a hint; the monitor looks at its ticks after the threads that it concerns.
+    crowd.load(ordering: .relaxed) != Crowd.none
+  }
+
+  /// Whether the caller may take a place that the crowd's rule leaves to its holder.
+  func useGrant() -> Bool {
+    // relaxed: a number of permissions; the exchange makes sure that each is used once.
+    let grants = crowd.load(ordering: .relaxed)
+    return grants > 0 && crowd.compareExchange(expected: grants, desired: grants - 1, ordering: .relaxed).exchanged
+  }
+
+  /// Makes a worker look for loose work, unless one does already. Any thread.
+  func addHelper() {
+    // relaxed: hints; the claim looks again.
+    let active = pool.load(ordering: .relaxed).active
+    if active > parallelism.load(ordering: .relaxed) || pending.load(ordering: .relaxed) & Band.allLoose == 0 { return }
+    _ = reinforce(parallelism: active + 1, budget: threadLimit)
+  }
+
+  /// Monitor: lanes or events are pending.
+  func helpLanes(_ now: UInt64) { if needsHelper(now) { addHelper() } }
+
+  /// Whether lanes and events need a helper: the holders of all places run long jobs, or there is a crowd.
+  func needsHelper(_ now: UInt64) -> Bool {
+    if isCrowded { return true }
+    // relaxed: a setting.
+    for index in 0..<min(places.count, parallelism.load(ordering: .relaxed)) {
+      if holder(of: places[index])?.pointee.longPulse(now) == nil { return false }
+    }
+    return true
+  }
+
+  /// Monitor: looks for a crowd.
+  ///
+  /// - Returns: how many workers may be added; nil if there is no crowd.
+  func lookForCrowd(_ found: inout Crowd, _ state: PoolState, places: Int, elapsed: UInt64) -> Int? {
+    guard found.look(excess: state.active + state.adrift - places, places: places, elapsed: elapsed) else {
+      noCrowd()
+      return nil
+    }
+    let mayGrow = found.mayGrow()
+    // relaxed: as in `isCrowded`. A permission that has not been used stays.
+    if mayGrow || !isCrowded { crowd.store(mayGrow ? 1 : 0, ordering: .relaxed) }
+    return freePlaces + (mayGrow ? 1 : 0)
+  }
+
+  func noCrowd() {
+    // relaxed: as in `isCrowded`.
+    crowd.store(Crowd.none, ordering: .relaxed)
+  }
+}
+
+extension Worker {
+  /// Displacement.D3
+  func move(from old: UInt32, to new: UInt32, in engine: borrowing Engine) {
+    engine.pool.updateInOrder { $0.setAside(as: new) }
+    // relaxed: the worker that ends its job finds either, and takes it back from there (Displacement.D2).
+    let changed = self.status.compareExchange(expected: old, desired: new, ordering: .relaxed).exchanged
+    engine.pool.updateInOrder { $0.takeBack(from: changed ? old : new) }
+  }
+}
