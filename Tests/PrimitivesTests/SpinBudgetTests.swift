@@ -10,7 +10,7 @@ struct SpinBudgetTests {
   /// How many of `waits` spin, when every spin ends as `isHit` says.
   private func spins(_ credit: inout SpinCredit, waits: Int, price: Int32, isHit: Bool) -> Int {
     var spins = 0
-    for _ in 0..<waits where credit.isLeft || credit.wait() {
+    for wait in 1...UInt32(waits) where credit.isLeft || credit.tries(at: wait) {
       spins += 1
       isHit ? credit.earn(price) : credit.pay(price)
     }
@@ -39,7 +39,7 @@ struct SpinBudgetTests {
   func missesWeighMore() {
     var credit = SpinCredit(price: 8)
     var spins = 0
-    for wait in 0..<100_000 where credit.isLeft || credit.wait() {
+    for wait: UInt32 in 1...100_000 where credit.isLeft || credit.tries(at: wait) {
       spins += 1
       wait % 4 == 0 ? credit.pay(8) : credit.earn(8)
     }
@@ -65,12 +65,20 @@ struct SpinBudgetTests {
     }
   }
 
+  @Test("tries equally often, whichever of a thread's waits are for one thing", arguments: [1, 2, 3, 4, 5, 8] as [UInt32])
+  func turnsAreSpread(step: UInt32) {
+    let credit = SpinCredit(price: 8)
+    let trials = (1...80_000 as ClosedRange<UInt32>).count { credit.tries(at: $0 * step) }
+    let expected = 80_000 / Int(credit.interval)
+    #expect(abs(trials - expected) <= expected / 10, "\(trials) trials")
+  }
+
   @Test("survives as a word whatever its numbers are")
   func wordsAreExact() {
     var credit = SpinCredit(price: 8)
     for step in 0..<5_000 {
       #expect(SpinCredit(rawValue: credit.rawValue) == credit)
-      if step % 3 == 0 { credit.pay(8) } else if !credit.isLeft { _ = credit.wait() }
+      step % 3 == 0 ? credit.pay(8) : credit.earn(8)
     }
   }
 
