@@ -97,6 +97,18 @@ static bool map_over_head(int descriptor) {
   return syscall(SYS_mmap, gc_insight_page, page, access, kind, file, begin) != -1;
 }
 
+uint32_t gc_insight_workers[GC_INSIGHT_WORKERS];
+
+/// The region's page is there: what workers have written to the page before it is written again.
+static void show_workers(void) {
+  uint32_t *shown = (uint32_t *)(void *)(gc_insight_page + GC_INSIGHT_WORKERS_OFFSET);
+  for (uint32_t index = 0; index < GC_INSIGHT_WORKERS; index++) {
+    // seq-cst: see gc_insight_show_worker. A word that its worker takes back at this moment is an old number for a moment longer.
+    uint32_t tid = __atomic_load_n(&gc_insight_workers[index], __ATOMIC_SEQ_CST);
+    if (tid != 0) __atomic_store_n(&shown[index], tid, __ATOMIC_RELAXED);
+  }
+}
+
 /// Writes the list of mapped files behind the region. A tool that comes when the process has ended could not read it any more.
 /// What cannot be written is left out: functions are then shown by their addresses.
 static void append_files(int descriptor, off_t end) {
@@ -148,6 +160,7 @@ int gc_insight_make(size_t size, const gc_insight_head *head, void **base) {
     close(descriptor);
     return -error;
   }
+  show_workers();
   *base = all;
   gc_insight_dump_from(all, head);
   return descriptor;
@@ -188,6 +201,7 @@ void gc_insight_forget_entries(void) { memset(entries_in_use, 0, sizeof entries_
 void gc_insight_leave(void *base, size_t size, int descriptor, uint32_t switches) {
   gc_insight_dump_from(NULL, NULL);
   gc_insight_forget_core();
+  memset(gc_insight_workers, 0, sizeof gc_insight_workers);
   // Closed only if it is still ours: the program may have closed it, and use the number for something else. A deleted file of
   // just this size and number is no coincidence.
   struct stat file;

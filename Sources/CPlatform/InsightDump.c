@@ -179,13 +179,13 @@ static void add_wait(line *line, const gc_insight_thread *thread) {
 }
 
 static void show_thread(line *line, const gc_insight_thread *thread, bool is_whole, moment now) {
-  static const char *const roles[] = {"program", "worker", "main", "monitor"};
+  static const char *const roles[] = {"program", "worker", "main", "monitor", "main"};
   static const char *const states[] = {"active", "asleep", "waits"};
   add(line, "  thread ");
   add_number(line, thread->tid);
   add_name(line, thread->tid);
   add(line, " (");
-  add(line, roles[thread->role < 4 ? thread->role : 0]);
+  add(line, roles[thread->role < sizeof roles / sizeof *roles ? thread->role : 0]);
   add(line, ")");
   if (thread->tid == gc_thread_id()) add(line, ", which writes this");
   if (!is_whole) {

@@ -175,6 +175,45 @@ struct InsightTests {
     #expect(result["programAsks"] == "1")
   }
 
+  @Test("F3: a group and a channel that were made before that is asked for are listed once they are used again")
+  func late() {
+    let result = Probe.run("insight-late")
+    #expect(result.ended, "\(result)")
+    #expect(result.number("before") == 0 && result.number("unused") == 0)
+    #expect(result.number("entered") == 4)
+    #expect(result.number("left") == 2)
+    #expect(result.number("operations") == 1)
+    #expect(result["descriptor"] == "1")
+  }
+
+  @Test("F3: a group that is listed while threads enter and leave it has none of them left in the end")
+  func lateGroups() {
+    let result = Probe.run("insight-late-groups")
+    #expect(result.ended, "\(result)")
+    #expect(result["listed"] == "1")
+    #expect(result.number("wrong") == 0)
+  }
+
+  @Test("K1: a channel whose barrier has to wait is listed, with what its operation waits for")
+  func barrier() {
+    let result = Probe.run("insight-barrier")
+    #expect(result.ended, "\(result)")
+    #expect(result.number("before") == 0)
+    #expect(result.number("barriers") == 1)
+    #expect(result["waits"] == "1")
+    #expect(result.number("barriersAfter") == 0)
+    #expect(result.number("waitsAfter") == 0)
+  }
+
+  @Test("K1: a worker in its first item is shown before it has an entry, and no more once it has one")
+  func firstItem() {
+    let result = Probe.run("insight-first-item")
+    #expect(result.ended, "\(result)")
+    #expect(result["shown"] == "1")
+    #expect(result["hasEntry"] == "0")
+    #expect(result["shownAfterwards"] == "0")
+  }
+
   @Test("F3: they have no entries where nobody asks")
   func objectsUnasked() {
     let result = Probe.run("insight-objects")

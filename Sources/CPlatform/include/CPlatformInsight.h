@@ -92,9 +92,23 @@ typedef struct gc_insight_head {
   uint64_t next_chunk;       ///< The number of the next chunk that is begun; the first is 1.
   char library[64];          ///< The library's version.
   uint32_t unlisted;         ///< Threads that wait in one of the library's calls and have no entry. Older libraries have 0 here.
+  uint32_t reserved;
+  gc_insight_part workers;   ///< Words: the kernel's number of each worker that has not slept yet, or 0. Older libraries have none.
 } gc_insight_head;
 
-enum { GC_THREAD_PROGRAM = 0, GC_THREAD_WORKER = 1, GC_THREAD_MAIN = 2, GC_THREAD_MONITOR = 3 };
+/// The words of `head.workers` lie in the head's page, behind the head. A worker gets an entry of its own when it first sleeps, waits
+/// or records: one whose first item blocks would be seen by nobody.
+#define GC_INSIGHT_WORKERS_OFFSET 2048u
+#define GC_INSIGHT_WORKERS 512u
+
+enum {
+  GC_THREAD_PROGRAM = 0,
+  GC_THREAD_WORKER = 1,
+  GC_THREAD_MAIN = 2,
+  GC_THREAD_MONITOR = 3,
+  /// The main thread, which does nothing but run the main queue: it is in an item whenever it is active.
+  GC_THREAD_MAIN_LOOP = 4,
+};
 
 enum {
   /// Runs, or has not been here lately.
@@ -172,11 +186,13 @@ enum {
 /// What an object that is no queue watches, waits for and has. 80 bytes.
 typedef struct gc_insight_state {
   uint64_t handle;           ///< A source: its descriptor, process or signal. A channel: its descriptor, or -1. 32 bits each.
-  uint64_t due;              ///< A timer: when it fires next, by its clock, in nanoseconds; all ones: never.
-  uint64_t interval;         ///< A timer: nanoseconds; 0: it fires once.
+  uint64_t due;              ///< A timer: when it fires next, by its clock, in nanoseconds; all ones: never. A channel: since when a
+                             ///< read has waited for its descriptor, the counter; 0: none does. A group: when it was last
+                             ///< entered or left, the counter. Older libraries have 0 for these two.
+  uint64_t interval;         ///< A timer: nanoseconds; 0: it fires once. A channel: as `due`, of a write.
   uint64_t count;            ///< A group: entered and not left. A channel: operations that have not ended.
-  uint64_t bytes;            ///< A channel: bytes to write that have not been written.
-  uint32_t clock;            ///< A timer: 0 uptime, 1 continuous, 2 wall.
+  uint64_t bytes;            ///< A channel: bytes to write that have not been written. A timer: its leeway, in nanoseconds.
+  uint32_t clock;            ///< A timer: 0 uptime, 1 continuous, 2 wall. A channel: barriers that wait for operations to end.
   uint32_t flags;            ///< GC_OBJECT_CANCELLED.
   char what[32];             ///< What kind of source: "read source"; cut, ends with a zero.
 } gc_insight_state;
@@ -291,7 +307,8 @@ typedef struct gc_insight_chunk {
 } gc_insight_chunk;
 
 #if !defined(__cplusplus)
-_Static_assert(sizeof(gc_insight_head) <= 4096, "the head is a page");
+_Static_assert(sizeof(gc_insight_head) <= GC_INSIGHT_WORKERS_OFFSET, "the workers lie behind the head");
+_Static_assert(GC_INSIGHT_WORKERS_OFFSET + GC_INSIGHT_WORKERS * sizeof(uint32_t) <= 4096, "and in its page");
 _Static_assert(sizeof(gc_insight_thread) == 256, "");
 _Static_assert(sizeof(gc_insight_object) == 128, "");
 _Static_assert(sizeof(gc_insight_state) == sizeof(((gc_insight_object *)0)->label), "");

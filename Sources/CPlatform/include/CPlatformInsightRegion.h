@@ -51,6 +51,17 @@ static inline __attribute__((always_inline)) bool gc_insight_hears(void) {
 #endif
 }
 
+/// Whether objects are to be listed: the same for one switch.
+static inline __attribute__((always_inline)) bool gc_insight_lists(void) {
+#if defined(__x86_64__)
+  bool lists;
+  __asm__ volatile("testb %2, %1" : "=@ccnz"(lists) : "m"(*(const uint32_t *)gc_insight_page), "i"(GC_SWITCH_OBJECTS));
+  return lists;
+#else
+  return (gc_insight_switches() & GC_SWITCH_OBJECTS) != 0;
+#endif
+}
+
 static inline gc_insight_head *GC_NONNULL gc_insight_own_head(void) { return (gc_insight_head *)gc_insight_page; }
 
 // Where a field is that others look at while its writer changes it. Swift counts the address of a field as a use of the whole
@@ -78,6 +89,19 @@ GC_INSIGHT_ADDRESS(chunk, uint64_t, number)
 GC_INSIGHT_ADDRESS(chunk, void, name)
 #undef GC_INSIGHT_ADDRESS
 
+/// The library's own copy of the words of `head.workers`: those that are written before the region is there go to it later.
+extern __attribute__((visibility("hidden"))) uint32_t gc_insight_workers[GC_INSIGHT_WORKERS];
+
+/// The worker of that index has begun, and has the kernel's number `tid`; 0: it has an entry, or has ended. Each word has one writer.
+static inline void gc_insight_show_worker(size_t index, uint32_t tid) {
+  if (index >= GC_INSIGHT_WORKERS) return;
+  uint32_t *shown = (uint32_t *)(void *)(gc_insight_page + GC_INSIGHT_WORKERS_OFFSET);
+  // seq-cst: one that writes its own copy too late for `gc_insight_make` to find it writes the region's page.
+  __atomic_store_n(&gc_insight_workers[index], tid, __ATOMIC_SEQ_CST);
+  // relaxed: a figure for readers in other processes.
+  __atomic_store_n(&shown[index], tid, __ATOMIC_RELAXED);
+}
+
 static inline gc_insight_state *GC_NONNULL gc_insight_object_state(gc_insight_object *GC_NONNULL entry) {
   return (gc_insight_state *)(void *)entry->label;
 }
@@ -88,6 +112,26 @@ static inline gc_insight_state gc_insight_state_of(const gc_insight_object *GC_N
   return state;
 }
 static inline uint64_t *GC_NONNULL gc_insight_state_count(gc_insight_state *GC_NONNULL state) { return &state->count; }
+/// A timer's schedule. The caller changes the entry's sequence, as for the next one.
+static inline void gc_insight_state_schedule(
+    gc_insight_state *GC_NONNULL state, uint64_t due, uint64_t interval, uint64_t leeway, uint32_t clock) {
+  state->due = due;
+  state->interval = interval;
+  state->bytes = leeway;
+  state->clock = clock;
+}
+/// A channel's descriptor, its operations, and the barriers that wait for them.
+static inline void gc_insight_state_operations(
+    gc_insight_state *GC_NONNULL state, int32_t descriptor, uint64_t count, uint32_t barriers) {
+  state->handle = (uint32_t)descriptor;
+  state->count = count;
+  state->clock = barriers;
+}
+/// Since when a channel's read, or its write, waits; for `due` also when a group has changed.
+static inline void gc_insight_state_since(gc_insight_state *GC_NONNULL state, bool reads, uint64_t moment) {
+  // relaxed: a figure for readers in other processes.
+  __atomic_store_n(reads ? &state->due : &state->interval, moment, __ATOMIC_RELAXED);
+}
 static inline uint64_t *GC_NONNULL gc_insight_state_bytes(gc_insight_state *GC_NONNULL state) { return &state->bytes; }
 static inline void *GC_NONNULL gc_insight_state_what(gc_insight_state *GC_NONNULL state) { return state->what; }
 

@@ -208,7 +208,7 @@ extension GrandCentralRuntime.SnapshotThread {
     role =
       switch InsightLayout.Role(rawValue: entry.role) {
       case .worker: .worker
-      case .main: .main
+      case .main, .mainLoop: .main
       case .monitor: .monitor
       case .program, nil: .program
       }

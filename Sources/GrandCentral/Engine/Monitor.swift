@@ -104,7 +104,7 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
   private static let main: Thread.Body = { _ in Engine.shared.pointee.monitor.run(Engine.shared) }
 
   private func run(_ engine: Engine.Pointer) {
-    InsightThread.ready?.entry.pointee.role = InsightLayout.Role.monitor.rawValue
+    InsightThread.ready?.become(.monitor)
     // relaxed: a thread that still finds the monitor being started has published before the next `asleep` (Monitor.M1).
     state.store(State.awake, ordering: .relaxed)
     var (compensation, slices, crowd) = (Compensation(), Slices(), Crowd())
@@ -190,6 +190,8 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
       engine.pointee.exhaustionReported.store(false, ordering: .relaxed)
     }
     let seen = findStalled(engine, now, elapsed: elapsed)
+    // A tool that asks why nothing gets on finds the worker that blocks, though no thread has slept or waited here.
+    if seen.stalled > 0 { InsightRegion.makeOnce() }
     // relaxed: a setting; the claims look at the word again.
     let parallelism = engine.pointee.parallelism.load(ordering: .relaxed)
     // relaxed: a hint.

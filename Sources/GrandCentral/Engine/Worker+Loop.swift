@@ -17,6 +17,7 @@ extension Worker {
     record.pointee.worker = UnsafeMutableRawPointer(me)
     // relaxed: the monitor reads it to find the CPU clock; a late view skips one look.
     thread.store(Thread.id, ordering: .relaxed)
+    InsightRegion.noteWorkerBegins(index)
     Probes.look()
     if Recorder.isOn { Recorder.note(.workerBegin) }
     if let hook = Hooks.startHook() { runStartHook(hook, engine) }
@@ -40,6 +41,7 @@ extension Worker {
     Region.trim()
     // relaxed: see above.
     thread.store(0, ordering: .relaxed)
+    InsightRegion.noteWorkerIsListed(index)
     // The record is given back first, so that there are never more records in use than workers counted.
     engine.pointee.workers.give(me)
     engine.pointee.workerHasEnded()

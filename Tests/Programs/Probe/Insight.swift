@@ -13,6 +13,8 @@ extension Scenario {
     "insight-bands": bands, "insight-many-waits": manyWaits,
     "insight-small-files": smallFiles, "insight-kinds": kinds, "insight-plain-threads": plainThreads,
     "insight-objects": insightObjects, "insight-leftover": insightLeftover,
+    "insight-late": insightLate, "insight-late-groups": insightLateGroups, "insight-barrier": insightBarrier,
+    "insight-first-item": insightFirstItem,
   ]
 
   private static func waits() {
@@ -310,7 +312,7 @@ extension Scenario {
 
   /// A region, mapped as another process would.
   struct Region {
-    private let memory: UnsafeRawPointer
+    let memory: UnsafeRawPointer
 
     /// The descriptor in this process.
     static func link() -> Int32? {

@@ -11,7 +11,7 @@ import Synchronization
 // | 31    | simulated | see Group.R4 (constant)                               |
 // | 32    | watched   | a thread or a notification waits for zero             |
 // | 33    | kept      | the group keeps itself while it is entered (constant) |
-// | 34    | listed    | other processes may know the count (constant)         |
+// | 34    | listed    | other processes may know the count: see Group.R5      |
 // | 35–63 | count     | of a simulated group                                  |
 //
 // Group.R1  Nothing is registered while `watched` is clear. Registering sets it, under the lock, and only while count > 0.
@@ -25,6 +25,10 @@ import Synchronization
 // Group.R4  A group that is made in a simulation has its count elsewhere, so that no call is quick. The slow calls let another
 //     thread go on before they count, and behind that.
 //
+// Group.R5  `listed` is set when the group is made, or later under the lock, and stays. A thread that counts looks at the bit in the
+//     word that its own step has changed: it finds it, and then changes the group's entry as well; or the thread that sets the
+//     bit finds the step in the count, which it puts into the entry.
+//
 // Model: `Verification/group.pml`.
 
 /// A count of things under way, and what to do when it comes to zero.
@@ -35,23 +39,23 @@ import Synchronization
 /// group.notify(queue: .main) { show() }
 /// ```
 public final class DispatchGroup: DispatchObject, @unchecked Sendable {  // an atomic, and lists under their lock
-  private static let simulated: UInt64 = 1 << 31
-  private static let watched: UInt64 = 1 << 32
-  private static let kept: UInt64 = 1 << 33
-  private static let listed: UInt64 = 1 << 34
-  private static let countMask: UInt64 = simulated - 1
+  static let simulated: UInt64 = 1 << 31
+  static let watched: UInt64 = 1 << 32
+  static let kept: UInt64 = 1 << 33
+  static let listed: UInt64 = 1 << 34
+  static let countMask: UInt64 = simulated - 1
   private static let simulatedUnit: UInt64 = 1 << 35
   /// A group that has been entered so often can be entered no more.
   static let mostEntered = UInt32(countMask - 1)
 
-  private let state: Atomic<UInt64>
-  private let lock = Lock()
+  let state: Atomic<UInt64>
+  let lock = Lock()
   /// Guarded by `lock`.
   private var waiters = WaiterList()
   /// Guarded by `lock`: notifications, first and last, linked through their jobs; `owner` is the queue, retained.
   private var notes = NoteList()
   /// The group's number in the insight region: see `listed`.
-  private let insight = InsightNumber()
+  let insight = InsightNumber()
 
   private static let spin = SpinBudget(nanoseconds: SpinBudget.answer)
 
@@ -100,7 +104,7 @@ public final class DispatchGroup: DispatchObject, @unchecked Sendable {  // an a
     // relaxed: only the count; what happens inside is published by `leave`.
     let seen = state.wrappingAdd(1, ordering: .relaxed).oldValue
     if UInt32(truncatingIfNeeded: seen) >= Self.mostEntered { return enterSlow(seen) }
-    if seen & Self.listed != 0 { return didEnterListed(seen) }
+    if seen & Self.listed != 0 || Recorder.numbersObjects { return didEnterListed(seen) }
     // Group.R3
     if seen & ~Self.watched == Self.kept { _ = Owned(self).give() }
   }
@@ -117,11 +121,11 @@ public final class DispatchGroup: DispatchObject, @unchecked Sendable {  // an a
 
   /// - Parameter marks: `listed` if the group has that bit.
   @inline(__always)
-  private func leave(_ seen: UInt64, marks: UInt64) {
+  func leave(_ seen: UInt64, marks: UInt64) {
     var seen = seen
     while true {
       if seen & Self.countMask == 0 { return leaveSlow(seen) }
-      if seen & ~Self.kept == marks | Self.watched | 1 { return leaveLastSlow() }
+      if seen & ~Self.kept == marks | Self.watched | 1 { return leaveLastSlow(marks) }
       // pairs with: wait, notify – publishes what the leaver wrote before. A leaver learns nothing of the others: that is for
       // the threads that wait, to which all leaves are links of one chain.
       let (exchanged, found) = state.weakCompareExchange(
@@ -133,21 +137,27 @@ public final class DispatchGroup: DispatchObject, @unchecked Sendable {  // an a
         if seen == marks | Self.kept | 1 { Borrowed(self).giveBack() }
         return
       }
+      // Group.R5: the bit has come meanwhile.
+      if found & Self.listed != marks { return leaveListed(found) }
       seen = found
     }
   }
 
   /// Group.R2
   @inline(never)
-  private func leaveLastSlow() {
-    if leaveWatched() { Borrowed(self).giveBack() }
+  private func leaveLastSlow(_ marks: UInt64) {
+    if leaveWatched(marks) { Borrowed(self).giveBack() }
   }
 
+  /// - Parameter marks: `listed` if the group's entry has been changed already.
   /// - Returns: Group.R3: whether the caller now gives back the group's reference to itself.
-  private func leaveWatched() -> Bool {
+  private func leaveWatched(_ marks: UInt64) -> Bool {
     lock.lock()
-    // relaxed: the unit is the same for ever.
-    let unit = Self.unit(state.load(ordering: .relaxed))
+    // relaxed: the unit is the same for ever, and `listed` is the lock's.
+    let before = state.load(ordering: .relaxed)
+    let unit = Self.unit(before)
+    // Group.R5: the bit has come meanwhile. Before the step, after which the group may be gone.
+    if before & Self.listed != marks { InsightObjects.addMembers(-1, of: insight.known) }
     // pairs with: wait, notify – publishes what the leaver wrote before
     let after = state.wrappingSubtract(unit, ordering: .acquiringAndReleasing).newValue
     // A leave too many has borrowed from the next fields.
@@ -229,6 +239,7 @@ public final class DispatchGroup: DispatchObject, @unchecked Sendable {  // an a
   @inline(never)
   private func waitingForGroup(_ waiter: UnsafeMutablePointer<Waiter>, _ deadline: Deadline) -> Bool {
     if deadline.hasPassed() { return false }
+    if Recorder.numbersObjects { list() }
     let note = WaitNote.begin(
       .group, Borrowed(self).bits, isTimed: !deadline.isNever,
       // relaxed: a figure.
@@ -306,6 +317,7 @@ public final class DispatchGroup: DispatchObject, @unchecked Sendable {  // an a
   }
 
   func notify(_ job: Job, on queue: DispatchQueue) {
+    if Recorder.numbersObjects { list() }
     lock.lock()
     guard watch() else {
       lock.unlock()
@@ -353,29 +365,8 @@ public final class DispatchGroup: DispatchObject, @unchecked Sendable {  // an a
     World.step(World.leaves) {
       if tryWait() { faultUnbalanced() }
       // The last one wakes; the others do no more than to count.
-      if leaveWatched() { Borrowed(self).giveBack() }
+      if leaveWatched(0) { Borrowed(self).giveBack() }
     }
-  }
-
-  // MARK: What other processes may know
-
-  @inline(never)
-  private func enterInsight() {
-    _ = insight.give(InsightObjects.Facts(kind: .group, address: Borrowed(self).word))
-  }
-
-  @inline(never)
-  private func didEnterListed(_ seen: UInt64) {
-    // Group.R3
-    if seen & ~(Self.watched | Self.listed) == Self.kept { _ = Owned(self).give() }
-    InsightObjects.add(1, to: .count, of: insight.known)
-  }
-
-  @inline(never)
-  private func leaveListed(_ seen: UInt64) {
-    // Before the step, after which the group may be gone.
-    if seen & Self.countMask != 0 { InsightObjects.add(-1, to: .count, of: insight.known) }
-    leave(seen, marks: Self.listed)
   }
 
   @inline(never)

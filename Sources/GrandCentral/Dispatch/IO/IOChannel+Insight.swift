@@ -3,7 +3,8 @@
 import CPlatform
 import Synchronization
 
-// What other processes may know of a channel. All of it runs only where objects are listed.
+// What other processes may know of a channel. All of it runs only where objects are listed, and for a channel whose barrier has to wait:
+// such a channel has an entry from then on, as a queue has that a thread waits for.
 extension IOChannel {
   @inline(never)
   func enterInsight() {
@@ -19,6 +20,7 @@ extension IOChannel {
   /// With the lock held, as the next three: an operation was added, has ended; the channel was closed.
   @inline(never)
   func noteBegin(_ operation: IOOperation) {
+    if !insight.isGiven { enterInsight() }
     operation.shownBytes = operation.direction == .write ? operation.remaining : 0
     InsightObjects.add(operation.shownBytes, to: .bytes, of: insight.known)
     noteOperations()
@@ -31,6 +33,32 @@ extension IOChannel {
     noteOperations()
   }
 
+  /// A barrier waits.
+  @inline(never)
+  func noteBarrier() {
+    if World.isSimulated { return }
+    // There may be no region yet: this makes it.
+    if insight.known == 0 {
+      enterInsight()
+      noteWaits()
+    }
+    noteOperations()
+  }
+
+  /// The operations that wait for the descriptor already. Since when is not known: it is from now on that the entry says so.
+  private func noteWaits() {
+    guard let file else { return }
+    var next = newest
+    while let operation = next {
+      next = operation.older
+      let (wait, reads) = (file.wait(operation.direction), operation.direction == .read)
+      guard wait.isWaiting(operation) else { continue }
+      InsightObjects.setWait(insight.known, reads: reads, since: Cycles.now)
+      // Its step may have gone on before it could see that the channel has an entry.
+      if !wait.isWaiting(operation) { InsightObjects.setWait(insight.known, reads: reads, since: 0) }
+    }
+  }
+
   @inline(never)
   func noteClosed() { InsightObjects.cancel(insight.known) }
 
@@ -41,18 +69,33 @@ extension IOChannel {
     InsightObjects.suspend(insight.known, UInt32(clamping: suspensions.load(ordering: .relaxed)))
   }
 
-  private func noteOperations() {
-    InsightObjects.setOperations(insight.known, descriptor: shownDescriptor, count: listed)
+  func noteOperations() {
+    InsightObjects.setOperations(
+      insight.known, descriptor: shownDescriptor, count: listed, barriers: gate.barriers)
   }
 }
 
 extension IOOperation {
+  /// The step: the operation waits for its descriptor from now on, or does not any more.
+  @inline(__always)
+  func noteWait(_ waits: Bool) {
+    if let channel, channel.insight.isGiven || waits && Recorder.numbersObjects { noteWaitSlow(waits, channel) }
+  }
+
+  @inline(never)
+  private func noteWaitSlow(_ waits: Bool, _ channel: IOChannel) {
+    if !channel.insight.isGiven { channel.enterInsight() }
+    InsightObjects.setWait(channel.insight.known, reads: direction == .read, since: waits ? Cycles.now : 0)
+  }
+
   /// Bytes have been written.
   @inline(never)
   func noteWritten(_ count: Int) {
     if Recorder.isOn { Recorder.note(.transfer, detail: 2, word: UInt64(count)) }
     guard let channel, channel.insight.isGiven else { return }
-    InsightObjects.add(-count, to: .bytes, of: channel.insight.known)
-    shownBytes -= count
+    // One that was begun before the channel was listed is not counted.
+    let shown = min(count, shownBytes)
+    InsightObjects.add(-shown, to: .bytes, of: channel.insight.known)
+    shownBytes -= shown
   }
 }

@@ -48,10 +48,10 @@ final class IOChannel: @unchecked Sendable {  // immutable, atomic, or guarded b
   @exclusivity(unchecked) private var isExamined = true
   @exclusivity(unchecked) private var isClosed = false
   @exclusivity(unchecked) private var hasLeft = false
-  @exclusivity(unchecked) private var newest: IOOperation?
+  @exclusivity(unchecked) private(set) var newest: IOOperation?
   @exclusivity(unchecked) private(set) var listed = 0
   @exclusivity(unchecked) private var started = 0
-  @exclusivity(unchecked) private var gate = IOGate()
+  @exclusivity(unchecked) private(set) var gate = IOGate()
   @exclusivity(unchecked) private var isInBarrier = false
 
   private init(
@@ -248,7 +248,7 @@ final class IOChannel: @unchecked Sendable {  // immutable, atomic, or guarded b
     operation.older = newest
     newest?.newer = Borrowed(operation)
     newest = operation
-    if insight.isGiven { noteBegin(operation) }
+    if insight.isGiven || Recorder.numbersObjects { noteBegin(operation) }
   }
 
   private func unlist(_ operation: IOOperation) {
@@ -275,6 +275,7 @@ final class IOChannel: @unchecked Sendable {  // immutable, atomic, or guarded b
         if started > 0 { return .nothing }
         gate.removeFirst()
         isInBarrier = true
+        if insight.isGiven { noteOperations() }
         return .barrier(body)
       }
     }
@@ -307,6 +308,7 @@ final class IOChannel: @unchecked Sendable {  // immutable, atomic, or guarded b
     lock.lock()
     gate.append(.barrier(body))
     let debt = settle()
+    if !gate.isEmpty { noteBarrier() }
     lock.unlock()
     pay(debt)
   }

@@ -11,15 +11,20 @@ struct IOGate {
   /// Those before `head` have passed and are nil.
   private var entries: [Entry?] = []
   private var head = 0
+  private(set) var barriers = 0
   private static let leastToMove = 32
 
   var isEmpty: Bool { head == entries.count }
   var first: Entry? { isEmpty ? nil : entries[head] }
 
-  mutating func append(_ entry: Entry) { entries.append(entry) }
+  mutating func append(_ entry: Entry) {
+    entries.append(entry)
+    if case .barrier = entry { barriers += 1 }
+  }
 
   /// The first one passes. What stays moves up when at least as much has passed, so that each entry is moved once on average.
   mutating func removeFirst() {
+    if case .barrier = first { barriers -= 1 }
     entries[head] = nil
     head += 1
     if head == entries.count {

@@ -50,6 +50,8 @@ extension IOOperation {
     ticker = nil
     let (file, isSingle) = (file, channel == nil)
     file?.wait(direction).stopWaiting(self)
+    // One that never had its turn has not waited, and another one may.
+    if state.load().has(IOState.turn) { noteWait(false) }
     let (data, abandoned) = (lastData(error), abandoned)
     self.abandoned = nil
     dropBuffer()

@@ -193,6 +193,7 @@ final class IOOperation: @unchecked Sendable {  // see IOState.swift
       if direction == .read { deliverWhatIsDue() }
       return
     }
+    noteWait(false)
     if direction == .read { read(from: file) } else { write(to: file) }
     finish()
   }
@@ -311,7 +312,9 @@ final class IOOperation: @unchecked Sendable {  // see IOState.swift
       dropBuffer()
     }
     switch file.wait(direction).wait(self, file.rawDescriptor, direction) {
-    case .waits: return false
+    case .waits:
+      noteWait(true)
+      return false
     case .alwaysReady:
       // relaxed: a note; the next attempt finds out what that means.
       file.isAlwaysReady.store(true, ordering: .relaxed)
@@ -364,7 +367,7 @@ final class IOOperation: @unchecked Sendable {  // see IOState.swift
   }
 
   func accountWritten(_ count: Int) {
-    if InsightLayout.switches != 0 { noteWritten(count) }
+    if InsightLayout.switches != 0 || shownBytes != 0 { noteWritten(count) }
     remaining -= count
     unreported += count
     if isRandom { offset += Int64(count) }

@@ -109,6 +109,13 @@ enum MainLoop {
     isRunning.store(true, ordering: .relaxed)
   }
 
+  /// From now on the main thread is in an item whenever it is active: so a tool that looks in finds one that blocks, also the first.
+  static func beginInsight() {
+    if World.isSimulated { return }
+    InsightRegion.makeOnce()
+    InsightThread.ready?.become(.mainLoop)
+  }
+
   /// Behind `begin`.
   static func loop() -> Never {
     while true {

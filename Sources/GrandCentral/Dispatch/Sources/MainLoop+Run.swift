@@ -4,6 +4,7 @@ extension MainLoop {
   /// Drains the main queue for ever, and the toolchain's by a source of ours.
   static func run() -> Never {
     begin()
+    beginInsight()
     #if !hasFeature(Embedded) && !GRANDCENTRAL_DROPIN
       ForeignMainQueue.adopt()
     #endif

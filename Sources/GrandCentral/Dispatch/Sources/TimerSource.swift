@@ -145,7 +145,7 @@ final class TimerSource: TimedSource, DispatchSourceTimer, @unchecked Sendable {
   @inline(never)
   private func noteSchedule() {
     InsightObjects.setSchedule(
-      insight.known, due: schedule.due, interval: schedule.interval, clock: schedule.clock)
+      insight.known, due: schedule.due, interval: schedule.interval, leeway: schedule.leeway, clock: schedule.clock)
   }
 }
 

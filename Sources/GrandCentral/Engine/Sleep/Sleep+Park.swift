@@ -17,6 +17,7 @@ extension Engine {
     InsightRegion.makeOnce()
     let begun = Cycles.now
     InsightThread.ready?.fallAsleep(at: begun)
+    InsightRegion.noteWorkerIsListed(worker.pointee.index)
     let stays = sleepUnseen(worker)
     Probes.look()
     InsightThread.current?.become(InsightLayout.State.active, at: Cycles.now)

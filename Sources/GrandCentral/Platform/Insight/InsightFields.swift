@@ -62,6 +62,16 @@ extension InsightLayout.ObjectEntry {
 extension UnsafeMutablePointer<InsightLayout.ObjectState> {
   @inline(__always)
   var count: UnsafeMutablePointer<Atomic<UInt64>> { atomic(gc_insight_state_count(self)) }
+  /// Of a channel: since when a read, or a write, has waited for its descriptor.
+  func show(reads: Bool, since moment: UInt64) { gc_insight_state_since(self, reads, moment) }
+  /// Of a group: when it last changed.
+  func show(change moment: UInt64) { gc_insight_state_since(self, true, moment) }
+  func show(due: UInt64, interval: UInt64, leeway: UInt64, clock: UInt32) {
+    gc_insight_state_schedule(self, due, interval, leeway, clock)
+  }
+  func show(descriptor: Int32, operations: UInt64, barriers: UInt32) {
+    gc_insight_state_operations(self, descriptor, operations, barriers)
+  }
   @inline(__always)
   var bytes: UnsafeMutablePointer<Atomic<UInt64>> { atomic(gc_insight_state_bytes(self)) }
   var what: UnsafeMutableRawBufferPointer {

@@ -36,6 +36,8 @@ enum InsightLayout {
     case worker
     case main
     case monitor
+    /// The main thread in its loop: see GC_THREAD_MAIN_LOOP.
+    case mainLoop
   }
 
   enum State {
@@ -60,11 +62,25 @@ enum InsightLayout {
   @inline(__always)
   static var hears: Bool { gc_insight_hears() }
 
+  /// Whether objects are to be listed: an instruction, and a branch.
+  @inline(__always)
+  static var lists: Bool { gc_insight_lists() }
+
   /// Those that the environment asks for.
   static var wishes: UInt32 { gc_insight_wishes() }
 
   /// Whether the process's address space is limited.
   static var isCramped: Bool { gc_insight_is_cramped() }
+
+  /// Where the numbers of workers are that have no entry.
+  static var workers: Part {
+    Part(
+      offset: UInt64(GC_INSIGHT_WORKERS_OFFSET), count: UInt32(GC_INSIGHT_WORKERS),
+      stride: UInt32(MemoryLayout<UInt32>.stride))
+  }
+
+  /// A worker has begun and has not slept yet, or has ended: see `head.workers`.
+  static func show(worker index: Int, _ tid: UInt32) { gc_insight_show_worker(index, tid) }
 
   static var processID: UInt32 { gc_process_id() }
 

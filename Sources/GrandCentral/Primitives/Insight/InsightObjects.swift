@@ -139,19 +139,16 @@ enum InsightObjects {
   }
 
   /// When a timer fires next, by its clock.
-  static func setSchedule(_ number: UInt32, due: UInt64, interval: UInt64, clock: Clock) {
-    update(number) { entry in
-      entry.state.pointee.due = due
-      entry.state.pointee.interval = interval
-      entry.state.pointee.clock = UInt32(clock.rawValue)
+  static func setSchedule(_ number: UInt32, due: UInt64, interval: UInt64, leeway: UInt64, clock: Clock) {
+    update(number) {
+      $0.state.show(due: due, interval: interval, leeway: leeway, clock: UInt32(clock.rawValue))
     }
   }
 
-  /// A channel's descriptor, and its operations that have not ended.
-  static func setOperations(_ number: UInt32, descriptor: Int32, count: Int) {
-    update(number) { entry in
-      entry.state.pointee.handle = UInt64(UInt32(bitPattern: descriptor))
-      entry.state.pointee.count = UInt64(count)
+  /// A channel's descriptor, its operations that have not ended, and the barriers that wait for them.
+  static func setOperations(_ number: UInt32, descriptor: Int32, count: Int, barriers: Int) {
+    update(number) {
+      $0.state.show(descriptor: descriptor, operations: UInt64(count), barriers: UInt32(clamping: barriers))
     }
   }
 
@@ -162,11 +159,29 @@ enum InsightObjects {
 
   @inline(never)
   static func add(_ change: Int, to sum: Sum, of number: UInt32) {
-    guard let memory = InsightRegion.memory, number != 0, Int(number) < InsightRegion.layout.objects else { return }
-    let state = (InsightRegion.objects(memory) + Int(number)).state
+    guard let state = state(of: number) else { return }
     // relaxed: a figure.
     (sum == .count ? state.count : state.bytes).pointee
       .wrappingAdd(UInt64(bitPattern: Int64(change)), ordering: .relaxed)
+  }
+
+  /// A group has been entered, or is being left: a reader that finds the same moment twice knows that nothing was entered or left.
+  @inline(never)
+  static func addMembers(_ change: Int, of number: UInt32) {
+    add(change, to: .count, of: number)
+    state(of: number)?.show(change: Cycles.now)
+  }
+
+  /// Since when an operation of a channel has waited for its descriptor, by the counter; 0: none does any more. There is one such
+  /// operation for either direction, and it alone says so.
+  @inline(never)
+  static func setWait(_ number: UInt32, reads: Bool, since moment: UInt64) {
+    state(of: number)?.show(reads: reads, since: moment)
+  }
+
+  private static func state(of number: UInt32) -> UnsafeMutablePointer<InsightLayout.ObjectState>? {
+    guard let memory = InsightRegion.memory, number != 0, Int(number) < InsightRegion.layout.objects else { return nil }
+    return (InsightRegion.objects(memory) + Int(number)).state
   }
 
   /// Changes what belongs together in the entry of a number.

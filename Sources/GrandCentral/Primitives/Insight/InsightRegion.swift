@@ -147,6 +147,7 @@ enum InsightRegion {
     head.objects = part(layout.objectsOffset, layout.objects, MemoryLayout<InsightLayout.ObjectEntry>.stride)
     head.names = part(layout.namesOffset, layout.names, MemoryLayout<InsightLayout.NameEntry>.stride)
     head.chunks = part(layout.chunksOffset, layout.chunks, InsightLayout.chunkSize)
+    head.workers = InsightLayout.workers
     // Number 0 belongs to no object.
     head.objects_used = 1
     head.names_used = 1
@@ -187,6 +188,13 @@ enum InsightRegion {
     parallelism.store(number, ordering: .relaxed)
     head.show(parallelism: number)
   }
+
+  /// The worker of that index, the calling thread, has begun: it is known before it has an entry, which it gets when it first
+  /// sleeps or waits.
+  static func noteWorkerBegins(_ index: Int) { if !World.isSimulated { InsightLayout.show(worker: index, Thread.id) } }
+
+  /// The worker has an entry, or ends.
+  static func noteWorkerIsListed(_ index: Int) { if !World.isSimulated { InsightLayout.show(worker: index, 0) } }
 
   /// Records that no thread's entry counts.
   private static let lost = Atomic<UInt64>(0)

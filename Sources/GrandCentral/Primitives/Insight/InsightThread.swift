@@ -82,6 +82,9 @@ struct InsightThread {
     }
   }
 
+  /// The thread is something else from now on.
+  func become(_ role: InsightLayout.Role) { entry.pointee.role = role.rawValue }
+
   /// The thread, a worker or the main thread in its loop, has nothing to do.
   func fallAsleep(at time: UInt64) {
     become(InsightLayout.State.asleep, at: time)

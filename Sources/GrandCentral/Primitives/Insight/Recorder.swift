@@ -25,7 +25,7 @@ enum Recorder {
 
   /// Whether objects get their numbers when they are made.
   @inline(__always)
-  static var numbersObjects: Bool { InsightLayout.switches & InsightLayout.Switch.objects != 0 }
+  static var numbersObjects: Bool { InsightLayout.lists }
 
   enum Kind: UInt8 {
     case item = 1
