@@ -63,6 +63,15 @@ struct MadeUpRegion {
 
   // MARK: What is in it
 
+  /// The table of workers without an entry, behind the head.
+  mutating func workers(_ numbers: [UInt32]) {
+    head.workers = gc_insight_part(offset: UInt64(GC_INSIGHT_WORKERS_OFFSET), count: UInt32(numbers.count), stride: 4)
+    for (index, number) in numbers.enumerated() {
+      let place = Int(GC_INSIGHT_WORKERS_OFFSET) + index * 4
+      withUnsafeBytes(of: number) { bytes.replaceSubrange(place..<place + 4, with: $0) }
+    }
+  }
+
   private mutating func put<Value>(_ value: Value, _ index: Int, _ part: gc_insight_part) {
     let place = Int(part.offset) + index * Int(part.stride)
     withUnsafeBytes(of: value) { bytes.replaceSubrange(place..<place + $0.count, with: $0) }

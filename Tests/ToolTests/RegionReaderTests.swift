@@ -64,6 +64,52 @@ struct RegionReaderTests {
     #expect(json[4]["bytesToWrite"]?.number == 4_096)
   }
 
+  @Test("gives since when a channel waits, a timer's leeway, and when a group has changed")
+  func states() throws {
+    var made = MadeUpRegion()
+    made.watched(1, Int(GC_OBJECT_CHANNEL), "") {
+      ($0.handle, $0.due, $0.interval, $0.count, $0.clock) = (5, 1_000_000_000, 2_000_000_000, 2, 1)
+    }
+    // Operations that have ended wait no more, and a number that makes no sense is a moment to come.
+    made.watched(2, Int(GC_OBJECT_CHANNEL), "") { ($0.due, $0.interval) = (1_000_000_000, .max) }
+    made.watched(3, Int(GC_OBJECT_TIMER), "timer source") { ($0.due, $0.bytes) = (9_000_000_000, 250_000_000) }
+    made.watched(4, Int(GC_OBJECT_GROUP), "") { ($0.count, $0.due) = (1, 3_000_000_000) }
+    made.watched(5, Int(GC_OBJECT_GROUP), "") { $0.count = 1 }
+    let snapshot = Snapshot(pid: 1, regions: [try made.reader()], at: 5_000_000_000)
+    let states = snapshot.objects.compactMap(\.state)
+    // How long a step of the counter takes, the processor knows.
+    let (reads, writes) = (try #require(states[0].reads), try #require(states[0].writes))
+    #expect(writes > 0 && reads > writes && reads < 5_000_000_000 && states[0].barriers == 1)
+    #expect(states[0].remaining == nil && states[0].interval == 0)
+    #expect(states[1].reads == nil && states[1].writes == nil)
+    #expect(states[2].leeway == 250_000_000 && states[2].bytes == 0 && states[2].reads == nil)
+    #expect((1..<writes).contains(states[3].changed ?? 0) && states[4].changed == nil)
+    let watched = snapshot.objects[0].watches
+    #expect(watched.hasPrefix("descriptor 5, 2 operations, a barrier waits, nothing to read for "))
+    #expect(watched.contains(", no room to write for "))
+    let json = try JSON.parse(snapshot.json.text)["objects"]?.array ?? []
+    // In milliseconds.
+    #expect(abs((json[0]["readsForSeconds"]?.number ?? 0) - Double(reads) / 1e9) < 0.001)
+    #expect(abs((json[0]["writesForSeconds"]?.number ?? 0) - Double(writes) / 1e9) < 0.001)
+    #expect(json[0]["barriers"]?.number == 1 && json[1]["readsForSeconds"] == nil)
+    #expect(json[2]["leewaySeconds"]?.number == 0.25 && json[3]["changedSeconds"]?.number ?? 0 > 0)
+  }
+
+  @Test("gives the workers that have no entry yet, if the table is one")
+  func workers() throws {
+    var made = MadeUpRegion()
+    #expect(try made.reader().workersWithoutEntry.isEmpty)
+    made.workers([0, 77, .max, 78])
+    #expect(try made.reader().workersWithoutEntry == [77, 78])
+    for change in [{ $0.offset = .max }, { $0.offset = 2 }, { $0.count = .max }, { $0.stride = 0 }]
+      as [(inout gc_insight_part) -> Void]
+    {
+      var damaged = made
+      change(&damaged.head.workers)
+      #expect(try damaged.reader().workersWithoutEntry.isEmpty)
+    }
+  }
+
   @Test("refuses a head that does not fit its file")
   func heads() throws {
     func failure(_ change: (inout gc_insight_head) -> Void) -> RegionFailure? {

@@ -102,6 +102,15 @@ final class RegionReader {
   /// Threads that wait in one of the library's calls, and have no entry.
   var waitersWithoutEntry: UInt32 { memory.word32(at: Self.offset(\.unlisted)) ?? 0 }
 
+  /// Workers that have begun and have no entry yet: they have neither slept nor waited. Older libraries do not tell.
+  var workersWithoutEntry: [pid_t] {
+    let part = head.workers
+    guard part.stride == 4, part.offset % 4 == 0, memory.holds(Int(part.count) * 4, at: part.offset) else { return [] }
+    return (0..<UInt64(part.count)).compactMap { index in
+      memory.word32(at: part.offset + index * 4).flatMap { $0 == 0 ? nil : pid_t(exactly: $0) }
+    }
+  }
+
   // MARK: Objects and names
 
   /// The objects that have a number, gone or not.

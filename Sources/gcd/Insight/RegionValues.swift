@@ -11,6 +11,7 @@ struct RegionThread {
     case worker = 1
     case main = 2
     case monitor = 3
+    case mainLoop = 4
   }
 
   enum State: UInt32 {
@@ -165,11 +166,15 @@ struct RegionObject {
   /// What it watches, waits for and has.
   struct State {
     let handle: UInt32
-    /// When a timer fires next, by its clock; nil: never.
-    let due: UInt64?
+    /// When a timer fires next, by its clock; all ones: never. Since when a channel's read has waited, or when a group has last changed,
+    /// by the counter; 0: it is not so, or not known.
+    let due: UInt64
+    /// A timer's. Since when a channel's write has waited.
     let interval: UInt64
+    /// A timer's; a channel's barriers that wait.
     let clock: UInt32
     let count: Int
+    /// A channel's to write; a timer's leeway.
     let bytes: Int
     let isCancelled: Bool
   }
@@ -205,7 +210,7 @@ struct RegionObject {
 extension RegionObject.State {
   fileprivate init(_ raw: gc_insight_state) {
     handle = UInt32(truncatingIfNeeded: raw.handle)
-    due = raw.due == .max ? nil : raw.due
+    due = raw.due
     interval = raw.interval
     clock = raw.clock
     count = max(0, Int(Int64(bitPattern: raw.count)))

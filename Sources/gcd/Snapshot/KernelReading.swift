@@ -25,6 +25,22 @@ enum KernelReading {
     return found.sorted()
   }
 
+  /// By the numbers that threads have for themselves: those that they have here. A process in a container, or in another namespace of
+  /// processes, knows itself and its threads by other numbers. Nil if the numbers are the same.
+  static func numbers(_ pid: Int32, _ tids: [Int32]) -> [Int32: Int32]? {
+    guard ownNumber(ofStatus: text("/proc/\(pid)/status")).isForeign else { return nil }
+    var numbers: [Int32: Int32] = [:]
+    for tid in tids { numbers[ownNumber(ofStatus: text("/proc/\(pid)/task/\(tid)/status")).number] = tid }
+    return numbers
+  }
+
+  /// The last number of the line `NSpid`; the first one is what the reader's namespace has.
+  static func ownNumber(ofStatus text: String) -> (number: Int32, isForeign: Bool) {
+    let line = text.split(separator: "\n").first { $0.hasPrefix("NSpid:") }
+    let numbers = line?.split { $0 == "\t" || $0 == " " }.dropFirst().compactMap { Int32($0) } ?? []
+    return (numbers.last ?? 0, numbers.count > 1)
+  }
+
   /// Nil if there is no such thread any more.
   static func thread(_ pid: Int32, _ tid: Int32, among tids: Set<Int32>, clock: SleepClock?) -> KernelThread? {
     let folder = "/proc/\(pid)/task/\(tid)/"
@@ -58,14 +74,27 @@ enum KernelReading {
   /// The word of a lock that the kernel hands over with priorities inherited is the owner's number, by the kernel's rule. A
   /// mutex of the C library has the word 2 while a thread waits for it, and its owner's number eight bytes further on. That
   /// number is believed only if it is the number of one of the process's threads.
-  private static func findOwner(of call: SystemCall, _ pid: Int32, _ tids: Set<Int32>, _ thread: inout KernelThread) {
+  private static func findOwner(of call: SystemCall, _ pid: Int32, _ tids: Set<Int32>, _ waiter: inout KernelThread) {
     guard let operation = call.futexOperation, let address = call.arguments.first else { return }
     let words = memory(pid, at: address, words: 4)
     guard words.count == 4 else { return }
-    if let lock = Self.lock(operation: operation, expected: call.arguments[2], words: words, tids: tids) {
-      thread.lock = lock.kind
-      thread.lockOwner = lock.owner
+    // Waiting for the end of a thread, the C library has the kernel wake it: then the word is not the process's alone.
+    let isShared = call.arguments[1] & 0x80 == 0
+    if isShared, let thread = Self.ending(operation: operation, expected: call.arguments[2], words: words, tids: tids) {
+      waiter.lock = .threadEnd
+      waiter.lockOwner = thread
+    } else if let lock = Self.lock(operation: operation, expected: call.arguments[2], words: words, tids: tids) {
+      waiter.lock = lock.kind
+      waiter.lockOwner = lock.owner
     }
+  }
+
+  /// The thread whose end is waited for: the word is its number until the kernel clears it.
+  static func ending(operation: Int, expected: UInt64, words: [UInt32], tids: Set<Int32>) -> Int32? {
+    let waitBitset = 9
+    guard operation == waitBitset, expected == UInt64(words[0]), let tid = Int32(exactly: words[0]), tids.contains(tid)
+    else { return nil }
+    return tid
   }
 
   static func lock(operation: Int, expected: UInt64, words: [UInt32], tids: Set<Int32>)
@@ -109,6 +138,9 @@ enum KernelReading {
   }
 
   static func line(_ path: String) -> String { String(text(path).prefix { $0 != "\n" }) }
+
+  /// What a descriptor is: a path, "pipe:[123]"; empty if that is not known.
+  static func file(_ pid: Int32, _ descriptor: Int) -> String { target("/proc/\(pid)/fd/\(descriptor)") }
 
   private static func target(_ link: String) -> String {
     var bytes = [CChar](repeating: 0, count: 4096)

@@ -25,7 +25,11 @@ struct KernelThread: Sendable, Equatable {
   /// What kind of lock it is.
   var lock = Lock.unknown
 
-  enum Lock: String, Sendable { case unknown, mutex, priorityInheriting }
+  enum Lock: String, Sendable {
+    case unknown, mutex, priorityInheriting
+    /// No lock: `pthread_join`.
+    case threadEnd
+  }
 
   /// It runs, or would if there were a processor.
   var isRunning: Bool { state == "R" }
@@ -119,6 +123,7 @@ extension KernelThread {
     case .unknown: "waits for a lock or a condition of the program's own (futex)"
     case .mutex: "waits for a mutex of the program's own"
     case .priorityInheriting: "waits for a Mutex of the program's own"
+    case .threadEnd: "waits for a thread to end (pthread_join)"
     }
   }
 

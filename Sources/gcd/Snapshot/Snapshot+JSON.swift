@@ -12,7 +12,8 @@ extension Snapshot {
     lockOwner}. An object: number, kind (serial, concurrent, workloop, main, global, source, timer, channel, group), label, address, \
     forSeconds, target (a number), qos, width, suspensions, inactive, ended; one that is no queue has its kind of source for a label, and \
     descriptor, process or signal (a source, a channel), nextSeconds (a timer: until it fires, negative if it is late), \
-    intervalSeconds, members (a group), operations and bytesToWrite (a channel), cancelled. Addresses are text in hexadecimal digits; what is \
+    intervalSeconds, leewaySeconds, members and changedSeconds (a group: how long ago it was entered or left), operations, bytesToWrite, \
+    barriers (that wait), readsForSeconds and writesForSeconds (a channel: how long an operation has waited for its descriptor), cancelled. Addresses are text in hexadecimal digits; what is \
     not known is left out.
     """
 
@@ -122,9 +123,18 @@ extension Snapshot.Object {
     if kind == .timer, state.interval > 0 {
       members.append(("intervalSeconds", .number(Double(state.interval) / 1e9)))
     }
-    if kind == .group { members.append(("members", .integer(state.count))) }
+    if kind == .timer, state.leeway > 0 { members.append(("leewaySeconds", Snapshot.seconds(state.leeway))) }
+    if kind == .group {
+      members.append(("members", .integer(state.count)))
+      if let changed = state.changed { members.append(("changedSeconds", Snapshot.seconds(changed))) }
+    }
     if kind == .channel {
-      members += [("operations", .integer(state.count)), ("bytesToWrite", .integer(state.bytes))]
+      members += [
+        ("operations", .integer(state.count)), ("bytesToWrite", .integer(state.bytes)),
+        ("barriers", .integer(state.barriers)),
+      ]
+      if let reads = state.reads { members.append(("readsForSeconds", Snapshot.seconds(reads))) }
+      if let writes = state.writes { members.append(("writesForSeconds", Snapshot.seconds(writes))) }
     }
     if kind != .group { members.append(("cancelled", .bool(state.isCancelled))) }
     return members

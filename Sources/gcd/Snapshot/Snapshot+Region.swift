@@ -34,6 +34,7 @@ extension Snapshot {
     listsObjects = listsObjects || region.switches & UInt32(GC_SWITCH_OBJECTS) != 0
     leftOut += Int(min(region.waitersWithoutEntry, 1 << 20))
     room += Int(region.head.threads.count)
+    workersWithoutEntry += region.workersWithoutEntry
     let found = region.threads()
     let foundObjects = region.objects()
     // Read afterwards: nothing that was found began later.
@@ -44,20 +45,85 @@ extension Snapshot {
 
   /// Asks the kernel for its part.
   mutating func addKernel() {
+    let begun = RegionClock.now().uptime
     program = KernelReading.process(pid)
     threadBudget = KernelReading.threadBudget(pid)
-    let tids = Set(KernelReading.threads(pid))
+    let outer = KernelReading.threads(pid)
+    numbers = KernelReading.numbers(pid, outer)
+    let tids = Set(numbers?.keys.map { $0 } ?? outer)
+    if let numbers { translate(numbers) }
     let clock = SleepClock()
     for index in threads.indices {
       let tid = threads[index].tid
       threads[index].name = KernelReading.name(pid, tid)
-      threads[index].kernel = KernelReading.thread(pid, tid, among: tids, clock: clock)
+      threads[index].kernel = kernel(tid, tids, clock)
     }
     // A thread that has ended without a notice is left out.
     threads.removeAll { $0.kernel == nil }
+    addWorkers(tids, clock)
     addHolders(tids, clock)
     addMain(tids, clock)
+    addFiles()
+    let end = RegionClock.now().uptime
+    lag = end - min(end, begun)
+    if program.isStopped { standStill() }
   }
+
+  /// A process that is stopped. Every thread has run to stop, so none has been blocked for longer, and the time since counts for
+  /// nothing: a wait was as long as it was then.
+  mutating func standStill() {
+    stoppedFor = threads.compactMap { $0.kernel?.age }.min() ?? 0
+    func then(_ age: UInt64) -> UInt64 { age - min(age, stoppedFor) }
+    for index in threads.indices {
+      threads[index].age = then(threads[index].age)
+      threads[index].kernel?.age = nil
+      if let age = threads[index].item?.age { threads[index].item?.age = then(age) }
+    }
+    for index in objects.indices where objects[index].state != nil {
+      guard var state = objects[index].state else { continue }
+      state.remaining = state.remaining.map { $0 &+ Int64(clamping: stoppedFor) }
+      (state.reads, state.writes) = (state.reads.map(then), state.writes.map(then))
+      state.changed = state.changed.map(then)
+      objects[index].state = state
+    }
+  }
+
+  /// `tids` are the numbers that the process's memory has of its threads.
+  private func kernel(_ tid: Int32, _ tids: Set<Int32>, _ clock: SleepClock?) -> KernelThread? {
+    var thread = KernelReading.thread(pid, tid, among: tids, clock: clock)
+    if let numbers, let owner = thread?.lockOwner, owner != 0 { thread?.lockOwner = numbers[owner] ?? 0 }
+    return thread
+  }
+
+  /// The process has noted its threads' numbers as it knows them.
+  private mutating func translate(_ numbers: [Int32: Int32]) {
+    for index in threads.indices {
+      // A thread that has ended has no number here.
+      threads[index].tid = numbers[threads[index].tid] ?? 0
+      if let owner = threads[index].wait?.owner, owner != 0 { threads[index].wait?.owner = numbers[owner] ?? 0 }
+    }
+    threads.removeAll { $0.tid == 0 }
+    workersWithoutEntry = workersWithoutEntry.compactMap { numbers[$0] }
+  }
+
+  /// Workers that have no entry yet.
+  private mutating func addWorkers(_ tids: Set<Int32>, _ clock: SleepClock?) {
+    var known = Set(threads.map(\.tid))
+    for tid in workersWithoutEntry where known.insert(tid).inserted {
+      guard let kernel = kernel(tid, tids, clock) else { continue }
+      threads.append(Thread(tid: tid, name: KernelReading.name(pid, tid), role: .worker, kernel: kernel))
+    }
+  }
+
+  /// What the descriptors of channels are, of which something waits.
+  private mutating func addFiles() {
+    for index in objects.indices.filter({ objects[$0].waitsForDescriptor }).prefix(Self.mostFiles) {
+      guard let handle = objects[index].state?.handle else { continue }
+      objects[index].state?.file = KernelReading.file(pid, handle)
+    }
+  }
+
+  private static let mostFiles = 64
 
   /// Threads that have no entry, if one that has waits for them: they hold a queue or a lock.
   private mutating func addHolders(_ tids: Set<Int32>, _ clock: SleepClock?) {
@@ -65,7 +131,7 @@ extension Snapshot {
     var open: [Int32] = threads.flatMap { [$0.kernel?.lockOwner ?? 0, $0.wait?.owner ?? 0] as [Int32] }
     while let tid = open.popLast() {
       guard tid != 0, known.insert(tid).inserted,
-        let kernel = KernelReading.thread(pid, tid, among: tids, clock: clock)
+        let kernel = kernel(tid, tids, clock)
       else { continue }
       let name = KernelReading.name(pid, tid)
       // The library names its workers so; one that has neither slept nor waited has no entry.
@@ -78,7 +144,7 @@ extension Snapshot {
   /// The main thread runs the main queue, whether it has met the library or not.
   private mutating func addMain(_ tids: Set<Int32>, _ clock: SleepClock?) {
     guard !threads.contains(where: { $0.role == .main || $0.tid == pid }), threads.contains(where: { needsMain($0) }),
-      let kernel = KernelReading.thread(pid, pid, among: tids, clock: clock)
+      let kernel = kernel(pid, tids, clock)
     else { return }
     threads.insert(Thread(tid: pid, name: program.name, role: .main, kernel: kernel), at: 0)
   }
@@ -115,9 +181,10 @@ extension Snapshot.Thread {
       switch raw.role {
       case .program: .program
       case .worker: .worker
-      case .main: .main
+      case .main, .mainLoop: .main
       case .monitor: .monitor
       }
+    runsMainQueue = raw.role == .mainLoop
     state =
       switch raw.state {
       case .active: .active
@@ -188,13 +255,22 @@ extension Snapshot.Object {
 extension Snapshot.ObjectState {
   fileprivate init(_ raw: RegionObject.State, _ object: RegionObject, _ ages: RegionAges) {
     handle = Self.handle(raw, object)
-    // What lies beyond is as good as never.
-    if object.kind == .timer, let due = raw.due, due <= UInt64(Int64.max) {
-      remaining = ages.remaining(until: due, clock: raw.clock)
-    }
-    interval = raw.interval
     count = raw.count
-    bytes = raw.bytes
+    func age(_ counter: UInt64) -> UInt64? { counter == 0 ? nil : ages.age(counter) }
+    switch object.kind {
+    case .timer:
+      // What lies beyond is as good as never.
+      if raw.due <= UInt64(Int64.max) { remaining = ages.remaining(until: raw.due, clock: raw.clock) }
+      interval = raw.interval
+      leeway = UInt64(raw.bytes)
+    case .channel:
+      bytes = raw.bytes
+      barriers = Int(min(raw.clock, 1 << 20))
+      // An operation that has ended waits no more.
+      if count > 0 { (reads, writes) = (age(raw.due), age(raw.interval)) }
+    case .group: changed = age(raw.due)
+    default: break
+    }
     isCancelled = raw.isCancelled
   }
 

@@ -22,6 +22,14 @@ struct Snapshot: Sendable, Equatable {
   var room = 0
   /// In the order of their numbers.
   var objects: [Object] = []
+  /// Workers that have begun and have shown nothing yet: they run their first item.
+  var workersWithoutEntry: [Int32] = []
+  /// The process is stopped, for so long as its threads have not run: what was going on then is told as it was then.
+  var stoppedFor: UInt64 = 0
+  /// The numbers of threads here by their own, if those are others.
+  var numbers: [Int32: Int32]?
+  /// So much later than the library's memory was the kernel asked, at most: nanoseconds.
+  var lag: UInt64 = 0
   /// Records whose writer changed them at each of the looks.
   var torn = 0
   /// What the kernel says.
@@ -49,6 +57,8 @@ struct Snapshot: Sendable, Equatable {
     var sleeps: UInt64 = 0
     var wakes: UInt64 = 0
     var lost: UInt64 = 0
+    /// The main thread, which does nothing but run the main queue: it is in an item whenever it is active.
+    var runsMainQueue = false
     /// What the kernel says; nil if the thread was gone when it was asked.
     var kernel: KernelThread?
   }
@@ -123,6 +133,17 @@ struct Snapshot: Sendable, Equatable {
     var count = 0
     /// A channel: bytes that it has not written yet.
     var bytes = 0
+    /// A channel: how long a read has waited for something to read, and a write for room; nil: none waits.
+    var reads: UInt64?
+    var writes: UInt64?
+    /// A channel: barriers that wait for operations to end.
+    var barriers = 0
+    /// A channel: what its descriptor is, as the kernel has it, if something waits for it.
+    var file = ""
+    /// A timer: it may fire so much later.
+    var leeway: UInt64 = 0
+    /// A group: how long ago it was last entered or left; nil if that is not known.
+    var changed: UInt64?
     /// A source was cancelled, a channel closed.
     var isCancelled = false
   }

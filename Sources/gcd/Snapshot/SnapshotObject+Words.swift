@@ -31,6 +31,11 @@ extension Snapshot.Object {
         parts.append("\(state.count) \(state.count == 1 ? "operation" : "operations")")
       }
       if state.bytes > 0 { parts.append("\(NumberFormat.grouped(state.bytes)) bytes to write") }
+      if state.barriers > 0 {
+        parts.append(state.barriers == 1 ? "a barrier waits" : "\(state.barriers) barriers wait")
+      }
+      if let age = state.reads { parts.append("nothing to read for \(TopModel.length(age))") }
+      if let age = state.writes { parts.append("no room to write for \(TopModel.length(age))") }
       return parts.joined(separator: ", ")
     default: return ""
     }
@@ -46,6 +51,12 @@ extension Snapshot.Object {
   private var every: String {
     guard let interval = state?.interval, interval > 0 else { return "" }
     return "every \(TopModel.length(interval))"
+  }
+
+  /// A channel with an operation that waits for its descriptor, or with something that waits for its operations.
+  var waitsForDescriptor: Bool {
+    guard kind == .channel, endedAge == nil, let state else { return false }
+    return state.reads != nil || state.writes != nil || state.count > 0 && (state.barriers > 0 || state.isCancelled)
   }
 
   /// "suspended 2, inactive, cancelled".

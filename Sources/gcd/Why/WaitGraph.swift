@@ -15,7 +15,7 @@ struct WaitGraph: Sendable {
     case unchanged
     /// It held the queue when the wait began. Whether it still does is not known.
     case heldThen
-    /// It owns the lock: the lock's memory says so.
+    /// It owns the lock: the lock's memory says so. Or it is the thread whose end is waited for.
     case lock
     /// It is the main thread, which alone runs what is waited for.
     case main
@@ -95,9 +95,21 @@ struct WaitGraph: Sendable {
       return Blocker(tid: main.tid, evidence: .main)
     }
     guard owner != 0 else { return nil }
-    let isUnchanged = threads[owner].map { $0.state == .waiting && $0.age >= thread.age } ?? false
+    let isUnchanged = threads[owner].map { hasDoneNothing($0, since: thread.age, lag: snapshot.lag) } ?? false
     return Blocker(tid: owner, evidence: isUnchanged ? .unchanged : .heldThen)
   }
+
+  /// Whether a thread has done nothing for so long: it waits, or the kernel has not let it run. The kernel's clocks are coarse, and it is
+  /// asked later.
+  private static func hasDoneNothing(_ thread: Snapshot.Thread, since age: UInt64, lag: UInt64) -> Bool {
+    if thread.state == .waiting { return thread.age >= age }
+    guard thread.state == .active, let kernel = thread.kernel, !kernel.isRunning, let blocked = kernel.age else {
+      return false
+    }
+    return blocked >= age + lag + coarse
+  }
+
+  private static let coarse: UInt64 = 20_000_000
 
   // MARK: Circles
 

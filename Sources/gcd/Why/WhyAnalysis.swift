@@ -34,7 +34,7 @@ struct WhyAnalysis {
   private func report() -> WhyReport {
     var report = WhyReport(snapshot: snapshot, after: after)
     report.findings = WhyReport.ordered(rules.kept(findings))
-    report.remarks = WhyRemarks(snapshot: snapshot, words: words).all(beside: report.findings)
+    report.remarks = WhyRemarks(snapshot: snapshot, words: words, after: after).all(beside: report.findings)
     return report
   }
 
@@ -63,7 +63,7 @@ struct WhyAnalysis {
     let isCertain = members.allSatisfy { graph.blockers[$0]?.evidence != .heldThen }
     let waiters = graph.allWaiters(of: members)
     var details = circles.map { cycleClause($0, from: 0) }
-    details += WhyWaits(snapshot: snapshot, words: words).targets(members)
+    details += WhyWaits(snapshot: snapshot, words: words, after: after).targets(members)
     if !waiters.isEmpty {
       let count = waiters.count == 1 ? "1 more thread waits" : "\(waiters.count) more threads wait"
       details.append(
@@ -98,7 +98,8 @@ struct WhyAnalysis {
   private func held(by tid: Int32, for waiter: Int32) -> String {
     guard let thread = snapshot.thread(waiter) else { return words.thread(tid) }
     guard let wait = thread.wait, thread.state == .waiting else {
-      return "the lock is held by " + words.thread(tid)
+      return thread.kernel?.lock == .threadEnd
+        ? "it waits for the end of " + words.thread(tid) : "the lock is held by " + words.thread(tid)
     }
     let evidence = graph.blockers[waiter]?.evidence
     if evidence == .main { return "the main queue is run by \(words.thread(tid)) alone" }
@@ -108,8 +109,10 @@ struct WhyAnalysis {
       let verb = evidence == .heldThen ? "was held, when the wait began, by" : "is held by"
       let target = holderTarget(wait, tid)
       return "\(words.object(wait)) \(target)\(verb) \(words.thread(tid))"
-    case .itemElsewhere: return "\(words.object(wait)) is to be run by \(words.thread(tid))"
-    case .once: return "its body is run by \(words.thread(tid))"
+    case .itemElsewhere:
+      let queue = wait.label.isEmpty ? "" : " to " + words.queue(label: wait.label, address: wait.address)
+      return "the item of a sync\(queue) is to be run by \(words.thread(tid))"
+    case .once: return "the body of \(words.object(wait)) is run by \(words.thread(tid))"
     default: return "\(words.object(wait)) is up to \(words.thread(tid))"
     }
   }
@@ -124,6 +127,9 @@ struct WhyAnalysis {
 
   private func cycleRemedy(_ circle: [Int32]) -> String {
     let threads = circle.compactMap { snapshot.thread($0) }
+    if threads.contains(where: { $0.kernel?.lock == .threadEnd && $0.state == .active }) {
+      return "Do not wait, in an item of a queue, for the end of a thread that waits for the queue."
+    }
     if threads.contains(where: { $0.state == .active }) {
       return "Do not hold a lock while you call sync or wait: let go of the lock first, or use async."
     }
@@ -151,7 +157,8 @@ struct WhyAnalysis {
   private mutating func findRoots() {
     var groups: [Root: [Int32]] = [:]
     for thread in snapshot.threads where graph.age(thread.tid) >= after && !told.contains(thread.tid) {
-      let waits = thread.state == .waiting || graph.blockers[thread.tid] != nil
+      // A thread that waits for the end of another one, and that no thread waits for, is as it should be.
+      let waits = thread.state == .waiting || graph.blockers[thread.tid] != nil && thread.kernel?.lock != .threadEnd
       guard waits, let tid = graph.root(of: thread.tid) else { continue }
       groups[root(tid), default: []].append(thread.tid)
     }
@@ -173,7 +180,14 @@ struct WhyAnalysis {
 
   /// A thread and those that wait for it, each a clause.
   private func tree(_ tid: Int32) -> Clause {
-    Clause(words.sentence(tid), (graph.waiters[tid] ?? []).map(tree))
+    Clause(words.sentence(tid), branches(tid))
+  }
+
+  /// The threads that wait for one.
+  private func branches(_ tid: Int32) -> [Clause] {
+    let waiters = graph.waiters[tid] ?? []
+    let more = waiters.count - WhyWords.longestList
+    return waiters.prefix(WhyWords.longestList).map(tree) + (more > 0 ? [Clause("\(more) more")] : [])
   }
 
   private mutating func addWait(_ tids: [Int32]) {
@@ -184,7 +198,7 @@ struct WhyAnalysis {
       graph.blockers[$0.tid] == nil && $0.state == .waiting && root($0.tid) == root(first)
     }.sorted { $0.age > $1.age }
     let age = roots.map(\.age).max() ?? 0
-    var finding = WhyWaits(snapshot: snapshot, words: words).finding(wait, roots: roots, age: age)
+    var finding = WhyWaits(snapshot: snapshot, words: words, after: after).finding(wait, roots: roots, age: age)
     let trees = roots.prefix(WhyWords.longestList).map { tree($0.tid) }
     finding.details = (trees.count == 1 ? behind(trees[0].children) : Array(trees)) + finding.details
     if roots.count > WhyWords.longestList {
@@ -204,11 +218,16 @@ struct WhyAnalysis {
     let holder = snapshot.thread(tid)
     let age = waiters.map { graph.age($0) }.max() ?? 0
     var finding = Finding(kind: .queueHeld, age: age, sentence: "", remedy: "")
-    let what = held(by: tid, for: first)
+    let what =
+      waiter.kernel?.lock == .threadEnd && waiter.state == .active
+      ? words.thread(tid) + " has not ended" : held(by: tid, for: first)
+    // The thread may hold several queues, of which each waiter waits for one.
+    let isOne = Set(waiters.map { snapshot.thread($0)?.wait?.address ?? 0 }).count == 1
     finding.sentence = WhyWords.whole(
       waiters.count == 1
         ? "\(what); 1 thread has waited for that for \(WhyWords.duration(age))"
-        : "\(what); \(waiters.count) threads wait for that, the longest for \(WhyWords.duration(age))")
+        : "\(what); \(waiters.count) threads wait for \(isOne ? "that" : "what it holds"), the longest for \(WhyWords.duration(age))"
+    )
     let isRunning = holder?.kernel?.isRunning ?? false
     if graph.blockers[first]?.evidence == .main {
       finding.kind = .mainBlocked
@@ -221,7 +240,7 @@ struct WhyAnalysis {
       finding.remedy =
         "Let the main thread run its queue: by dispatchMain(), or by draining it in a loop of the program's own; "
         + "its items must not block."
-    } else if waiter.state == .active {
+    } else if waiter.state == .active, waiter.kernel?.lock != .threadEnd {
       finding.kind = .lockHeld
       finding.remedy = "Look at what the holder of the lock does; do not hold a lock over what may take long."
     } else if isRunning {
@@ -231,7 +250,7 @@ struct WhyAnalysis {
     } else {
       finding.remedy = holderRemedy(holder)
     }
-    finding.details = [Clause(words.sentence(tid), waiters.map(tree))]
+    finding.details = [tree(tid)]
     if let holder, holder.state == .asleep || graph.blockers[first]?.evidence == .heldThen, waiter.wait?.kind == .queue
     {
       finding.details.append(Clause("it held the queue when the wait began; whether it still does is not known"))
@@ -253,7 +272,7 @@ struct WhyAnalysis {
 
   private mutating func findBlockedMain() {
     guard let main = snapshot.threads.first(where: { $0.role == .main }), !told.contains(main.tid) else { return }
-    let isInside = main.item != nil || main.insideAddress != 0
+    let isInside = main.item != nil || main.insideAddress != 0 || main.runsMainQueue && main.state == .active
     let age = max(graph.age(main.tid), main.item?.age ?? 0)
     guard isInside, age >= rules.mainAfter else { return }
     let finding = Finding(
@@ -295,7 +314,7 @@ struct WhyAnalysis {
           "Let fewer items block at once: use async and notify instead of sync and wait, or a queue with maximumConcurrency. "
           + "Work that is submitted when the last thread blocks does not start.")
       add(finding, threads: [])
-    } else if workers.count >= max(1, snapshot.parallelism), blocked.count == workers.count {
+    } else if workers.count >= max(1, snapshot.parallelism), workers.allSatisfy({ graph.age($0.tid) >= after }) {
       let finding = Finding(
         kind: .workersBlocked, age: blocked.map { graph.age($0.tid) }.min(),
         sentence:

@@ -53,7 +53,9 @@ struct WhyStates {
     let details = late.prefix(WhyWords.longestList).map { timer, age -> Clause in
       let target =
         snapshot.object(timer.target).map { " of " + words.queue(label: $0.label, address: $0.address) } ?? ""
-      return Clause("timer \(timer.number)\(target) was to fire \(WhyWords.duration(age)) ago")
+      let leeway = timer.state?.leeway ?? 0
+      let allowance = leeway > 0 ? ", or up to \(WhyWords.duration(leeway)) later" : ""
+      return Clause("timer \(timer.number)\(target) was to fire \(WhyWords.duration(age + leeway)) ago\(allowance)")
     }
     return [
       Finding(
@@ -66,11 +68,13 @@ struct WhyStates {
     ]
   }
 
-  /// How late a timer is that could fire; nil if that may be the leeway of one that repeats.
+  /// How late a timer is that could fire, beyond its leeway. Older libraries tell no leeway: of a timer that repeats it is less than the
+  /// interval.
   private func lateness(_ timer: Snapshot.Object) -> UInt64? {
     guard timer.kind == .timer, timer.isLive, let state = timer.state, let remaining = state.remaining, remaining < 0
     else { return nil }
-    return remaining.magnitude >= max(rules.after, state.interval) ? remaining.magnitude : nil
+    let late = remaining.magnitude - min(state.leeway, remaining.magnitude)
+    return late >= max(rules.after, state.interval) ? late : nil
   }
 }
 

@@ -4,6 +4,7 @@
 struct WhyWaits {
   let snapshot: Snapshot
   let words: WhyWords
+  let after: UInt64
 
   /// `roots` all wait for the same, the longest first.
   func finding(_ wait: Snapshot.Wait, roots: [Snapshot.Thread], age: UInt64) -> Finding {
@@ -48,15 +49,24 @@ struct WhyWaits {
       finding.remedy = "Look at the workers: one of the iterations does not end."
     case .other: break
     }
-    finding.details += holds(roots) + (wait.kind == .queue ? [] : stopped())
+    finding.details += holds(roots)
+    if wait.kind != .queue { addPossibleCauses(&finding) }
+    if roots.contains(where: { $0.insideLabel == WhyWords.poolOfTasks }) {
+      finding.remedy += " In a task use await: what blocks its thread keeps other tasks and actors from running."
+    }
     return finding
   }
 
   private func members(_ wait: Snapshot.Wait) -> String {
+    if let group = snapshot.object(of: wait), group.kind == .group, let state = group.state, state.count > 0 {
+      let members = state.count == 1 ? "once" : "\(state.count) times"
+      let changed = state.changed.map { "; the last time that it was either is \(WhyWords.duration($0)) ago" } ?? ""
+      return "it was entered \(members) more than it was left\(changed)"
+    }
     switch wait.count {
-    case 0: "it was entered more often than it was left"
-    case 1: "it was entered once more than it was left, when the wait began"
-    default: "it was entered \(wait.count) times more than it was left, when the wait began"
+    case 0: return "it was entered more often than it was left"
+    case 1: return "it was entered once more than it was left, when the wait began"
+    default: return "it was entered \(wait.count) times more than it was left, when the wait began"
     }
   }
 
@@ -100,6 +110,11 @@ struct WhyWaits {
       guard thread.insideAddress != 0, seen.insert(thread.insideAddress).inserted else { return nil }
       let queue = snapshot.object(at: thread.insideAddress)
       guard queue.map({ $0.kind == .serial || $0.kind == .main || $0.kind == .workloop }) ?? true else { return nil }
+      if thread.insideLabel == WhyWords.poolOfTasks {
+        return Clause(
+          "\(words.thread(thread.tid)) waits inside a task of Swift Concurrency: that has as few threads as there are processors, "
+            + "and while all of them wait no task and no actor runs")
+      }
       let name = words.queue(label: thread.insideLabel, address: thread.insideAddress)
       let known = queue == nil && !words.isMain(thread.insideLabel) ? "if that is a serial one, " : ""
       return Clause(
@@ -130,9 +145,13 @@ struct WhyWaits {
     return labels.isEmpty ? "" : ", nor of \(shown)\(more), whose target it is"
   }
 
-  /// Queues that run nothing. What is waited for may be in one of them; that is not known.
-  private func stopped() -> [Clause] {
-    WhyRemarks(snapshot: snapshot, words: words).stoppedQueues().map { Clause($0) }
+  /// Queues that run nothing, and channels that do not get on. What is waited for may be in one of them; that is not known.
+  private func addPossibleCauses(_ finding: inout Finding) {
+    let channels = WhyChannels(snapshot: snapshot, after: after)
+    let heldUp = channels.heldUp
+    finding.details += WhyRemarks(snapshot: snapshot, words: words, after: after).stoppedQueues().map { Clause($0) }
+    finding.details += (heldUp + channels.waiting).map { Clause($0) }
+    if !heldUp.isEmpty { finding.remedy += WhyChannels.remedy }
   }
 }
 
@@ -140,6 +159,7 @@ struct WhyWaits {
 struct WhyRemarks {
   let snapshot: Snapshot
   let words: WhyWords
+  let after: UInt64
 
   func all(beside findings: [Finding]) -> [String] {
     var remarks: [String] = []
@@ -147,8 +167,10 @@ struct WhyRemarks {
       remarks.append("This is what the core file shows; what threads did outside of the library is not in it.")
     }
     if snapshot.program.isStopped {
+      let since = snapshot.stoppedFor > 0 ? ", for \(WhyWords.duration(snapshot.stoppedFor))" : ""
       remarks.append(
-        "The process is stopped (state \(snapshot.program.state)): nothing of it runs until it is continued, by kill -CONT."
+        "The process is stopped (state \(snapshot.program.state)\(since)): nothing of it runs until it is continued, by kill -CONT. "
+          + "All times are as they were then."
       )
     }
     if snapshot.leftOut > 0 { remarks.append(WhyWords.whole(snapshot.leftOutWords)) }
@@ -158,6 +180,9 @@ struct WhyRemarks {
     let said = Set(findings.flatMap(\.details).flatMap(\.all))
     remarks += stoppedQueues().filter { !said.contains($0) && !said.contains { $0.contains("suspended") } }
       .map { WhyWords.whole($0) }
+    remarks += WhyChannels(snapshot: snapshot, after: after).heldUp.filter { !said.contains($0) }.map {
+      WhyWords.whole($0)
+    }
     if !snapshot.listsObjects, findings.contains(where: { Self.mayHang(on: $0.kind) }) {
       remarks.append(
         "Queues that nobody has waited for or suspended since the library began to look have no entry; a suspended one may "
@@ -177,12 +202,16 @@ struct WhyRemarks {
   func stoppedQueues() -> [String] {
     snapshot.objects.filter { $0.endedAge == nil && ($0.suspensions > 0 || $0.isInactive) }
       .prefix(WhyWords.longestList).map { object in
-        let name =
-          object.kind.isQueue
-          ? words.queue(label: object.label, address: object.address)
-          : "\(object.kind.rawValue) \(words.quoted(object.label))"
         let state = object.suspensions > 0 ? "is suspended" : "has not been activated"
-        return "\(name) \(state): what was submitted to it does not run"
+        if object.kind.isQueue {
+          return
+            "\(words.queue(label: object.label, address: object.address)) \(state): what was submitted to it does not run"
+        }
+        // For instance: timer 5 of queue "events" is suspended.
+        let queue =
+          snapshot.object(object.target).map { " of " + words.queue(label: $0.label, address: $0.address) } ?? ""
+        let what = object.kind == .channel ? "operations" : "handlers"
+        return "\(object.kindWords) \(object.number)\(queue) \(state): its \(what) do not run"
       }
   }
 }

@@ -25,7 +25,7 @@ struct WhyWords {
   func queue(label: String, address: UInt64) -> String {
     let label = label.isEmpty ? snapshot.object(at: address)?.label ?? "" : label
     if !label.isEmpty { return isMain(label) ? "the main queue" : "queue \(quoted(label))" }
-    return address == 0 ? "a queue" : "queue \(Self.hexadecimal(address)), which has no label"
+    return address == 0 ? "a queue" : "queue \(Self.hexadecimal(address)) (it has no label)"
   }
 
   func object(_ wait: Snapshot.Wait) -> String {
@@ -71,7 +71,8 @@ struct WhyWords {
     if thread.state == .asleep { return "sleeps, without work" }
     var text = thread.kernel?.words ?? "runs, or blocks outside of the library"
     if let kernel = thread.kernel, kernel.lockOwner != 0 {
-      text += ", which \(self.thread(kernel.lockOwner)) holds"
+      let owner = self.thread(kernel.lockOwner)
+      text += kernel.lock == .threadEnd ? ": \(owner)" : ", which \(owner) holds"
     }
     if !(thread.kernel?.isRunning ?? true), let age = thread.kernel?.age { text += ", for \(Self.duration(age))" }
     if let item = thread.item {
@@ -93,8 +94,15 @@ struct WhyWords {
   }
 
   func place(_ address: UInt64) -> String {
-    address == 0 ? "" : "; at " + (symbol(address) ?? Self.hexadecimal(address))
+    if address == 0 { return "" }
+    let name = symbol(address) ?? Self.hexadecimal(address)
+    // The program's function has called as the last thing that it does, and left no trace: what is found is the start of the thread.
+    return name.hasPrefix(Self.startsThreads) ? "" : "; at " + name
   }
+
+  private static let startsThreads = "libc.so"
+  /// The label of the queue that Swift Concurrency runs its tasks on.
+  static let poolOfTasks = "Swift global concurrent queue"
 
   /// A thread, where it is, and what it does.
   func sentence(_ tid: Int32) -> String {

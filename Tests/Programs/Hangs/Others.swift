@@ -81,7 +81,7 @@ let otherPatterns: [Pattern] = [
     for _ in 0..<4 { DispatchQueue.global().async { formation.wait { gate.wait() } } }
     DispatchQueue.global().async { for _ in 0..<4 { gate.signal() } }
   },
-  .other("channel-barrier-behind-a-silent-pipe", says: "barrier", "read") {
+  .other("channel-barrier-behind-a-silent-pipe", says: "A barrier of channel", "a read", "nothing to read", "pipe:[") {
     guard let ends = Kernel.closeOnExecPipe() else { return }
     let (group, formation) = (DispatchGroup(), Formation())
     let channel = DispatchIO(type: .stream, fileDescriptor: ends.readEnd, queue: .global()) { _ in }
@@ -91,6 +91,62 @@ let otherPatterns: [Pattern] = [
     DispatchQueue.global().async {
       formation.wait { group.wait() }
       _ = channel
+    }
+  },
+  .other("closed-channel-with-a-silent-pipe", says: "closed", "nothing to read", "descriptor", "pipe:[") {
+    guard let ends = Kernel.closeOnExecPipe() else { return }
+    let (group, formation) = (DispatchGroup(), Formation())
+    group.enter()
+    let channel = DispatchIO(type: .stream, fileDescriptor: ends.readEnd, queue: .global()) { _ in group.leave() }
+    channel.read(offset: 0, length: 1, queue: .global()) { _, _, _ in }
+    channel.close()
+    DispatchQueue.global().async { formation.wait { group.wait() } }
+  },
+  .other("write-into-a-full-pipe", says: "a write", "no room", "pipe:[") {
+    guard let ends = Kernel.closeOnExecPipe() else { return }
+    let (written, formation) = (DispatchSemaphore(value: 0), Formation())
+    let channel = DispatchIO(type: .stream, fileDescriptor: ends.writeEnd, queue: .global()) { _ in }
+    let bytes = [UInt8](repeating: 7, count: 1 << 20).withUnsafeBytes { DispatchData(bytes: $0) }
+    channel.write(offset: 0, data: bytes, queue: .global()) { done, _, _ in if done { written.signal() } }
+    DispatchQueue.global().async {
+      formation.wait { written.wait() }
+      _ = channel
+    }
+  },
+  .other("first-item-before-a-barrier", says: "cache", "reads from descriptor", "pipe:[") {
+    // The worker has never slept, nor waited in the library.
+    guard let ends = Kernel.closeOnExecPipe() else { return }
+    let (cache, formation) = (DispatchQueue(label: "cache", attributes: .concurrent), Formation(2))
+    cache.async {
+      var byte: UInt8 = 0
+      formation.meet()
+      formation.wait { _ = read(ends.readEnd, &byte, 1) }
+    }
+    _ = PlainThread {
+      formation.meet()
+      cache.async(flags: .barrier) {}
+      formation.wait { cache.sync {} }
+    }
+  },
+  .other("item-that-blocks-the-main-queue", says: "main queue is blocked by one of its items", "reads from descriptor")
+  {
+    guard let ends = Kernel.closeOnExecPipe() else { return }
+    let formation = Formation()
+    DispatchQueue.main.async {
+      var byte: UInt8 = 0
+      formation.wait { _ = read(ends.readEnd, &byte, 1) }
+    }
+    dispatchMain()
+  },
+  .other("thread-that-is-joined", says: "2 threads wait for each other", "index", "pthread_join") {
+    let (index, formation) = (DispatchQueue(label: "index"), Formation(2))
+    let thread = PlainThread {
+      formation.meet()
+      formation.wait { index.sync {} }
+    }
+    index.async {
+      formation.meet()
+      formation.wait { thread.join() }
     }
   },
   .other("mutex-and-queue-crosswise", says: "log", "mutex") {

@@ -14,6 +14,18 @@ struct KernelReadingTests {
     #expect(KernelReading.state(ofStat: "") == nil && KernelReading.state(ofStat: "12 (x)") == nil)
   }
 
+  @Test("the number that a thread has for itself, in a container")
+  func ownNumbers() {
+    let inside = KernelReading.ownNumber(ofStatus: "Name:\th\nNSpid:\t12553\t17\t3\nNSsid:\t1\n")
+    #expect(inside.number == 3 && inside.isForeign)
+    let same = KernelReading.ownNumber(ofStatus: "Name:\th\nNSpid:\t12553\n")
+    #expect(same.number == 12_553 && !same.isForeign && !KernelReading.ownNumber(ofStatus: "").isForeign)
+    let own = getpid()
+    if KernelReading.ownNumber(ofStatus: KernelReading.text("/proc/self/status")).number == own {
+      #expect(KernelReading.numbers(own, KernelReading.threads(own)) == nil)
+    }
+  }
+
   @Test("the line of a system call")
   func call() {
     let call = SystemCall(line: "0 0x5 0x7ffc 0x10 0x0 0x0 0x0 0x7ffd 0x7fdd")
@@ -29,6 +41,15 @@ struct KernelReadingTests {
     #expect(KernelReading.lock(operation: 0, expected: 1, words: [1, 1, 42, 1], tids: tids) == nil)
     #expect(KernelReading.lock(operation: 6, expected: 0, words: [0x8000_0029, 0, 0, 0], tids: tids)?.owner == 41)
     #expect(KernelReading.lock(operation: 9, expected: 2, words: [2, 1, 42, 1], tids: tids) == nil)
+  }
+
+  @Test("a thread that waits for the end of another one")
+  func ends() {
+    #expect(KernelReading.ending(operation: 9, expected: 42, words: [42, 1, 0, 1], tids: [41, 42]) == 42)
+    // It has ended since; the word is something else's; another call.
+    #expect(KernelReading.ending(operation: 9, expected: 42, words: [0, 1, 0, 1], tids: [41, 42]) == nil)
+    #expect(KernelReading.ending(operation: 9, expected: 43, words: [43, 1, 0, 1], tids: [41, 42]) == nil)
+    #expect(KernelReading.ending(operation: 0, expected: 42, words: [42, 1, 0, 1], tids: [41, 42]) == nil)
   }
 
   @Test("the time since a thread last ran, by the clock of the processor that it ran on")

@@ -1,0 +1,155 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import CPlatform
+import Testing
+
+@testable import gcd
+
+/// Threads of which the library knows little, and how they are told of.
+@Suite("gcd why: what threads do outside of the library")
+struct WhyThreadTests {
+  private func blocked(_ age: UInt64, owner: Int32 = 0, lock: KernelThread.Lock = .unknown) -> KernelThread {
+    KernelThread(
+      state: "S", channel: "futex_wait_queue", call: SystemCall(number: 202), age: age, lockOwner: owner, lock: lock)
+  }
+
+  @Test("a holder that has not run since the wait for its queue began holds it still")
+  func motionless() {
+    let waiter = waiting(2, .queue, 0xa, "log", owner: 1, role: .program)
+    let still = WhyAnalysis.report(sample([active(1, blocked(11 * second)), waiter]))
+    #expect(
+      still.words.contains("Queue \"log\" is held by worker \"gc-1\" (1); 1 thread has waited for that for 10.0 s."))
+    #expect(!still.words.contains("is not known"))
+    // It has run since; the kernel was asked so much later; its clock is coarse.
+    for (age, lag) in [(9 * second, 0), (11 * second, 2 * second), (10 * second + 1_000_000, 0)] {
+      var snapshot = sample([active(1, blocked(age)), waiter])
+      snapshot.lag = lag
+      #expect(WhyAnalysis.report(snapshot).words.contains("was held, when the wait began, by worker"))
+    }
+    let circle = sample([active(1, blocked(11 * second, owner: 2, lock: .mutex)), waiter])
+    #expect(WhyAnalysis.report(circle).findings.first?.sentence.hasPrefix("Deadlock: 2 threads") == true)
+  }
+
+  @Test("a thread whose end is waited for, in an item that it needs; elsewhere that is as it should be")
+  func joined() {
+    let joiner = active(1, blocked(11 * second, owner: 2, lock: .threadEnd))
+    let circle = WhyAnalysis.report(
+      sample([joiner, waiting(2, .queue, 0xa, "index", owner: 1, role: .program)]))
+    #expect(circle.findings.map(\.kind) == [.cycle])
+    #expect(circle.words.contains("waits for a thread to end (pthread_join): thread \"gc-2\" (2), for 11.0 s"))
+    #expect(
+      circle.words.contains("It waits for the end of thread \"gc-2\" (2), which waits in sync for queue \"index\""))
+    #expect(circle.findings.first?.remedy.contains("the end of a thread") == true)
+    var main = joiner
+    main.role = .main
+    #expect(!WhyAnalysis.report(sample([main, active(2, role: .program)])).hasFindings)
+    let behind = WhyAnalysis.report(
+      sample([main, active(2, role: .program), waiting(3, .queue, 0xa, "index", owner: 1)]))
+    #expect(behind.findings.map(\.kind) == [.itemRunsLong])
+    #expect(behind.findings.first?.threads.sorted() == [1, 2, 3])
+  }
+
+  @Test("an item that blocks the main thread, where that does nothing but run the main queue")
+  func mainLoop() {
+    var main = active(100, blocked(second / 2), role: .main)
+    #expect(!WhyAnalysis.report(sample([main])).hasFindings)
+    main.runsMainQueue = true
+    let report = WhyAnalysis.report(sample([main]))
+    #expect(report.findings.map(\.kind) == [.mainBlocked] && report.findings.first?.age == second / 2)
+    // One that is busy may have run a thousand items; one that is asleep has none.
+    main.kernel = KernelThread(state: "R")
+    #expect(!WhyAnalysis.report(sample([main])).hasFindings)
+    main = active(100, blocked(second), role: .main)
+    (main.runsMainQueue, main.state) = (true, .asleep)
+    #expect(!WhyAnalysis.report(sample([main])).hasFindings)
+  }
+
+  @Test("a pool whose workers all wait for a moment is not blocked")
+  func shortWaits() {
+    func report(_ seconds: UInt64) -> WhyReport {
+      WhyAnalysis.report(sample((1...8).map { waiting($0, .semaphore, 0x5, seconds: $0 == 8 ? seconds : 10) }))
+    }
+    #expect(report(10).findings.map(\.kind) == [.semaphore, .workersBlocked])
+    #expect(report(0).findings.map(\.kind) == [.semaphore])
+  }
+
+  @Test("a process that is stopped is told of as it was then")
+  func stopped() {
+    let late = Snapshot.ObjectState(remaining: -3 * Int64(second))
+    var snapshot = sample(
+      [
+        active(1, blocked(4 * second)), waiting(2, .semaphore, 0x5, seconds: 5),
+        waiting(3, .semaphore, 0x6, seconds: 4),
+      ],
+      [queue(4, "clock", 0xa), Snapshot.Object(number: 5, kind: .timer, target: 4, state: late)])
+    snapshot.program.state = "T"
+    for index in 1...2 { snapshot.threads[index].kernel?.age = 4 * second + second / 10 }
+    snapshot.standStill()
+    let report = WhyAnalysis.report(snapshot)
+    // One had waited for a second, the other one had just begun; the third was running; the timer was to fire in a second.
+    #expect(report.findings.map(\.kind) == [.semaphore] && report.findings.first?.threads == [2])
+    #expect(report.words.contains("for 1.00 s: no signal has come"))
+    #expect(report.words.contains("The process is stopped (state T, for 4.00 s)"))
+  }
+
+  @Test("a long list of threads is cut, below another thread as well")
+  func longLists() {
+    let threads = (2...41).map { waiting($0, .queue, 0xa, "crowd", owner: 1, role: .program) }
+    let report = WhyAnalysis.report(sample([waiting(1, .semaphore, 0x5, inside: ("crowd", 0xa))] + threads))
+    #expect(report.words.contains("24 more.") && report.words.split(separator: "\n").count < 30)
+    #expect(report.findings.first?.threads.count == 41)
+    let held = WhyAnalysis.report(sample([active(1)] + threads))
+    #expect(held.words.contains("24 more.") && held.words.split(separator: "\n").count < 30)
+  }
+
+  @Test("threads that wait for several things of one holder")
+  func severalQueues() {
+    let report = WhyAnalysis.report(
+      sample([active(1), waiting(2, .queue, 0xa, "outer", owner: 1), waiting(3, .queue, 0xb, "inner", owner: 1)]))
+    #expect(report.words.contains("2 threads wait for what it holds, the longest for 10.0 s."))
+  }
+
+  @Test("what stands in a sentence by itself has a name")
+  func names() {
+    let once = WhyAnalysis.report(sample([active(1), waiting(2, .once, 0x77, owner: 1)]))
+    #expect(once.words.contains("The body of once 0x77 is run by worker \"gc-1\" (1); 1 thread has waited"))
+    let item = WhyAnalysis.report(sample([active(1), waiting(2, .itemElsewhere, 0x77, "loop", owner: 1)]))
+    #expect(item.words.contains("The item of a sync to queue \"loop\" is to be run by worker \"gc-1\" (1)"))
+    let unlabelled = WhyAnalysis.report(sample([active(1), waiting(2, .queue, 0x77, owner: 1)]))
+    #expect(unlabelled.words.contains("Queue 0x77 (it has no label) was held, when the wait began, by"))
+    var timer = Snapshot.Object(number: 5, kind: .timer, label: "timer source", target: 3, state: .init())
+    timer.isInactive = true
+    let objects = WhyAnalysis.report(sample([], [queue(3, "clock", 0xa), timer]))
+    #expect(objects.remarks == ["Timer 5 of queue \"clock\" has not been activated: its handlers do not run."])
+  }
+
+  @Test("a place of the C library's, where each thread starts, is no place of the program's")
+  func places() {
+    var thread = waiting(1, .semaphore, 0x5)
+    thread.wait?.caller = 0x1234
+    let start = WhyAnalysis.report(sample([thread]), symbol: { _ in "libc.so.6+0x891f4" })
+    #expect(!start.words.contains("libc") && !start.words.contains("; at"))
+    #expect(WhyAnalysis.report(sample([thread]), symbol: { _ in "work" }).words.contains("; at work"))
+  }
+
+  @Test("a group that is listed says what it has now")
+  func members() {
+    var thread = waiting(1, .group, 0x9)
+    thread.wait?.count = 4
+    let group = Snapshot.Object(
+      number: 2, kind: .group, address: 0x9, state: .init(count: 1, changed: 3 * second))
+    let report = WhyAnalysis.report(sample([thread], [group]))
+    #expect(
+      report.words.contains(
+        "it was entered once more than it was left; the last time that it was either is 3.00 s ago."))
+    #expect(!report.words.contains("4 times"))
+  }
+
+  @Test("a task that blocks its thread")
+  func tasks() {
+    let report = WhyAnalysis.report(
+      sample([waiting(1, .semaphore, 0x9, inside: ("Swift global concurrent queue", 0xa))]))
+    #expect(report.words.contains("waits inside a task of Swift Concurrency"))
+    #expect(report.words.contains("In a task use await") && !report.words.contains("if that is a serial one"))
+  }
+}
