@@ -109,11 +109,14 @@ final class TopCollector {
   }
 
   /// The rates since the last call.
-  func take() -> TopRates {
-    collect()
+  func take(running: [TopRatesCounter.Running]) -> TopRates {
+    // Before the records are read: what is submitted meanwhile may have begun where has been read already.
     let now = RegionClock.now().uptime
+    collect()
     let lostNow = lost
-    let rates = counter.take(length: now &- lastTake, lost: lostNow &- min(lostBefore, lostNow))
+    let rates = counter.take(
+      length: now &- lastTake, lost: lostNow &- min(lostBefore, lostNow), moment: now,
+      running: running)
     (lastTake, lostBefore) = (now, lostNow)
     return rates
   }

@@ -15,7 +15,7 @@ struct TopFindings {
     let words = WhyWords(snapshot: snapshot, symbol: { _ in nil })
     var found = openGroups(snapshot, words, now)
     guard let rates else { return found }
-    let old = oldQueues(snapshot, rates, now)
+    let old = oldQueues(snapshot, rates)
     found += old.map { queueAge(snapshot, words, rates, $0.number, $0.age) }
     found += starvedSources(snapshot, words, old)
     found += lateTimers(snapshot, words, rates) + shortItems(snapshot, words, rates)
@@ -25,11 +25,9 @@ struct TopFindings {
   // MARK: Queues
 
   /// Those whose oldest item waits longer and longer, the longest first.
-  private mutating func oldQueues(_ snapshot: Snapshot, _ rates: TopRates, _ now: UInt64) -> [(
-    number: Int, age: UInt64
-  )] {
+  private mutating func oldQueues(_ snapshot: Snapshot, _ rates: TopRates) -> [(number: Int, age: UInt64)] {
     let before = ages
-    ages = rates.queues.compactMapValues { $0.oldest > 0 && $0.oldest < now ? now - $0.oldest : nil }
+    ages = rates.queues.compactMapValues { rates.age($0.oldest) }
     return ages.filter { $1 >= rules.after && $1 > before[$0] ?? 0 }.map { (number: $0, age: $1) }
       .sorted { ($1.age, $0.number) < ($0.age, $1.number) }
   }
@@ -106,9 +104,16 @@ struct TopFindings {
     }
   }
 
-  /// Timers that have fired, late.
+  private static func sum(_ one: UInt64, _ other: UInt64) -> UInt64 {
+    let (sum, overflow) = one.addingReportingOverflow(other)
+    return overflow ? .max : sum
+  }
+
+  /// Timers that have fired, late: beyond their leeway.
   private func lateTimers(_ snapshot: Snapshot, _ words: WhyWords, _ rates: TopRates) -> [Finding] {
-    rates.queues.filter { $1.late >= rules.after }.sorted { $0.key < $1.key }.map { number, queue in
+    rates.queues.filter { number, queue in
+      queue.late >= Self.sum(rules.after, snapshot.object(number)?.state?.leeway ?? 0)
+    }.sorted { $0.key < $1.key }.map { number, queue in
       let target = snapshot.object(snapshot.object(number)?.target ?? 0)
       let place = target.map { " of " + words.queue(label: $0.label, address: $0.address) } ?? ""
       return Finding(
@@ -126,16 +131,19 @@ struct TopFindings {
     var found: [Finding] = []
     for group in snapshot.objects where group.kind == .group && group.endedAge == nil {
       guard let members = group.state?.count, members > 0 else { continue }
+      // Others may have come and gone between two looks: the group says when that was last, unless its library is an older one.
       let known = before[group.number].flatMap { $0.members == members ? $0.since : nil } ?? now
       groups[group.number] = (members, known)
-      let age = now - min(known, now)
+      let age = group.state?.changed ?? (now - min(known, now))
       guard age >= rules.groupAfter, !snapshot.threads.contains(where: { $0.wait?.address == group.address }) else {
         continue
       }
       found.append(
         Finding(
           kind: .groupOpen, age: age,
-          sentence: "Group \(group.number) had \(group.watches) at each look, for \(WhyWords.duration(age)).",
+          sentence: group.state?.changed == nil
+            ? "Group \(group.number) had \(group.watches) at each look, for \(WhyWords.duration(age))."
+            : "Group \(group.number) has \(group.watches); it was last entered or left \(WhyWords.duration(age)) ago.",
           remedy: "Call leave once for each enter, on every way out, errors too; or use async(group:), which does both."
         ))
     }

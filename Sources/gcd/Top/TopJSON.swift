@@ -24,8 +24,8 @@ enum TopJSON {
       members += nanoseconds("latencyP50Nanoseconds", queue.latency.quantile(0.5))
       members += nanoseconds("latencyP99Nanoseconds", queue.latency.quantile(0.99))
       members.append(("pending", .integer(queue.depth)))
-      if queue.oldest > 0, queue.oldest <= model.uptime {
-        members += nanoseconds("oldestNanoseconds", model.uptime - queue.oldest)
+      if let age = model.rates?.age(queue.oldest) {
+        members += nanoseconds("oldestNanoseconds", age)
       }
       members.append(("eventsPerSecond", .number(rates.perSecond(queue.events))))
       members += nanoseconds("lateNanoseconds", queue.late == 0 ? nil : queue.late)

@@ -117,7 +117,7 @@ struct TopPages {
     case 4: return TopCell(TopModel.part(all.busy(rates)), order: all.busy(rates))
     case 5: return TopCell(rates.depth == 0 ? "" : String(rates.depth), order: Double(rates.depth))
     default:
-      let oldest = rates.oldest == 0 || rates.oldest > model.uptime ? 0 : model.uptime - rates.oldest
+      let oldest = model.rates?.age(rates.oldest) ?? 0
       return oldest == 0 ? TopCell("", order: 0) : length(oldest, alarm: 1_000_000_000)
     }
   }

@@ -66,9 +66,14 @@ struct TopRates: Sendable, Equatable {
 
   /// Nanoseconds between the looks.
   var length: UInt64 = 0
+  /// CLOCK_MONOTONIC of the last look: what is older had been written down then. To count it all may take long.
+  var moment: UInt64 = 0
   var queues: [Int: Queue] = [:]
   /// Records that had no room, or that were overwritten before they were read.
   var lost: UInt64 = 0
+
+  /// How long before the look something was submitted; nil if it was not, or later.
+  func age(_ submitted: UInt64) -> UInt64? { submitted > 0 && submitted < moment ? moment - submitted : nil }
 
   func perSecond(_ count: UInt64) -> Double { length == 0 ? 0 : Double(count) * 1e9 / Double(length) }
 
@@ -93,6 +98,9 @@ struct TopRatesCounter {
   private var rates = TopRates()
   /// Jobs that have been submitted and have not begun, by the time of their submission.
   private var waiting: [UInt32: (time: UInt64, queue: Int)] = [:]
+  /// Jobs that have begun and whose submission was not there, by when they began. Threads' records are read one after the other: a
+  /// submission may be written where has been read already, and its item where has not been yet. It comes with the next look.
+  private var early: [UInt32: UInt64] = [:]
   private var batch: [(time: UInt64, job: UInt32, queue: Int, isItem: Bool)] = []
   /// A job whose begin was lost would stay.
   private static let mostWaiting = 1 << 16
@@ -113,33 +121,58 @@ struct TopRatesCounter {
     }
   }
 
+  /// An item that runs at the look: its record comes when it has ended.
+  struct Running: Sendable, Equatable {
+    let queue: Int
+    /// CLOCK_MONOTONIC.
+    let begun: UInt64
+  }
+
   /// The rates since the last call.
-  mutating func take(length: UInt64, lost: UInt64) -> TopRates {
+  mutating func take(length: UInt64, lost: UInt64, moment: UInt64, running: [Running] = []) -> TopRates {
     // At the same moment, the submission comes first.
     batch.sort { $0.time != $1.time ? $0.time < $1.time : !$0.isItem && $1.isItem }
+    let earlier = early
+    early.removeAll(keepingCapacity: true)
+    var matched: Set<UInt32> = []
     for entry in batch {
       if entry.isItem {
         if let submission = waiting.removeValue(forKey: entry.job), submission.time <= entry.time {
           rates.queues[entry.queue, default: .init()].latency.add(entry.time - submission.time)
+        } else {
+          early[entry.job] = entry.time
         }
+      } else if let begun = earlier[entry.job], begun >= entry.time, matched.insert(entry.job).inserted {
+        rates.queues[entry.queue, default: .init()].latency.add(begun - entry.time)
       } else {
+        early[entry.job] = nil
         waiting[entry.job] = (entry.time, entry.queue)
       }
     }
     // Whether these have begun is not known then.
     if lost > 0 { waiting.removeAll() }
-    for submission in waiting.values {
-      let oldest = rates.queues[submission.queue]?.oldest ?? 0
-      rates.queues[submission.queue, default: .init()].depth += 1
-      rates.queues[submission.queue, default: .init()].oldest =
-        oldest == 0 ? submission.time : min(oldest, submission.time)
+    for (queue, times) in pending(without: running) {
+      rates.queues[queue, default: .init()].depth = times.count
+      rates.queues[queue, default: .init()].oldest = times.first ?? 0
     }
     batch.removeAll(keepingCapacity: true)
     if waiting.count > Self.mostWaiting { waiting.removeAll() }
     var taken = rates
     taken.length = length
     taken.lost = lost
+    taken.moment = moment
     rates = TopRates()
     return taken
+  }
+
+  /// By queue: when the items were submitted that have not begun, the oldest first. An item that runs is the oldest of those that were
+  /// there when it began.
+  private func pending(without running: [Running]) -> [Int: [UInt64]] {
+    var times = Dictionary(grouping: waiting.values, by: \.queue).mapValues { $0.map(\.time).sorted() }
+    for item in running {
+      guard let first = times[item.queue]?.first, first <= item.begun else { continue }
+      times[item.queue]?.removeFirst()
+    }
+    return times
   }
 }

@@ -28,7 +28,11 @@ final class TopSession {
       collector = TopCollector(process)
     }
     var report = WhyAnalysis.report(snapshot, rules, symbol: symbols)
-    let rates = collector?.take()
+    let seen = RegionClock.now().uptime
+    let running = snapshot.threads.compactMap { thread in
+      thread.item.map { TopRatesCounter.Running(queue: $0.queue, begun: seen - min($0.age, seen)) }
+    }
+    let rates = collector?.take(running: running)
     let now = RegionClock.now().uptime
     report.findings = WhyReport.ordered(report.findings + rules.kept(live.findings(snapshot, rates, now: now)))
     return TopModel(

@@ -243,13 +243,13 @@ struct TopTests {
     counter.add(.submit(queue: 1, job: 7, time: 400))
     counter.add(.submit(queue: 1, job: 7, time: 292))
     counter.add(.submit(queue: 2, job: 8, time: 500))
-    let rates = counter.take(length: second, lost: 0)
+    let rates = counter.take(length: second, lost: 0, moment: 9)
     #expect(rates.queues[1]?.items == 2 && rates.queues[1]?.busy == 150 && rates.queues[1]?.submitted == 2)
     #expect(rates.queues[1]?.latency.count == 2 && rates.queues[1]?.latency.quantile(0.5) ?? 99 < 10)
     #expect(rates.queues[1]?.depth == 0)
     #expect(rates.queues[2]?.depth == 1 && rates.queues[2]?.oldest == 500)
     counter.add(.item(queue: 2, job: 8, begin: 1_500, end: 1_501))
-    let next = counter.take(length: second, lost: 0)
+    let next = counter.take(length: second, lost: 0, moment: 9)
     #expect(next.queues[2]?.latency.count == 1 && next.queues[2]?.depth == 0 && next.queues[1] == nil)
   }
 
