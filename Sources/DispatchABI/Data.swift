@@ -3,8 +3,11 @@
 import CDispatchGlue
 
 /// Data behind a handle: a value needs an object to be counted. No bytes are the static object.
-final class DataHandle: DispatchObject, @unchecked Sendable {  // immutable
+final class DataHandle: DispatchObject, @unchecked Sendable {  // immutable, or guarded by `lock`
   let data: DispatchData
+  private let lock = Lock()
+  /// Guarded by `lock`.
+  @exclusivity(unchecked) private var regions = RegionHandles()
 
   private init(_ data: DispatchData) {
     self.data = data
@@ -22,6 +25,52 @@ final class DataHandle: DispatchObject, @unchecked Sendable {  // immutable
   static func data(_ handle: OpaquePointer?, _ call: StaticString = #function) -> DispatchData {
     if handle == OpaquePointer(gcd_empty_data()) { return .empty }
     return (Handle.take(handle, call) as Unmanaged<DataHandle>)._withUnsafeGuaranteedRef { $0.data }
+  }
+
+  /// The handle of the region that begins at `start`; a reference to it is the caller's.
+  ///
+  /// A region has the same handle each time, as long as the whole has its own. The toolchain's overlay keeps for good what
+  /// it asks for at each `data[index]`: so that costs a reference, as it does with libdispatch, and no object.
+  func handle(of region: DispatchData, at start: Int) -> OpaquePointer {
+    if region.count == 0 { return OpaquePointer(gcd_empty_data()) }
+    if region.count == data.count { return Handle.made(self) }
+    return lock.withLock {
+      if let known = regions.find(start) { return Handle.made(known) }
+      let handle = DataHandle(region)
+      regions.insert(handle, start)
+      return Handle.made(handle)
+    }
+  }
+}
+
+/// The handles that regions of data have, by where the regions begin: a table with open addressing.
+private struct RegionHandles {
+  /// A power of two of them, at most half of them taken; or none.
+  private var slots: [(start: Int, handle: DataHandle)?] = []
+  private var count = 0
+
+  func find(_ start: Int) -> DataHandle? { slots.isEmpty ? nil : slots[slot(of: start)]?.handle }
+
+  /// Adds what is not there yet.
+  mutating func insert(_ handle: DataHandle, _ start: Int) {
+    if 2 * (count + 1) > slots.count { grow() }
+    slots[slot(of: start)] = (start, handle)
+    count += 1
+  }
+
+  /// Where the entry of `start` is, or belongs.
+  private func slot(of start: Int) -> Int {
+    let mask = slots.count - 1
+    // The upper half of a product with a large odd number differs for regions of any length.
+    var slot = Int(truncatingIfNeeded: UInt64(truncatingIfNeeded: start) &* 0x9E37_79B9_7F4A_7C15 &>> 32) & mask
+    while let taken = slots[slot], taken.start != start { slot = (slot + 1) & mask }
+    return slot
+  }
+
+  private mutating func grow() {
+    let former = slots
+    slots = Array(repeating: nil, count: max(8, 2 * former.count))
+    for case let entry? in former { slots[slot(of: entry.start)] = entry }
   }
 }
 
@@ -81,20 +130,30 @@ public func dispatch_data_create_subrange(
 public func dispatch_data_create_map(
   _ data: dispatch_data_t?, _ buffer: UnsafeMutablePointer<UnsafeRawPointer?>?, _ size: UnsafeMutablePointer<Int>?
 ) -> dispatch_data_t? {
-  let whole = DataHandle.data(data).contiguous()
+  let given = DataHandle.data(data)
+  let whole = given.contiguous()
   // unsafe: the bytes live as long as the returned handle.
   buffer?.pointee = whole.count == 0 ? nil : UnsafeRawPointer(whole.span(at: 0).start)
   size?.pointee = whole.count
-  return DataHandle.make(whole)
+  guard given.count > 0, given.position >= 0 else { return DataHandle.make(whole) }
+  // In one region already: the handle itself, with a reference more.
+  dispatch_retain(UnsafeMutableRawPointer(data))
+  return data
 }
 
 @c @implementation
 public func dispatch_data_copy_region(
   _ data: dispatch_data_t?, _ location: Int, _ offset: UnsafeMutablePointer<Int>?
 ) -> dispatch_data_t? {
-  let (region, start) = DataHandle.data(data).region(location: location)
-  offset?.pointee = start
-  return DataHandle.make(region)
+  if data == OpaquePointer(gcd_empty_data()) {
+    offset?.pointee = 0
+    return data
+  }
+  return (Handle.take(data) as Unmanaged<DataHandle>)._withUnsafeGuaranteedRef { whole in
+    let (region, start) = whole.data.region(location: location)
+    offset?.pointee = start
+    return whole.handle(of: region, at: start)
+  }
 }
 
 /// Calls `call` for the regions in order, each with a handle that lasts for the call.

@@ -1,0 +1,116 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+// C2: the objects that stand for the regions of data. The toolchain's overlay of Dispatch for Swift asks for a region and its
+// map at each `data[index]`, and leaves a reference behind. It must not cost an object each time.
+
+#include "check.h"
+
+#include <dispatch/dispatch.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { COUNT = 1000, LENGTH = 700 };
+
+// What is in one region already is its own map and its own region; a part has the same region each time.
+static void same(void) {
+  dispatch_data_t hello = dispatch_data_create("hello ", 6, NULL, DISPATCH_DATA_DESTRUCTOR_DEFAULT);
+  dispatch_data_t world = dispatch_data_create("world", 5, NULL, DISPATCH_DATA_DESTRUCTOR_DEFAULT);
+  dispatch_data_t both = dispatch_data_create_concat(hello, world);
+  const void *bytes = NULL;
+  size_t size = 0, offset = 7;
+  dispatch_data_t map = dispatch_data_create_map(hello, &bytes, &size);
+  dispatch_data_t region = dispatch_data_copy_region(hello, 3, &offset);
+  CHECK(map == hello && region == hello && offset == 0 && size == 6 && memcmp(bytes, "hello ", 6) == 0);
+  dispatch_data_t second = dispatch_data_copy_region(both, 6, &offset);
+  dispatch_data_t again = dispatch_data_copy_region(both, 10, &offset);
+  CHECK(second == again && offset == 6 && dispatch_data_get_size(second) == 5);
+  dispatch_data_t first = dispatch_data_copy_region(both, 5, &offset);
+  CHECK(first != second && offset == 0 && dispatch_data_get_size(first) == 6);
+  dispatch_data_t beyond = dispatch_data_copy_region(both, 11, &offset);
+  CHECK(beyond == dispatch_data_empty && offset == 11);
+  dispatch_data_t none = dispatch_data_copy_region(dispatch_data_empty, 5, &offset);
+  CHECK(none == dispatch_data_empty && offset == 0);
+  dispatch_release(first);
+  dispatch_release(again);
+  dispatch_release(second);
+  dispatch_release(region);
+  dispatch_release(map);
+  dispatch_release(both);
+  dispatch_release(world);
+  dispatch_release(hello);
+}
+
+// D2: many regions, backwards and forwards; their memory ends with the last reference, once.
+static void many(void) {
+  __block int freed = 0;
+  dispatch_queue_t queue = dispatch_queue_create("freed", NULL);
+  dispatch_data_t all = dispatch_data_empty;
+  for (int i = 0; i < COUNT; i++) {
+    void *memory = malloc(LENGTH);
+    memset(memory, i, LENGTH);
+    dispatch_data_t piece = dispatch_data_create(memory, LENGTH, queue, ^{
+      free(memory);
+      freed++;
+    });
+    dispatch_data_t joined = dispatch_data_create_concat(all, piece);
+    dispatch_release(piece);
+    dispatch_release(all);
+    all = joined;
+  }
+  dispatch_data_t kept[COUNT];
+  for (int i = COUNT - 1; i >= 0; i--) {
+    size_t offset = 0, size = 0;
+    const void *bytes = NULL;
+    kept[i] = dispatch_data_copy_region(all, (size_t)i * LENGTH + (size_t)i % LENGTH, &offset);
+    dispatch_data_t map = dispatch_data_create_map(kept[i], &bytes, &size);
+    CHECK(map == kept[i] && offset == (size_t)i * LENGTH && size == LENGTH);
+    CHECK(((const unsigned char *)bytes)[LENGTH - 1] == (unsigned char)i);
+    dispatch_release(map);
+  }
+  for (int i = 0; i < COUNT; i++) {
+    size_t offset = 0;
+    dispatch_data_t region = dispatch_data_copy_region(all, (size_t)i * LENGTH, &offset);
+    CHECK(region == kept[i]);
+    dispatch_release(region);
+  }
+  dispatch_release(all);
+  dispatch_sync(queue, ^{ CHECK(freed == 0); });
+  for (int i = 0; i < COUNT; i++) dispatch_release(kept[i]);
+  dispatch_sync(queue, ^{ CHECK(freed == COUNT); });
+  dispatch_release(queue);
+}
+
+// Threads that ask for the regions of the same data at once get the same objects.
+static void together(void) {
+  dispatch_data_t all = dispatch_data_empty;
+  for (int i = 0; i < COUNT; i++) {
+    dispatch_data_t piece = dispatch_data_create("piece", 5, NULL, DISPATCH_DATA_DESTRUCTOR_DEFAULT);
+    dispatch_data_t joined = dispatch_data_create_concat(all, piece);
+    dispatch_release(piece);
+    dispatch_release(all);
+    all = joined;
+  }
+  dispatch_data_t *found = calloc(4 * COUNT, sizeof *found);
+  dispatch_apply(4, DISPATCH_APPLY_AUTO, ^(size_t turn) {
+    for (size_t i = 0; i < COUNT; i++) {
+      size_t at = turn % 2 == 0 ? i : COUNT - 1 - i, offset = 0;
+      found[turn * COUNT + at] = dispatch_data_copy_region(all, at * 5, &offset);
+    }
+  });
+  for (size_t i = 0; i < COUNT; i++) {
+    for (size_t turn = 0; turn < 4; turn++) {
+      CHECK(found[turn * COUNT + i] == found[i]);
+      if (turn > 0) dispatch_release(found[turn * COUNT + i]);
+    }
+    dispatch_release(found[i]);
+  }
+  free(found);
+  dispatch_release(all);
+}
+
+int main(void) {
+  same();
+  many();
+  together();
+  printf("%d checks\n", checks);
+}
