@@ -72,7 +72,8 @@ DISPATCH_EXPORT DISPATCH_NOTHROW void dispatch_io_barrier(dispatch_io_t channel,
 /// No new operations; the pending ones finish, or end with `DISPATCH_IO_STOP`.
 DISPATCH_EXPORT DISPATCH_NOTHROW void dispatch_io_close(dispatch_io_t channel, dispatch_io_close_flags_t flags);
 
-/// The descriptor, inside a barrier; -1 once the channel is closed.
+/// The descriptor; -1 once the channel is closed, and before a path is opened. A barrier that was submitted before
+/// `dispatch_io_close` has it nevertheless, unless the channel is stopped; a path is opened for it.
 DISPATCH_EXPORT DISPATCH_NOTHROW DISPATCH_WARN_RESULT dispatch_fd_t dispatch_io_get_descriptor(dispatch_io_t channel);
 
 /// The most bytes that one call of a handler gets.

@@ -182,7 +182,8 @@ public class DispatchIO: DispatchObject, @unchecked Sendable {  // immutable; th
 
   /// Runs `work` when everything submitted before has ended, handlers included, and before anything later starts.
   ///
-  /// It runs on the channel's target queue, and may use the descriptor: `fsync(channel.fileDescriptor)`.
+  /// It runs on the channel's target queue, and may use the descriptor: `fsync(channel.fileDescriptor)`, also when the channel
+  /// has been closed meanwhile.
   ///
   /// Complexity: O(1). Blocking: never.
   public func barrier(execute work: @escaping () -> Void) { channel.barrier(handedOver(work)) }
@@ -197,6 +198,9 @@ public class DispatchIO: DispatchObject, @unchecked Sendable {  // immutable; th
   // MARK: Properties
 
   /// The descriptor; -1 once the channel is closed, and before a path is opened.
+  ///
+  /// A barrier that was submitted before `close(flags:)` has the descriptor nevertheless, unless the channel is stopped. If it
+  /// asks before the path is opened, the path is opened then, on its thread.
   public var fileDescriptor: Int32 { channel.descriptor }
 
   /// The most bytes that one call of a handler brings, 1 MiB at first; for operations submitted from now on.

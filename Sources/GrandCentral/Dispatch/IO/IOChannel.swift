@@ -22,7 +22,7 @@ final class IOChannel: @unchecked Sendable {  // immutable, atomic, or guarded b
   /// What is to be done without the lock.
   private enum Debt {
     case nothing
-    case barrier(@Sendable () -> Void)
+    case barrier(IOBarrier)
     case leave(IOFile, IOCleanup)
   }
 
@@ -36,6 +36,8 @@ final class IOChannel: @unchecked Sendable {  // immutable, atomic, or guarded b
   /// Where random offsets count from.
   private let base: Int64
   let suspensions = Atomic<Int>(0)
+  /// The thread that runs a barrier which may use the descriptor, or 0.
+  private let barrierThread = Atomic<UInt32>(0)
   /// The channel's number in the insight region.
   let insight = InsightNumber()
 
@@ -47,6 +49,7 @@ final class IOChannel: @unchecked Sendable {  // immutable, atomic, or guarded b
   @exclusivity(unchecked) private var target: DispatchQueue?
   @exclusivity(unchecked) private var isExamined = true
   @exclusivity(unchecked) private var isClosed = false
+  @exclusivity(unchecked) private var isStopped = false
   @exclusivity(unchecked) private var hasLeft = false
   @exclusivity(unchecked) private(set) var newest: IOOperation?
   @exclusivity(unchecked) private(set) var listed = 0
@@ -176,8 +179,15 @@ final class IOChannel: @unchecked Sendable {  // immutable, atomic, or guarded b
 
   // MARK: Properties
 
+  /// The descriptor; -1 once the channel is closed. A barrier that was submitted before has it until the channel is
+  /// stopped, and a path is opened for it.
   var descriptor: Int32 {
-    lock.withLock { isClosed ? -1 : file?.rawDescriptor ?? raw }
+    // relaxed: only what this thread has stored itself counts.
+    let isInBarrier = barrierThread.load(ordering: .relaxed) == Thread.id
+    if lock.withLock({ isStopped || isClosed && !isInBarrier }) { return -1 }
+    guard let file else { return raw }
+    let known = file.rawDescriptor
+    return known < 0 && isInBarrier && failure == 0 ? file.openForBarrier(of: self) : known
   }
 
   /// Changes what operations that are submitted from now on begin with.
@@ -271,12 +281,12 @@ final class IOChannel: @unchecked Sendable {  // immutable, atomic, or guarded b
         // An operation that was cancelled before its turn has ended already.
         if operation.isListed { start(operation) }
         gate.removeFirst()
-      case .barrier(let body):
+      case .barrier(let barrier):
         if started > 0 { return .nothing }
         gate.removeFirst()
         isInBarrier = true
         if insight.isGiven { noteOperations() }
-        return .barrier(body)
+        return .barrier(barrier)
       }
     }
     guard !hasLeft, isClosed, listed == 0, let file, let cleanup else { return .nothing }
@@ -291,10 +301,13 @@ final class IOChannel: @unchecked Sendable {  // immutable, atomic, or guarded b
     switch debt {
     case .nothing: return
     case .leave(let file, let cleanup): IOScheduler.shared.files.leave(file, cleanup: cleanup)
-    case .barrier(let body):
+    case .barrier(let barrier):
       let queue = lock.withLock { target } ?? GlobalQueues.default
       queue.async {
-        body()
+        // relaxed: see `descriptor`.
+        if barrier.hasDescriptor { self.barrierThread.store(Thread.id, ordering: .relaxed) }
+        barrier.body()
+        self.barrierThread.store(0, ordering: .relaxed)
         self.lock.lock()
         self.isInBarrier = false
         let debt = self.settle()
@@ -306,7 +319,7 @@ final class IOChannel: @unchecked Sendable {  // immutable, atomic, or guarded b
 
   func barrier(_ body: @escaping @Sendable () -> Void) {
     lock.lock()
-    gate.append(.barrier(body))
+    gate.append(.barrier(IOBarrier(body: body, hasDescriptor: !isClosed)))
     let debt = settle()
     if !gate.isEmpty { noteBarrier() }
     lock.unlock()
@@ -318,6 +331,7 @@ final class IOChannel: @unchecked Sendable {  // immutable, atomic, or guarded b
     isClosed = true
     if insight.isGiven { noteClosed() }
     if stop {
+      isStopped = true
       var next = newest
       while let operation = next {
         next = operation.older

@@ -9,7 +9,8 @@ import Synchronization
 //             the channel: nothing is there, a folder is there, a random channel meets a pipe. The channel ends at once,
 //             its cleanup handler gets the error.
 //   open      When an operation needs the file, a helper opens it. What that finds is an error of the operation, and of all
-//             that the channel gets afterwards; the cleanup handler gets 0. Other channels of the file try again.
+//             that the channel gets afterwards; the cleanup handler gets 0. Other channels of the file try again. A barrier
+//             that asks for the descriptor opens the file itself, or waits for the helper that does.
 //
 // The same distinction is libdispatch's; Documentation/ChannelErrors.md has the cases.
 
@@ -118,6 +119,12 @@ extension IOFile {
 
   /// A helper: opens the path.
   func open() {
+    _ = openPath()
+    IOScheduler.shared.files.leave(self)
+  }
+
+  /// Opens the path, now that `opening` says so; the error number, or 0.
+  private func openPath() -> Int32 {
     var result = path.map { FileReading.open($0, flags, mode) } ?? -Errno.badDescriptor.code
     if result >= 0 {
       switch DescriptorKind.of(result) {
@@ -137,9 +144,34 @@ extension IOFile {
     let waiting = waitingForOpen
     waitingForOpen = []
     if result < 0 { for operation in waiting { operation.openError = -result } }
+    let barriers = barriersWaitingForOpen
+    barriersWaitingForOpen = []
     lock.unlock()
     for operation in waiting { operation.kick() }
-    IOScheduler.shared.files.leave(self)
+    for barrier in barriers { barrier.signal() }
+    return result < 0 ? -result : 0
+  }
+
+  /// A barrier of the channel asks for the descriptor of a path; -1 if that cannot be opened.
+  func openForBarrier(of channel: IOChannel) -> Int32 {
+    lock.lock()
+    // relaxed: written under the lock.
+    switch opening.load(ordering: .relaxed) {
+    case Opening.unopened:
+      // relaxed: under the lock.
+      opening.store(Opening.opening, ordering: .relaxed)
+      lock.unlock()
+      let error = openPath()
+      if error != 0 { channel.fail(error) }
+    case Opening.opening:
+      // For another channel of the file.
+      let opened = DispatchSemaphore(value: 0)
+      barriersWaitingForOpen.append(opened)
+      lock.unlock()
+      opened.wait()
+    default: lock.unlock()
+    }
+    return rawDescriptor
   }
 
   /// The step: the descriptor is bad, whatever is done with it.

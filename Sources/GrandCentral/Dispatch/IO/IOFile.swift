@@ -64,6 +64,8 @@ final class IOFile: @unchecked Sendable {  // immutable, atomic, or guarded as s
   let lock = Lock()
   /// Guarded by `lock`.
   @exclusivity(unchecked) var waitingForOpen: [IOOperation] = []
+  /// Guarded by `lock`: each is signalled when a helper has tried to open the path.
+  @exclusivity(unchecked) var barriersWaitingForOpen: [DispatchSemaphore] = []
   @exclusivity(unchecked) var examination = IOExamination()
   @exclusivity(unchecked) private var turns = (IOTurns(width: 1), IOTurns(width: 1), IOTurns(width: mostRandom))
   /// Guarded by the lock of `IOFiles`.

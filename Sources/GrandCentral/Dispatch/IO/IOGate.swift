@@ -1,11 +1,18 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
+/// A barrier of a channel.
+struct IOBarrier {
+  let body: @Sendable () -> Void
+  /// Whether it was submitted before the channel was closed: then it may use the descriptor.
+  let hasDescriptor: Bool
+}
+
 /// What waits in a channel: barriers, and operations behind them; first in, first out, at a constant cost each. The
 /// channel's lock guards it.
 struct IOGate {
   enum Entry {
     case operation(IOOperation)
-    case barrier(@Sendable () -> Void)
+    case barrier(IOBarrier)
   }
 
   /// Those before `head` have passed and are nil.
