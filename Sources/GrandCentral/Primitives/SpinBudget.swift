@@ -62,7 +62,7 @@ struct SpinBudget: ~Copyable, Sendable {
     if !Backoff.maySpin { return false }
     // relaxed: a running estimate; lost updates do not matter.
     let credit = SpinCredit(rawValue: credit.load(ordering: .relaxed))
-    return credit.isLeft || credit.tries(at: gc_thread_next_wait())
+    return credit.isLeft || credit.tries(at: Thread.nextWait())
   }
 
   private func note(isHit: Bool) {
