@@ -9,6 +9,8 @@ package struct Attempt {
   /// Of a run that has failed.
   let told: ToldEvents?
   package let steps: Int
+  /// At how many points there was more than one thread that could go on.
+  let choices: Int
   let hash: UInt64
   let timersLeft: Int
   /// What it has departed by from the usual schedule; nil if that is too much to keep.
@@ -17,12 +19,13 @@ package struct Attempt {
   let threadsLeft: Int
 
   init(
-    reason: SimulationFailure.Reason?, told: ToldEvents?, steps: Int, hash: UInt64, timersLeft: Int,
+    reason: SimulationFailure.Reason?, told: ToldEvents?, steps: Int, choices: Int, hash: UInt64, timersLeft: Int,
     switches: [Switch]?, threadsLeft: Int
   ) {
     self.reason = reason
     self.told = told
     self.steps = steps
+    self.choices = choices
     self.hash = hash
     self.timersLeft = timersLeft
     self.switches = switches
@@ -30,9 +33,10 @@ package struct Attempt {
   }
 
   /// Of a process that was a run.
-  package init(reason: SimulationFailure.Reason?, steps: Int, switches: [Switch]?) {
+  package init(reason: SimulationFailure.Reason?, steps: Int, choices: Int, switches: [Switch]?) {
     self.init(
-      reason: reason, told: nil, steps: steps, hash: 0, timersLeft: 0, switches: switches, threadsLeft: 0)
+      reason: reason, told: nil, steps: steps, choices: choices, hash: 0, timersLeft: 0, switches: switches,
+      threadsLeft: 0)
   }
 }
 

@@ -13,12 +13,14 @@ package struct Exploration {
   private var left: Int
   private var randomness: Randomness
   private let replayed: Token?
-  /// How many points a run has; the longest one that was seen.
-  private var length = 64
+  /// How many choices a run has: the most that were seen, and for the first run a guess.
+  private var length = 16
   /// Of an exhaustive exploration: what is to come, what comes now, and whether the next one is the first.
   private var frontier = Frontier(most: 0)
   private var path: Frontier.Path?
   private var hasBegun = false
+  private var orders: OrderSearch
+  private static let leastProcessors = 16
   /// Whether all schedules within the bound have been run.
   package private(set) var isComplete = false
 
@@ -28,8 +30,12 @@ package struct Exploration {
     package let schedule: any Schedule
   }
 
-  package init(_ runs: Int, _ strategy: Simulation.Strategy, _ processors: Int, _ seed: UInt64) {
+  /// - Parameter dependence: For a test of the search for all orders.
+  package init(
+    _ runs: Int, _ strategy: Simulation.Strategy, _ processors: Int, _ seed: UInt64, _ dependence: Dependence? = nil
+  ) {
     self.strategy = strategy
+    orders = OrderSearch(dependence ?? Dependence(), collects: dependence != nil)
     self.processors = processors
     self.seed = seed
     randomness = Randomness(seed: seed)
@@ -41,6 +47,7 @@ package struct Exploration {
     case .exhaustive(let preemptions, let most):
       frontier = Frontier(most: max(0, preemptions))
       left = most
+    case .everyOrder(let most): left = most
     case .random, .pct: break
     }
     self.left = left
@@ -59,6 +66,7 @@ package struct Exploration {
   /// The next schedule; nil when there were enough.
   package mutating func next() -> Plan? {
     if case .exhaustive = strategy { return nextOfAll() }
+    if case .everyOrder = strategy { return nextOrder() }
     if left <= 0 { return nil }
     left -= 1
     switch strategy {
@@ -66,7 +74,7 @@ package struct Exploration {
     case .pct(let depth):
       return plan(.priorityChange(seed: randomness.next(), depth: min(max(1, depth), 100), length: length))
     case .replay: return replayed.map { Plan(token: $0, schedule: $0.schedule) }
-    case .exhaustive: return nil
+    case .exhaustive, .everyOrder: return nil
     }
   }
 
@@ -82,14 +90,30 @@ package struct Exploration {
     return Plan(token: Token(.switches(switches), processors: processors), schedule: BranchSchedule(switches))
   }
 
+  private mutating func nextOrder() -> Plan? {
+    if isComplete { return nil }
+    guard let schedule = orders.next() else {
+      isComplete = orders.isWhole
+      return nil
+    }
+    if left <= 0 { return nil }
+    left -= 1
+    return Plan(
+      token: Token(.fineSwitches([]), processors: max(processors, Self.leastProcessors)), schedule: schedule)
+  }
+
+  /// How many runs of the search for all orders have shown nothing new, and the classes that the others have shown.
+  var classes: (redundant: Int, hashes: Set<UInt64>) { (orders.redundant, orders.hashes) }
+
   private func plan(_ kind: Token.Kind) -> Plan {
     let token = Token(kind, processors: processors)
     return Plan(token: token, schedule: token.schedule)
   }
 
   /// What the run has shown.
-  package mutating func note(_ plan: Plan, steps: Int) {
-    length = max(length, steps)
+  package mutating func note(_ plan: Plan, _ attempt: Attempt) {
+    length = max(length, attempt.choices)
+    if let schedule = plan.schedule as? OrderSchedule { orders.note(schedule) }
     guard let schedule = plan.schedule as? BranchSchedule else { return }
     frontier.add(schedule.branches, behind: path) { $0.isPreemption ? 1 : 0 }
   }

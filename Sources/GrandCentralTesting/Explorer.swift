@@ -32,9 +32,10 @@ final class Explorer: Attempting {
   /// - Parameter token: Of the schedule; said if the process ends in the run.
   func attempt(_ schedule: any Schedule, _ token: Token, limit: Int) -> Attempt {
     let processors = token.processors
-    lastWords.prepare(token)
+    // What a search for all orders tries has its token behind the run alone.
+    lastWords.prepare(schedule is OrderSchedule ? nil : token)
     defer { lastWords.forget() }
-    let run = Run(schedule, processors: processors, limit: limit, carriers: carriers)
+    let run = Run(schedule, processors: processors, limit: limit, carriers: carriers, isFine: token.isFine)
     let simulation = Simulation(run)
     Self.current = simulation
     run.begin { [body] in try body(simulation) }
@@ -55,7 +56,7 @@ final class Explorer: Attempting {
     if case .failed = run.outcome { threadsLeft = run.members.count }
     return Attempt(
       reason: reason, told: reason != nil && hasTimeline ? run.told : nil, steps: run.steps,
-      hash: run.events.hash, timersLeft: run.timersLeft,
+      choices: run.record.choices, hash: run.events.hash, timersLeft: run.timersLeft,
       switches: hasTimeline && run.record.isWhole ? run.record.switches : nil, threadsLeft: threadsLeft)
   }
 

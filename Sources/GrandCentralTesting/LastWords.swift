@@ -36,11 +36,13 @@ final class LastWords {
     for index in 0..<Self.signals { sigaction(Self.number(index), &action, Self.shared.former + index) }
   }
 
-  func prepare(_ token: Token) {
-    let text = token.text
+  /// - Parameter token: Nil if it is not known yet.
+  func prepare(_ token: Token?) {
+    let text = token?.text ?? ""
     var sentence = "simulation: the process ends in a run. "
     // A schedule of the shrinking may be too long for a token.
-    sentence += text.utf8.count <= Token.mostCharacters ? "Replay it by .replay(\"" + text + "\")\n" : "\n"
+    let isSaid = !text.isEmpty && text.utf8.count <= Token.mostCharacters
+    sentence += isSaid ? "Replay it by .replay(\"" + text + "\")\n" : "\n"
     let bytes = sentence.utf8.prefix(Self.room)
     for (index, byte) in bytes.enumerated() { Self.shared.text[index] = byte }
     // pairs with: speak – publishes the text

@@ -39,6 +39,10 @@ final class Run: @unchecked Sendable {  // Run.R1
   private var step = 0
   private let limit: Int
   private let schedule: any Schedule
+  /// The schedule, if it wants to know what is done.
+  let orders: OrderSchedule?
+  /// Whether there is a point before each operation of the library's.
+  private let isFine: Bool
   private(set) var record = SwitchRecord()
   private let carriers: Carriers
   /// Passed when the run is over.
@@ -51,8 +55,12 @@ final class Run: @unchecked Sendable {  // Run.R1
   private(set) var timersLeft = 0
   private(set) var leftovers = Leftovers()
   private var mainIsCalled = false
+  /// The run's engine is there.
+  private(set) var hasBegun = false
+  /// How often workers that nap have looked for a job that is still there.
+  var looks = 0
   /// The program has come to its end: how the engine's threads end makes no difference to it.
-  private var isClosing = false
+  private(set) var isClosing = false
   var kernel: SimulatedKernel?
   var descriptors: Descriptors?
   /// Run.R5
@@ -63,8 +71,10 @@ final class Run: @unchecked Sendable {  // Run.R1
   var steps: Int { step }
   var told: ToldEvents { events.told(threads: members.map(\.name)) }
 
-  init(_ schedule: any Schedule, processors: Int, limit: Int, carriers: Carriers) {
+  init(_ schedule: any Schedule, processors: Int, limit: Int, carriers: Carriers, isFine: Bool = false) {
     self.schedule = schedule
+    orders = schedule as? OrderSchedule
+    self.isFine = isFine
     self.limit = limit
     self.carriers = carriers
     kernel = SimulatedKernel(
@@ -92,6 +102,7 @@ final class Run: @unchecked Sendable {  // Run.R1
   func begin(_ body: @escaping () throws -> Void) {
     add("test") { [unowned self] in
       SimulationSupport.beginRun()
+      hasBegun = true
       do {
         try body()
       } catch {
@@ -183,7 +194,10 @@ final class Run: @unchecked Sendable {  // Run.R1
   /// Another thread may go on here, unless what the thread has just done is independent of all that others do: then they could as
   /// well have gone on before.
   func note(_ kind: UInt8, _ queue: UInt32) {
-    if kind == SimulationSupport.done {
+    let isOnlyFine = SimulationSupport.isFine(kind)
+    if isOnlyFine, !isFine || !hasBegun { return }
+    if let orders, hasBegun, !isClosing { orders.note(kind, queue, by: current) }
+    if isOnlyFine || kind == SimulationSupport.done {
       countStep()
       return point()
     }
@@ -193,8 +207,9 @@ final class Run: @unchecked Sendable {  // Run.R1
     if kind != SimulationSupport.workerBegins { point() }
   }
 
-  private func point() {
-    if ready.count < 2 { return }
+  func point() {
+    if isFine { endNaps() }
+    if ready.count < 2, orders == nil { return }
     go(to: choose(current: current))
   }
 
@@ -204,39 +219,6 @@ final class Run: @unchecked Sendable {  // Run.R1
     if deadline <= now { return false }
     sleepers.append(current)
     return block(.word(address), until: deadline)
-  }
-
-  /// A thread of the real world may wait for the word as well (World.U3). It is woken before another one may go on here, or this one
-  /// stays.
-  func wakeBoth(_ address: UnsafeRawPointer, _ count: Int) -> Int {
-    if isLeft { _ = SimulationSupport.wakeOutside(address, count) }
-    return present.wake(address, count)
-  }
-
-  private func wake(_ address: UnsafeRawPointer, _ count: Int) -> Int {
-    let woken = releaseSleepers(address, count)
-    let outside = woken < count ? SimulationSupport.wakeOutside(address, count - woken) : 0
-    if woken > 0 {
-      countStep()
-      point()
-    }
-    return woken + outside
-  }
-
-  /// Those that wait for the word can go on, up to so many.
-  func releaseSleepers(_ address: UnsafeRawPointer, _ count: Int) -> Int {
-    var woken = 0
-    var index = 0
-    while index < sleepers.count, woken < count {
-      let sleeper = sleepers[index]
-      if members[sleeper].wait == .word(address) {
-        release(sleeper, wasWoken: true)
-        woken += 1
-      } else {
-        index += 1
-      }
-    }
-    return woken
   }
 
   func sleep(_ nanoseconds: UInt64) { block(.sleep, until: now.addingSaturated(nanoseconds)) }
@@ -303,13 +285,14 @@ final class Run: @unchecked Sendable {  // Run.R1
 
   private func next(after thread: Int?) -> Int {
     while ready.isEmpty { letTimePass() }
-    return ready.count == 1 ? ready[0] : choose(current: thread)
+    if isFine { endNaps() }
+    return ready.count == 1 && orders == nil ? ready[0] : choose(current: thread)
   }
 
   private func choose(current thread: Int?) -> Int {
     if isClosing { return Switch.usual(among: ready, current: thread) }
-    let chosen = schedule.choose(among: ready, current: thread, from: current, step: step)
-    record.add(chosen, among: ready, current: thread, from: current)
+    let chosen = schedule.choose(among: ready, current: thread, from: current)
+    if ready.count > 1 { record.add(chosen, among: ready, current: thread, from: current) }
     return chosen
   }
 
@@ -330,6 +313,7 @@ final class Run: @unchecked Sendable {  // Run.R1
   /// Run.R3
   private func letTimePass() {
     lookForStrangers()
+    orders?.allWait(now)
     // A thread may have written to a pipe that another one polls. A poller that finds nothing waits again without a step.
     if polls > 0 || descriptors != nil, lookedAt != step {
       lookedAt = step

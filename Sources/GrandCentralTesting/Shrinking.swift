@@ -27,7 +27,8 @@ package struct Shrinking {
   private static let mostTime = DispatchTimeInterval.seconds(10)
 
   private let explorer: any Attempting
-  private let processors: Int
+  /// Of runs such as the found one.
+  private let token: Token
   private let reason: SimulationFailure.Reason
   private let limit: Int
   private let end: DispatchTime
@@ -39,10 +40,10 @@ package struct Shrinking {
   private var threadsLeft = 0
 
   /// Nil where a shorter schedule says nothing more, or where this one is too long.
-  package init?(_ found: Attempt, _ explorer: any Attempting, processors: Int) {
+  package init?(_ found: Attempt, _ explorer: any Attempting, _ token: Token) {
     guard let reason = found.reason, reason.dependsOnSchedule, let switches = found.switches else { return nil }
     self.explorer = explorer
-    self.processors = processors
+    self.token = token
     self.reason = reason
     // A schedule with fewer switches may be longer, and one that never ends is none.
     limit = found.steps * 4 + 1_000
@@ -64,8 +65,7 @@ package struct Shrinking {
       if best.count > 1 { searchFewer() }
     }
     guard let attempt else { return nil }
-    return Result(
-      token: Token(.switches(best), processors: processors), attempt: attempt, switches: best.count, runs: runs)
+    return Result(token: token.with(best), attempt: attempt, switches: best.count, runs: runs)
   }
 
   /// Leaves out so many at a time. Whether something could be left out.
@@ -104,8 +104,7 @@ package struct Shrinking {
   private mutating func fails(_ switches: [Switch]) -> Bool { fails(SwitchSchedule(switches), switches) }
 
   private mutating func fails(_ schedule: any Schedule, _ switches: [Switch]) -> Bool {
-    let token = Token(.switches(switches), processors: processors)
-    let attempt = explorer.attempt(schedule, token, limit: limit)
+    let attempt = explorer.attempt(schedule, token.with(switches), limit: limit)
     runs += 1
     steps += attempt.steps
     threadsLeft += attempt.threadsLeft

@@ -32,8 +32,21 @@ public final class Simulation: Sendable {
     /// can go on does. Those with fewer interruptions come first. Ends by itself, or after `atMost` schedules; `Report.isComplete`
     /// says which, and `check` throws in the second case. The number of runs does not count.
     case exhaustive(preemptions: Int, atMost: Int = 100_000)
+    /// Every order in which operations on queues, groups, semaphores and timers can come, with as many interruptions as that takes, one
+    /// schedule for each: schedules with the same order of dependent operations count as one. For programs without data races, on
+    /// a machine that has a processor for each item. Ends by itself, or after `atMost` schedules; as for `exhaustive`, `Report.isComplete`
+    /// says which, and the number of runs does not count.
+    case everyOrder(atMost: Int = 100_000)
     /// The schedule of a failure.
     case replay(String)
+
+    /// Whether it ends by itself, and `Report.isComplete` says what was found.
+    package var isExhaustive: Bool {
+      switch self {
+      case .exhaustive, .everyOrder: true
+      case .random, .pct, .replay: false
+      }
+    }
   }
 
   /// What was done, and what was found.
@@ -46,7 +59,7 @@ public final class Simulation: Sendable {
     public fileprivate(set) var hash: UInt64 = 0
     /// Timers that had not fired at the end of the last run.
     public fileprivate(set) var timersLeft = 0
-    /// Whether these were all schedules that `.exhaustive` stands for, and none has failed.
+    /// Whether these were all schedules that `.exhaustive` or `.everyOrder` stands for, and none has failed.
     public fileprivate(set) var isComplete = false
     /// What all schedules follow from.
     public fileprivate(set) var seed: UInt64
@@ -144,9 +157,9 @@ public final class Simulation: Sendable {
   ///     }
   ///
   /// - Parameters:
-  ///   - runs: How many schedules; one for `.replay`, and as many as there are for `.exhaustive`.
+  ///   - runs: How many schedules; one for `.replay`, and as many as there are for `.exhaustive` and `.everyOrder`.
   ///   - strategy: Which schedules are chosen.
-  ///   - processors: What the pool takes for the number of processors. A token has its own.
+  ///   - processors: What the pool takes for the number of processors. A token has its own, and `.everyOrder` has sixteen at least.
   ///   - seed: What all schedules follow from; nil takes a new one each time.
   ///   - body: Called on a thread of the simulation, once a run. The calling thread waits.
   ///
@@ -157,7 +170,7 @@ public final class Simulation: Sendable {
     _ body: @escaping (Simulation) throws -> Void
   ) throws -> Report {
     let report = explore(runs: runs, strategy: strategy, processors: processors, seed: seed, body)
-    if report.failure == nil, case .exhaustive = strategy, !report.isComplete {
+    if report.failure == nil, strategy.isExhaustive, !report.isComplete {
       throw SimulationFailure(.incomplete(report.runs))
     }
     guard let failure = report.failure else { return report }
@@ -189,10 +202,28 @@ public final class Simulation: Sendable {
     }
   }
 
+  /// As `explore(strategy: .everyOrder(…))`, with fewer operations that count as dependent: for tests of the search.
+  package static func explore(
+    orders dependence: Dependence, atMost: Int = 100_000, _ body: @escaping (Simulation) throws -> Void
+  ) -> (report: Report, redundant: Int, classes: Set<UInt64>) {
+    Exploration.one.withLock { _ in
+      var exploration = Exploration(0, .everyOrder(atMost: atMost), 2, 0, dependence)
+      let report = explore(&exploration, body)
+      return (report, exploration.classes.redundant, exploration.classes.hashes)
+    }
+  }
+
   private static func explore(
     _ exploration: Exploration, patience: UInt64 = Explorer.patience, _ body: @escaping (Simulation) throws -> Void
   ) -> Report {
     var exploration = exploration
+    return explore(&exploration, patience: patience, body)
+  }
+
+  private static func explore(
+    _ exploration: inout Exploration, patience: UInt64 = Explorer.patience,
+    _ body: @escaping (Simulation) throws -> Void
+  ) -> Report {
     var report = Report(seed: exploration.seed)
     if exploration.isBad {
       report.failure = SimulationFailure(.badToken)
@@ -209,14 +240,15 @@ public final class Simulation: Sendable {
     }
     while report.failure == nil, let plan = exploration.next() {
       let attempt = explorer.attempt(plan.schedule, plan.token, limit: Attempt.longestRun)
+      let token = plan.schedule is OrderSchedule ? plan.token.with(attempt.switches ?? []) : plan.token
       report.runs += 1
       report.steps += attempt.steps
       report.hash = report.hash &* 31 &+ attempt.hash
       report.timersLeft = attempt.timersLeft
-      exploration.note(plan, steps: attempt.steps)
+      exploration.note(plan, attempt)
       guard let reason = attempt.reason else { continue }
-      var shrinking = exploration.shrinks ? Shrinking(attempt, explorer, processors: plan.token.processors) : nil
-      report.failure = SimulationFailure(reason, plan.token, attempt, runs: report.runs - 1, shrinking?.result())
+      var shrinking = exploration.shrinks ? Shrinking(attempt, explorer, token) : nil
+      report.failure = SimulationFailure(reason, token, attempt, runs: report.runs - 1, shrinking?.result())
     }
     report.isComplete = exploration.isComplete
     return report

@@ -25,7 +25,8 @@ public struct SimulationFailure: Error, CustomStringConvertible {
     case busy
     /// The token of `.replay` is none.
     case badToken
-    /// There are more schedules than `.exhaustive` may run; so many have not failed.
+    /// There are more schedules than `.exhaustive` or `.everyOrder` may run, or the program does something of which `.everyOrder` does not
+    /// know all orders; so many have not failed.
     case incomplete(Int)
     /// The kernel makes no more threads, or the run has more than it may.
     case noThread

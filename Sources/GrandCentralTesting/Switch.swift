@@ -28,7 +28,7 @@ final class SwitchSchedule: Schedule {
     for one in switches { destinations[Place(thread: one.thread, choice: one.choice)] = one.to }
   }
 
-  func choose(among ready: [Int], current: Int?, from thread: Int, step: Int) -> Int {
+  func choose(among ready: [Int], current: Int?, from thread: Int) -> Int {
     let place = Place(thread: thread, choice: choices.next(of: thread))
     if let to = destinations[place], ready.contains(to) { return to }
     return Switch.usual(among: ready, current: current)
@@ -53,10 +53,13 @@ struct SwitchRecord {
 
   private(set) var switches: [Switch] = []
   private(set) var isWhole = true
-  private var choices = ChoiceCounts()
+  /// How many choices there were.
+  private(set) var choices = 0
+  private var counts = ChoiceCounts()
 
   mutating func add(_ chosen: Int, among ready: [Int], current: Int?, from thread: Int) {
-    let choice = choices.next(of: thread)
+    let choice = counts.next(of: thread)
+    choices += 1
     if chosen == Switch.usual(among: ready, current: current) { return }
     if switches.count == Self.most {
       isWhole = false

@@ -1,12 +1,14 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
 /// One schedule, in a word that replays it: `gc1:r:SEED:PROCESSORS`, `gc1:p:SEED:PROCESSORS:DEPTH:LENGTH`, or
-/// `gc1:s:PROCESSORS:THREAD.CHOICE.THREAD,…`.
+/// `gc1:s:PROCESSORS:THREAD.CHOICE.THREAD,…`, with `o` in place of `s` where there is a point before each operation.
 package struct Token: Equatable {
   package enum Kind: Equatable {
     case random(seed: UInt64)
     case priorityChange(seed: UInt64, depth: Int, length: Int)
     case switches([Switch])
+    /// Likewise, with a point before each operation.
+    case fineSwitches([Switch])
   }
 
   /// What a token has at most, so that it can be copied by hand.
@@ -26,13 +28,13 @@ package struct Token: Equatable {
   package init?(_ text: String) {
     let parts = text.split(separator: ":", omittingEmptySubsequences: false)
     guard parts.count == 4 || parts.count == 6, parts[0] == "gc1" else { return nil }
-    let isOfSwitches = parts[1] == "s"
+    let isOfSwitches = parts[1] == "s" || parts[1] == "o"
     guard let processors = Int(parts[isOfSwitches ? 2 : 3]), Self.processorRange.contains(processors) else {
       return nil
     }
     if isOfSwitches {
       guard parts.count == 4, let switches = Self.switches(parts[3]) else { return nil }
-      self.init(.switches(switches), processors: processors)
+      self.init(parts[1] == "o" ? .fineSwitches(switches) : .switches(switches), processors: processors)
       return
     }
     guard let seed = UInt64(parts[2], radix: 16) else { return nil }
@@ -68,6 +70,8 @@ package struct Token: Equatable {
       return word("p", seed) + ":" + String(depth) + ":" + String(length)
     case .switches(let switches):
       return "gc1:s:" + String(processors) + ":" + Self.text(of: switches)
+    case .fineSwitches(let switches):
+      return "gc1:o:" + String(processors) + ":" + Self.text(of: switches)
     }
   }
 
@@ -83,7 +87,15 @@ package struct Token: Equatable {
     case .random(let seed): RandomSchedule(seed: seed)
     case .priorityChange(let seed, let depth, let length):
       PriorityChangeSchedule(seed: seed, depth: depth, length: length)
-    case .switches(let switches): SwitchSchedule(switches)
+    case .switches(let switches), .fineSwitches(let switches): SwitchSchedule(switches)
     }
+  }
+
+  /// Whether its runs have a point before each operation.
+  var isFine: Bool { if case .fineSwitches = kind { true } else { false } }
+
+  /// A token of the same kind of runs.
+  func with(_ switches: [Switch]) -> Token {
+    Token(isFine ? .fineSwitches(switches) : .switches(switches), processors: processors)
   }
 }

@@ -54,7 +54,7 @@ public struct SimulatedTrait: TestTrait, TestScoping {
     let report = await exploration.value
     if let failure = report.failure {
       Issue.record(Comment(rawValue: failure.description), sourceLocation: test.sourceLocation)
-    } else if case .exhaustive = strategy, !report.isComplete {
+    } else if strategy.isExhaustive, !report.isComplete {
       let text = "simulation: there are more schedules than the \(report.runs) that were run, none of which has failed"
       Issue.record(Comment(rawValue: text), sourceLocation: test.sourceLocation)
     }

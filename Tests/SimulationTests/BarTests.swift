@@ -70,6 +70,12 @@ struct BarTests {
           }
           tell("\(name), \(preemptions) interruptions: all \(schedules.value) schedules in \(decimal(took)) s")
         }
+        let report = Box<Simulation.Report?>(nil)
+        let took = seconds { report.value = Simulation.explore(strategy: .everyOrder()) { pattern.run($0, true) } }
+        let orders = try unwrap(report.value)
+        tell(
+          "\(name), every order: \(orders.runs) schedules, \(orders.isComplete ? "all" : "not all"), in \(decimal(took)) s"
+        )
       }
     }
   }

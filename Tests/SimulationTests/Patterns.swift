@@ -3,16 +3,36 @@
 import GrandCentral
 import GrandCentralTesting
 
+/// Where a pattern runs: in a simulation, or in reality.
+protocol Stage: Sendable {
+  func run()
+  func advance(by duration: Duration)
+  func expect(_ condition: Bool, _ message: @autoclosure () -> String)
+}
+
+extension Stage {
+  func expect(_ condition: Bool) { expect(condition, "an expectation does not hold") }
+}
+
+private struct SimulatedStage: Stage {
+  let sim: Simulation
+  func run() { sim.run() }
+  func advance(by duration: Duration) { sim.advance(by: duration) }
+  func expect(_ condition: Bool, _ message: @autoclosure () -> String) { sim.expect(condition, message()) }
+}
+
 /// A bug as programs have it, and its mend. They are our own programs, after what has been published about bugs of that kind
 /// (GoKer's kernels, SCTBench's programs).
 struct Pattern: Sendable {
   let name: String
-  let run: @Sendable (_ sim: Simulation, _ repaired: Bool) -> Void
+  let body: @Sendable (_ sim: any Stage, _ repaired: Bool) -> Void
 
-  init(_ name: String, _ run: @escaping @Sendable (Simulation, Bool) -> Void) {
+  init(_ name: String, _ body: @escaping @Sendable (any Stage, Bool) -> Void) {
     self.name = name
-    self.run = run
+    self.body = body
   }
+
+  func run(_ sim: Simulation, _ repaired: Bool) { body(SimulatedStage(sim: sim), repaired) }
 
   static let all = races + orders + deadlocks
 }

@@ -61,6 +61,9 @@ extension Engine {
 
   /// Whether something waits to be done that no thread has taken on.
   var isOwed: Bool { needsMonitor }
+
+  /// Whether there is a job that no worker has taken yet.
+  var hasUntaken: Bool { hasVisibleWork || anySlotIsFull() }
 }
 
 extension Timers {

@@ -171,6 +171,7 @@ extension Lane {
 
   @inline(never)
   final func beginSyncRecorded(_ context: UnsafeMutablePointer<QueueContext>, barrier: Bool) -> Bool {
+    World.current?.note(World.asksForTurn, insightNumber)
     let begins = beginSyncUnseen(context, barrier: barrier)
     if begins { recordSync(.syncBegin) }
     return begins

@@ -31,7 +31,7 @@ struct TimerEntry: ~Copyable {
   ) {
     self.deadline = deadline
     // In a simulation time comes to each deadline by itself.
-    instant = World.isSimulated ? deadline : Self.roundest(deadline, leeway)
+    instant = World.isSimulated ? Self.simulated(deadline) : Self.roundest(deadline, leeway)
     self.context = context
     self.word = word
     self.fire = fire
@@ -41,7 +41,14 @@ struct TimerEntry: ~Copyable {
   /// pending.
   mutating func schedule(_ deadline: UInt64, leeway: UInt64) {
     self.deadline = deadline
-    instant = World.isSimulated ? deadline : Self.roundest(deadline, leeway)
+    instant = World.isSimulated ? Self.simulated(deadline) : Self.roundest(deadline, leeway)
+  }
+
+  /// Another thread may go on before a timer is set.
+  @inline(never)
+  private static func simulated(_ deadline: UInt64) -> UInt64 {
+    World.current?.note(World.setsTimer, 0)
+    return deadline
   }
 
   /// Whether a wheel holds it. Read under the wheel's lock.

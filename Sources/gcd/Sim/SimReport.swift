@@ -9,6 +9,7 @@ struct SimReport {
   /// The same as a sentence.
   private(set) var said = ""
   private(set) var steps = 0
+  private(set) var choices = 0
   private(set) var hash = ""
   /// Nil if there were too many.
   private(set) var switches: [Switch]?
@@ -29,6 +30,7 @@ struct SimReport {
       case "end": end = String(value)
       case "said": said = String(value)
       case "steps": steps = Int(value) ?? 0
+      case "choices": choices = Int(value) ?? 0
       case "hash": hash = String(value)
       case "left": left.append(String(value))
       case "switches": switches = Token.switches(value)

@@ -74,7 +74,7 @@ struct SimRun {
       if Interrupt.isRequested { break }
       runs += 1
       steps += attempt.steps
-      exploration.note(plan, steps: attempt.steps)
+      exploration.note(plan, attempt)
       if options.replay != nil, case .switches(let switches) = plan.token.kind,
         let made = program.last?.report?.switches,
         !Set(switches).isSubset(of: made)
@@ -130,7 +130,7 @@ struct SimRun {
     var run = program.last
     var shrunk = ""
     if shrinks, options.shrinks {
-      var shrinking = Shrinking(attempt, program, processors: found.processors)
+      var shrinking = Shrinking(attempt, program, found)
       if let result = shrinking?.result(), result.token.text.utf8.count <= Token.mostCharacters {
         // What it leaves is that of its last run.
         let last = program.attempt(result.token.schedule, result.token, limit: options.steps)

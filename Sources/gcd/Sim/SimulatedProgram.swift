@@ -93,7 +93,7 @@ final class SimulatedProgram: Attempting {
 
   func attempt(_ schedule: any Schedule, _ token: Token, limit: Int) -> Attempt {
     // What is shrunk stays as it is.
-    if Interrupt.isRequested { return Attempt(reason: nil, steps: 0, switches: nil) }
+    if Interrupt.isRequested { return Attempt(reason: nil, steps: 0, choices: 0, switches: nil) }
     var wishes = ["GRANDCENTRAL_SIMULATE=" + token.text, "GRANDCENTRAL_SIMULATE_STEPS=\(limit)"]
     let branching = schedule as? BranchSchedule
     if let branching { wishes.append("GRANDCENTRAL_SIMULATE_BRANCHES=\(min(branching.most, Self.mostBranches))") }
@@ -101,7 +101,9 @@ final class SimulatedProgram: Attempting {
     let run = start(wishes)
     last = run
     branching?.branches = run.report?.branches ?? []
-    return Attempt(reason: run.reason, steps: run.report?.steps ?? 0, switches: run.report?.switches)
+    return Attempt(
+      reason: run.reason, steps: run.report?.steps ?? 0, choices: run.report?.choices ?? 0,
+      switches: run.report?.switches)
   }
 
   private func start(_ wishes: [String]) -> Run {

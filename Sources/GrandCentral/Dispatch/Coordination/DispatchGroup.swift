@@ -213,7 +213,7 @@ public final class DispatchGroup: DispatchObject, @unchecked Sendable {  // an a
 
   @inline(never)
   private func waitSlow(_ deadline: Deadline) -> Bool {
-    if isSimulated, World.step(World.awaitsGroup, { tryWait() }) { return true }
+    if isSimulated, World.attempt(World.awaitsGroup, on: self, { tryWait() }) { return true }
     var waiter = Waiter()
     return _withUnprotectedUnsafeMutablePointer(to: &waiter) { waiter in
       lock.lock()
@@ -318,6 +318,7 @@ public final class DispatchGroup: DispatchObject, @unchecked Sendable {  // an a
 
   func notify(_ job: Job, on queue: DispatchQueue) {
     if Recorder.numbersObjects { list() }
+    if isSimulated { World.tell(World.asksToNotify, on: self) }
     lock.lock()
     guard watch() else {
       lock.unlock()
@@ -349,7 +350,7 @@ public final class DispatchGroup: DispatchObject, @unchecked Sendable {  // an a
     if seen & Self.simulated == 0 { faultOverflow() }
     // relaxed: takes back what the caller has done itself.
     state.wrappingSubtract(1, ordering: .relaxed)
-    World.step(World.enters) {
+    World.step(World.enters, on: self) {
       // relaxed: as in `enter`.
       let seen = state.wrappingAdd(Self.simulatedUnit, ordering: .relaxed).oldValue
       if Self.count(seen) == UInt64.max / Self.simulatedUnit { faultOverflow() }
@@ -362,7 +363,7 @@ public final class DispatchGroup: DispatchObject, @unchecked Sendable {  // an a
   @inline(never)
   private func leaveSlow(_ seen: UInt64) {
     if seen & Self.simulated == 0 { faultUnbalanced() }
-    World.step(World.leaves) {
+    World.step(World.leaves, on: self) {
       if tryWait() { faultUnbalanced() }
       // The last one wakes; the others do no more than to count.
       if leaveWatched(0) { Borrowed(self).giveBack() }

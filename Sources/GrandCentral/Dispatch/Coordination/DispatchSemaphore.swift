@@ -229,7 +229,7 @@ public final class DispatchSemaphore: DispatchObject, @unchecked Sendable {  // 
   private func signalSimulated() -> Int {
     // relaxed: takes back what the caller has done itself.
     value.wrappingSubtract(1, ordering: .relaxed)
-    return World.step(World.signals) {
+    return World.step(World.signals, on: self) {
       // pairs with: wait – publishes what the signaller wrote before
       Self.count(value.wrappingAdd(1, ordering: .releasing).oldValue) >= 0 ? 0 : letOneGo()
     }
@@ -240,7 +240,7 @@ public final class DispatchSemaphore: DispatchObject, @unchecked Sendable {  // 
   private func takeSimulated() -> Bool {
     // relaxed: takes back what the caller has done itself.
     value.wrappingAdd(1, ordering: .relaxed)
-    return World.step(World.awaitsSignal) {
+    return World.attempt(World.awaitsSignal, on: self) {
       // pairs with: signal – publishes what the signaller wrote before
       Self.count(value.wrappingSubtract(1, ordering: .acquiring).oldValue) > 0
     }
@@ -249,7 +249,7 @@ public final class DispatchSemaphore: DispatchObject, @unchecked Sendable {  // 
   /// As `tryWait`.
   @inline(never)
   private func tryWaitSimulated() -> Bool {
-    World.step(World.awaitsSignal) {
+    World.attempt(World.awaitsSignal, on: self) {
       // relaxed: one thread of a simulation goes on at a time, so nothing changes until the next line.
       if Self.count(value.load(ordering: .relaxed)) <= 0 { return false }
       // pairs with: signal – publishes what the signaller wrote before

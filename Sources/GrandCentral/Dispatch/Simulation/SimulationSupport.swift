@@ -133,6 +133,9 @@
     /// Whether there is something to do that no thread has taken on yet.
     package static var isOwed: Bool { Engine.shared.pointee.isOwed }
 
+    /// Whether there is a job that no worker has taken yet.
+    package static var hasUntaken: Bool { Engine.shared.pointee.hasUntaken }
+
     /// Runs the items of the run's main queue, on its first thread.
     package static func drainMain() {
       #if GRANDCENTRAL_DROPIN
@@ -169,11 +172,43 @@
     package static let enters = World.enters
     package static let leaves = World.leaves
     package static let awaitsGroup = World.awaitsGroup
+    package static let asksForTurn = World.asksForTurn
+    package static let asksToNotify = World.asksToNotify
+    package static let setsTimer = World.setsTimer
     /// Kinds of records: a queue is suspended, resumed, and goes; a worker begins.
     package static let suspends = Recorder.Kind.suspend.rawValue
     package static let resumes = Recorder.Kind.resume.rawValue
     package static let queueGoes = Recorder.Kind.freed.rawValue
     package static let workerBegins = Recorder.Kind.workerBegin.rawValue
+    package static let submits = Recorder.Kind.submit.rawValue
+    package static let syncBegins = Recorder.Kind.syncBegin.rawValue
+    package static let syncEnds = Recorder.Kind.syncEnd.rawValue
+    package static let retargets = Recorder.Kind.retarget.rawValue
+    package static let hasSlept = Recorder.Kind.sleep.rawValue
+    package static let applies = Recorder.Kind.apply.rawValue
+
+    /// Whether it is a point where all orders of operations are looked for, and nothing elsewhere.
+    package static func isFine(_ kind: UInt8) -> Bool { kind >= World.asksForTurn && kind <= World.setsTimer }
+
+    /// What the last note was about, where that is no queue.
+    package static var object: UInt { World.current?.object ?? 0 }
+
+    /// What a queue is, for those who look for dependent operations.
+    package enum QueueKind { case serial, concurrent, sorted, global, other }
+
+    /// The queue's kind, and the number of its target or 0.
+    package static func queue(_ number: UInt32) -> (kind: QueueKind, target: UInt32) {
+      guard number != 0, let memory = InsightRegion.memory else { return (.other, 0) }
+      let entry = InsightRegion.objects(memory) + Int(number)
+      switch InsightObjects.Kind(rawValue: entry.pointee.kind) {
+      case .serial: return (.serial, entry.pointee.target)
+      case .main: return (.serial, 0)
+      case .concurrent: return (.concurrent, entry.pointee.target)
+      case .workloop: return (.sorted, entry.pointee.target)
+      case .global: return (.global, 0)
+      default: return (.other, entry.pointee.target)
+      }
+    }
 
     /// Whether the calling thread is a worker that has nothing to do.
     package static var isIdle: Bool {

@@ -92,7 +92,7 @@ extension Engine {
   }
 
   /// Whether a run queue or a backlog holds a job: the pending bits alone may be out of date.
-  private var hasVisibleWork: Bool {
+  var hasVisibleWork: Bool {
     // seq-cst: looked at after Sleep.F1; a submitter publishes before it looks at the searchers.
     var rest = pending.load(ordering: .sequentiallyConsistent)
     while rest != 0 {

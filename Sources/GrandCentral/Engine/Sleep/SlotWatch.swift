@@ -160,7 +160,7 @@ extension Engine {
     return (nil, active)
   }
 
-  private func anySlotIsFull() -> Bool {
+  func anySlotIsFull() -> Bool {
     for index in 0..<places.count {
       // seq-cst: after the switch went off, see the head of this file.
       if places[index].pointee.slot.load(ordering: .sequentiallyConsistent) != nil { return true }

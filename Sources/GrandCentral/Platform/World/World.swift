@@ -50,6 +50,8 @@ enum World {
     /// The main queue has items to run.
     let callMain: () -> Void
     let processors: Int
+    /// What `note` is about, where that is no queue: its address.
+    var object: UInt = 0
     /// The main queue of the run: set by its first thread, at the start.
     var main: AnyObject?
     /// The engine of the run, likewise; and what belongs to that engine, made when it is first needed.
@@ -126,7 +128,8 @@ enum World {
     simulated = functions
   }
 
-  /// For `Functions.note`, beside the recorder's kinds: the step that was noted before is done.
+  /// For `Functions.note`, beside the recorder's kinds: the step that was noted before is done. In place of a queue there is 1 if the thread
+  /// has another one to take on the same object.
   static let done: UInt8 = 0
   /// An item of a queue is about to begin.
   static let itemBegins: UInt8 = 64
@@ -135,12 +138,34 @@ enum World {
   static let enters: UInt8 = 67
   static let leaves: UInt8 = 68
   static let awaitsGroup: UInt8 = 69
+  /// A thread is about to ask for its turn on a queue, to have a group notify, and to set a timer. These are points where all orders of
+  /// operations are looked for, and nothing elsewhere.
+  static let asksForTurn: UInt8 = 70
+  static let asksToNotify: UInt8 = 71
+  static let setsTimer: UInt8 = 72
 
   /// Takes a step that the recorder does not write down. In a simulation another thread may go on before it, and behind it.
-  static func step<Result>(_ kind: UInt8, _ body: () -> Result) -> Result {
-    current?.note(kind, 0)
+  ///
+  /// - Parameter object: What the step is taken on.
+  static func step<Result>(_ kind: UInt8, on object: AnyObject, _ body: () -> Result) -> Result {
+    tell(kind, on: object)
     defer { current?.note(done, 0) }
     return body()
+  }
+
+  /// As `step`, of a thread that takes another one on the object where this one has not got it what it wants.
+  static func attempt(_ kind: UInt8, on object: AnyObject, _ body: () -> Bool) -> Bool {
+    tell(kind, on: object)
+    let isEnough = body()
+    current?.note(done, isEnough ? 0 : 1)
+    return isEnough
+  }
+
+  /// Another thread may go on before an operation on `object`.
+  static func tell(_ kind: UInt8, on object: AnyObject) {
+    guard let world = current else { return }
+    world.object = UInt(bitPattern: Unmanaged.passUnretained(object).toOpaque())
+    world.note(kind, 0)
   }
 
   // MARK: Clocks

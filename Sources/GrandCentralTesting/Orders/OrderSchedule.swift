@@ -1,0 +1,372 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+#if !GRANDCENTRAL_DROPIN
+  import GrandCentral
+#endif
+
+/// Follows a search for all orders through one run: lets eager threads go on, chooses among processes elsewhere, and tells the search
+/// what was done. See Operation.swift.
+final class OrderSchedule: Schedule {
+  typealias Name = UInt64
+
+  /// A point at which each thread that can go on is a process before its next step.
+  struct Place {
+    let ready: [Name]
+    /// Order.R2, with the number of operations of the step that each of them would take.
+    var sleep: [Name: Int]
+    /// The processes that are to go on here, one after the other.
+    var wanted: [Name]
+    var chosen: Name
+    /// Of the step that the chosen one has taken.
+    var operations: [Operation] = []
+  }
+
+  private struct Process {
+    let name: Name
+    /// How many items it has submitted.
+    var submissions = 0
+    /// How many others have begun behind its steps.
+    var begun = 0
+    /// How many steps of each process come before its next one.
+    var clock: Clock
+    var steps = 0
+    /// What the next step begins with: operations, and serial queues that it gives up.
+    var upcoming: [Operation] = []
+    var leaves: [UInt] = []
+    /// Serial queues on which it has its turn since its last step; and what has submitted the items that it has begun.
+    var entered: [UInt] = []
+    var submitted: [Submission] = []
+  }
+
+  /// The step that puts an item into a queue.
+  private struct Submission {
+    let process: Int
+    let step: Int
+    /// Its number among those of the process.
+    let number: Int
+  }
+
+  /// The step that is under way.
+  private struct Active {
+    let process: Int
+    var operations: [Operation]
+    var leaves: [UInt]
+    /// Processes that it lets go on, or begin.
+    var woken: [Int] = []
+  }
+
+  /// What the schedule does with a thread that runs.
+  private struct Member {
+    /// Nil while it is eager.
+    var process: Int?
+    /// How many items it is inside of.
+    var depth = 0
+    /// Whether its process is no item.
+    var isBare = false
+    var wasReady = false
+  }
+
+  private(set) var places: [Place]
+  /// Whether all was seen, and done, that Operation.swift speaks of.
+  private(set) var isWhole = true
+  /// Order.R2
+  private(set) var isRedundant = false
+
+  private static let touch = Operation(kind: .touches, object: 0)
+
+  private let dependence: Dependence
+  /// Whether the program is known to yield; and whether it has.
+  private let yields: Bool
+  private(set) var hasYielded = false
+  private var followed: Int
+  private var trace = OrderTrace()
+  private var members: [Member]
+  private var processes: [Process]
+  private var active: Active?
+  private var queues = KnownQueues()
+  /// Items of serial queues that have not begun.
+  private var waiting: [UInt32: [Submission]] = [:]
+  /// What has come before the last end on a serial queue.
+  private var ends: [UInt: Clock] = [:]
+  /// Of the last time at which no process could go on.
+  private var instant: (time: UInt64, begun: Int) = (0, 0)
+  private var rest = Clock()
+
+  init(_ places: [Place], _ dependence: Dependence, yields: Bool) {
+    self.yields = yields
+    self.places = places
+    self.dependence = dependence
+    followed = places.count
+    members = [Member(process: 0)]
+    processes = [Process(name: 1, clock: Clock())]
+  }
+
+  // MARK: What is done
+
+  /// Called behind each note of the library's, before another thread may go on.
+  func note(_ kind: UInt8, _ queue: UInt32, by thread: Int) {
+    know(thread)
+    if members[thread].process == nil, Self.isOfProgram(kind) {
+      // Work that is no item.
+      isWhole = false
+      members[thread].isBare = true
+      begin(thread, submission: nil, on: [])
+    }
+    switch kind {
+    case SimulationSupport.itemBegins: itemBegins(thread, queue)
+    case Events.Kind.itemEnds: itemEnds(thread, queue)
+    case SimulationSupport.submits:
+      ask(thread, queue)
+      noteSubmission(thread, queue)
+    case SimulationSupport.asksForTurn: ask(thread, queue)
+    case SimulationSupport.syncBegins:
+      if let process = members[thread].process { processes[process].entered += queues.serial(queue) }
+      if yields { add([Self.touch], thread) }
+    case SimulationSupport.syncEnds:
+      if let process = members[thread].process { processes[process].leaves += queues.serial(queue) }
+    case SimulationSupport.suspends: isWhole = false
+    case SimulationSupport.queueGoes:
+      queues.forget(queue)
+      waiting[queue] = nil
+    case SimulationSupport.retargets, SimulationSupport.applies:
+      isWhole = false
+      stopBare(thread)
+    case SimulationSupport.hasSlept: stopBare(thread)
+    case SimulationSupport.done:
+      // The thread has not got it, and is about to join those who wait.
+      if queue == 1, let active, active.process == members[thread].process { add(active.operations, thread) }
+    case Events.Kind.yield:
+      hasYielded = true
+      if active?.process == members[thread].process { active?.operations.append(Self.touch) }
+      add([Self.touch], thread)
+    default:
+      guard let operation = Operation.kind(of: kind) else { break }
+      add([Operation(kind: operation, object: operation == .setsTimer ? 0 : SimulationSupport.object)], thread)
+    }
+    isWhole = isWhole && queues.areAllKnown
+  }
+
+  /// What engine threads do not do by themselves.
+  private static func isOfProgram(_ kind: UInt8) -> Bool {
+    switch kind {
+    case Events.Kind.yield, SimulationSupport.signals, SimulationSupport.awaitsSignal, SimulationSupport.enters,
+      SimulationSupport.leaves, SimulationSupport.awaitsGroup, SimulationSupport.asksForTurn,
+      SimulationSupport.asksToNotify, SimulationSupport.syncBegins,
+      SimulationSupport.syncEnds:
+      true
+    default: false
+    }
+  }
+
+  private func stopBare(_ thread: Int) {
+    if !members[thread].isBare { return }
+    members[thread].isBare = false
+    members[thread].process = nil
+  }
+
+  private func know(_ thread: Int) {
+    while members.count <= thread { members.append(Member()) }
+  }
+
+  /// Of the thread's next step; of the step under way for an eager thread.
+  private func add(_ operations: [Operation], _ thread: Int) {
+    if let process = members[thread].process {
+      processes[process].upcoming += operations
+    } else {
+      active?.operations += operations
+    }
+  }
+
+  private func ask(_ thread: Int, _ queue: UInt32) {
+    add(queues.chain(queue).map { Operation(kind: .asks, object: $0) }, thread)
+  }
+
+  private func noteSubmission(_ thread: Int, _ queue: UInt32) {
+    let process = members[thread].process ?? active?.process
+    if let process { processes[process].submissions += 1 }
+    guard queues.kind(queue) == .serial else { return }
+    // Where time has let it come it is behind all that was.
+    let one = process ?? 0
+    let step = process == nil ? 0 : processes[one].steps + (members[thread].process == nil ? 0 : 1)
+    waiting[queue, default: []].append(Submission(process: one, step: step, number: processes[one].submissions))
+  }
+
+  private func itemBegins(_ thread: Int, _ queue: UInt32) {
+    if queues.kind(queue) == .sorted { isWhole = false }
+    let submission = waiting[queue]?.isEmpty ?? true ? nil : waiting[queue]?.removeFirst()
+    stopBare(thread)
+    if let process = members[thread].process {
+      processes[process].entered += queues.serial(queue)
+      if let submission { processes[process].submitted.append(submission) }
+    } else {
+      begin(thread, submission: submission, on: queues.serial(queue))
+    }
+    members[thread].depth += 1
+    if yields { add([Self.touch], thread) }
+  }
+
+  private func itemEnds(_ thread: Int, _ queue: UInt32) {
+    active?.leaves += queues.serial(queue)
+    members[thread].depth -= 1
+    if thread != 0, members[thread].depth <= 0 { members[thread].process = nil }
+  }
+
+  /// A process begins on an eager thread.
+  private func begin(_ thread: Int, submission: Submission?, on serial: [UInt]) {
+    let name: Name
+    if let submission, submission.step > 0 {
+      name = Self.name(processes[submission.process].name, submission.number, 0)
+    } else if let active {
+      processes[active.process].begun += 1
+      let parent = processes[active.process]
+      name = Self.name(parent.name, parent.submissions, parent.begun)
+    } else {
+      instant.begun += 1
+      name = Self.name(instant.time, 0, instant.begun)
+    }
+    var process = Process(name: name, clock: rest)
+    process.entered = serial
+    if let submission { process.submitted = [submission] }
+    members[thread].process = processes.count
+    active?.woken.append(processes.count)
+    processes.append(process)
+  }
+
+  private static func name(_ parent: UInt64, _ number: Int, _ child: Int) -> Name {
+    OrderTrace.mix(OrderTrace.mix(parent, UInt64(number)), UInt64(child))
+  }
+
+  /// There are too few processors: an item that may begin does not.
+  func lacksProcessors() { isWhole = false }
+
+  /// No process can go on: what comes next comes behind all of it.
+  func allWait(_ time: UInt64) {
+    endStep()
+    if time != instant.time { instant = (time, 0) }
+    rest = trace.all
+    for index in processes.indices { processes[index].clock.join(rest) }
+    for index in members.indices { members[index].wasReady = false }
+  }
+
+  // MARK: What comes next
+
+  func choose(among ready: [Int], current: Int?, from thread: Int) -> Int {
+    know(ready[ready.count - 1])
+    for one in ready where !members[one].wasReady {
+      guard let process = members[one].process else { continue }
+      active?.woken.append(process)
+      // Its deadline may have come: then it gives up what it has waited for.
+      if active == nil { processes[process].upcoming += trace.lastOperations(of: process) }
+    }
+    for index in members.indices { members[index].wasReady = false }
+    for one in ready { members[one].wasReady = true }
+    if let current, members[current].process == nil { return current }
+    for one in ready where members[one].process == nil { return one }
+    endStep()
+    if isRedundant { return current ?? ready[0] }
+    guard let chosen = go(ready, current) else {
+      isRedundant = true
+      return current ?? ready[0]
+    }
+    beginStep(chosen)
+    return chosen
+  }
+
+  private func name(of thread: Int) -> Name { members[thread].process.map { processes[$0].name } ?? 0 }
+
+  /// The thread whose process goes on at the next place; nil if all sleep.
+  private func go(_ ready: [Int], _ current: Int?) -> Int? {
+    let index = trace.count
+    if index < followed {
+      if let wanted = ready.first(where: { name(of: $0) == places[index].chosen }) { return wanted }
+      // Order.R4: the process cannot go on here.
+      places.removeSubrange(index...)
+      followed = index
+    }
+    var sleep: [Name: Int] = [:]
+    if let before = places.last, dependence.extent == .classes {
+      for thread in ready {
+        guard let process = members[thread].process, let count = before.sleep[processes[process].name],
+          processes[process].name != before.chosen
+        else { continue }
+        // Objects have other numbers in each run: what it would do is known by what it has noted. The pool's part is not.
+        let upcoming = processes[process].upcoming
+        let stays =
+          upcoming.count == count ? !dependence.holds(upcoming, before.operations) : before.operations.isEmpty
+        if stays { sleep[processes[process].name] = count }
+      }
+    }
+    let awake = ready.filter { sleep[name(of: $0)] == nil }
+    guard let first = awake.first else { return nil }
+    var chosen = current.flatMap { awake.contains($0) ? $0 : nil } ?? first
+    let names = ready.map { name(of: $0) }
+    var wanted: [Name]?
+    if dependence.extent == .operations, let quiet = ready.first(where: { isQuiet($0) }) {
+      chosen = quiet
+    } else if dependence.extent != .classes {
+      wanted = names
+    }
+    let its = self.name(of: chosen)
+    places.append(Place(ready: names, sleep: sleep, wanted: wanted ?? [its], chosen: its))
+    return chosen
+  }
+
+  private func isQuiet(_ thread: Int) -> Bool {
+    members[thread].process.map { processes[$0].upcoming.isEmpty } ?? true
+  }
+
+  private func beginStep(_ thread: Int) {
+    guard let process = members[thread].process else { return }
+    // What has let it come to where it stands.
+    for submission in processes[process].submitted where submission.step > 0 {
+      if let clock = trace.clock(of: submission.process, step: submission.step) {
+        processes[process].clock.join(clock)
+      }
+    }
+    for queue in processes[process].entered {
+      if let clock = ends[queue] { processes[process].clock.join(clock) }
+    }
+    processes[process].submitted = []
+    processes[process].entered = []
+    processes[process].steps += 1
+    active = Active(
+      process: process, operations: processes[process].upcoming, leaves: processes[process].leaves)
+    processes[process].upcoming = []
+    processes[process].leaves = []
+  }
+
+  /// Behind a step, with all that it has brought about.
+  private func endStep() {
+    guard let active else { return }
+    self.active = nil
+    let place = trace.count
+    let step = OrderTrace.Step(
+      process: active.process, name: processes[active.process].name, number: processes[active.process].steps,
+      operations: active.operations)
+    let (clock, races) = trace.add(step, behind: processes[active.process].clock, dependence)
+    processes[active.process].clock = clock
+    for process in active.woken { processes[process].clock.join(clock) }
+    for queue in active.leaves { ends[queue] = clock }
+    places[place].operations = active.operations
+    // The races of what was followed are known, but for those of its last step.
+    if dependence.extent == .classes, place + 1 >= followed { for race in races { turnRound(race, place) } }
+  }
+
+  func end() { endStep() }
+
+  /// Follows from the class of the run.
+  var classHash: UInt64 { trace.hash(dependence) }
+
+  /// Order.R1
+  private func turnRound(_ earlier: Int, _ later: Int) {
+    let first = trace.firstSteps(notBehind: earlier, upTo: later).map { processes[$0].name }
+    if first.contains(where: { places[earlier].wanted.contains($0) || places[earlier].sleep[$0] != nil }) { return }
+    if let one = first.first(where: { places[earlier].ready.contains($0) }) {
+      places[earlier].wanted.append(one)
+    } else {
+      for one in places[earlier].ready where !places[earlier].wanted.contains(one) {
+        places[earlier].wanted.append(one)
+      }
+    }
+  }
+}

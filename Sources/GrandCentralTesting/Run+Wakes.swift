@@ -1,0 +1,54 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+#if !GRANDCENTRAL_DROPIN
+  import GrandCentral
+#endif
+
+// How waits of a run end before their deadlines.
+extension Run {
+  /// A thread of the real world may wait for the word as well (World.U3). It is woken before another one may go on here, or this one
+  /// stays.
+  func wakeBoth(_ address: UnsafeRawPointer, _ count: Int) -> Int {
+    if isLeft { _ = SimulationSupport.wakeOutside(address, count) }
+    return present.wake(address, count)
+  }
+
+  func wake(_ address: UnsafeRawPointer, _ count: Int) -> Int {
+    let woken = releaseSleepers(address, count)
+    let outside = woken < count ? SimulationSupport.wakeOutside(address, count - woken) : 0
+    if woken > 0 {
+      countStep()
+      point()
+    }
+    return woken + outside
+  }
+
+  /// Those that wait for the word can go on, up to so many.
+  func releaseSleepers(_ address: UnsafeRawPointer, _ count: Int) -> Int {
+    var woken = 0
+    var index = 0
+    while index < sleepers.count, woken < count {
+      let sleeper = sleepers[index]
+      if members[sleeper].wait == .word(address) {
+        release(sleeper, wasWoken: true)
+        woken += 1
+      } else {
+        index += 1
+      }
+    }
+    return woken
+  }
+
+  private static let mostLooks = 8
+
+  /// A worker that naps looks for what another one keeps for itself, so that each item that may begin does so at once.
+  func endNaps() {
+    if !hasBegun || isClosing || !SimulationSupport.hasUntaken { return looks = 0 }
+    // A job has to be seen twice before another worker takes it.
+    if looks == Self.mostLooks { return orders.map { $0.lacksProcessors() } ?? () }
+    looks += 1
+    for number in members.indices where members[number].isIdle && members[number].deadline != .max {
+      release(number, wasWoken: false)
+    }
+  }
+}

@@ -1,0 +1,163 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import GrandCentral
+import GrandCentralTesting
+import Testing
+
+/// What has come out, of all schedules of a search.
+private struct Outcomes {
+  let report: Simulation.Report
+  var classes: Set<UInt64> = []
+  var redundant = 0
+  let seen: Set<String>
+  var text: String { "\(report.runs) schedules, \(seen.sorted())" }
+
+  /// Every order, with the dependent operations that are told.
+  init(_ program: OrderProgram, _ dependence: Dependence = Dependence()) {
+    let seen = Box<Set<String>>([])
+    (report, redundant, classes) = Simulation.explore(orders: dependence) { seen.value.insert(program.run($0)) }
+    self.seen = seen.value
+  }
+
+  init(
+    _ program: OrderProgram, by strategy: Simulation.Strategy, runs: Int = 1, processors: Int
+  ) {
+    let seen = Box<Set<String>>([])
+    report = Simulation.explore(runs: runs, strategy: strategy, processors: processors, seed: 1) {
+      seen.value.insert(program.run($0))
+    }
+    self.seen = seen.value
+  }
+}
+
+@Suite("All orders", .serialized, .timeLimit(.minutes(2)))
+struct OrderTests {
+  @Test(
+    "The outcomes are those of all schedules with some interruptions, and of schedules by chance; in fewer schedules")
+  func outcomes() async {
+    await #expect(processExitsWith: .success) {
+      var (few, many) = (0, 0)
+      for program in OrderProgram.all {
+        let orders = Outcomes(program)
+        let all = Outcomes(program, by: .exhaustive(preemptions: program.preemptions), processors: 4)
+        let chance = Outcomes(program, by: .random, runs: isThorough ? 2_000 : 200, processors: 4)
+        tell("\(program.name): \(orders.text); \(all.text); by chance \(chance.text)")
+        try require(orders.report.isComplete, program.name + " " + (orders.report.failure?.description ?? ""))
+        try require(all.report.isComplete, program.name)
+        try require(
+          orders.seen == all.seen.union(chance.seen), "\(program.name): \(orders.text); \(all.text); \(chance.text)")
+        few += orders.report.runs
+        many += all.report.runs
+      }
+      tell("\(few) schedules in place of \(many)")
+      try require(few * 4 < many, "\(few) of \(many)")
+    }
+  }
+
+  @Test("Each pair of dependent operations is needed: without it there are outcomes that are not found")
+  func mutants() async {
+    await #expect(processExitsWith: .success) {
+      for pair in Dependence.pairs {
+        let programs = OrderProgram.all.filter { $0.needs.map { $0 == pair } ?? false }
+        try require(!programs.isEmpty, "\(pair)")
+        for program in programs {
+          let (orders, fewer) = (Outcomes(program), Outcomes(program, Dependence(without: pair)))
+          try require(fewer.seen.isStrictSubset(of: orders.seen), "\(pair): \(orders.text); \(fewer.text)")
+        }
+      }
+    }
+  }
+
+  @Test("Each class is run once, and those of all interleavings of steps are the same ones")
+  func classes() async {
+    await #expect(processExitsWith: .success) {
+      var every = Dependence()
+      var checked = 0
+      for program in OrderProgram.all {
+        // Memory is touched at the end of a step as well.
+        every.extent = OrderProgram.memory.contains { $0.name == program.name } ? .steps : .operations
+        let (orders, all) = (Outcomes(program), Outcomes(program, every))
+        tell(
+          "\(program.name): \(orders.report.runs) schedules, \(orders.redundant) redundant, \(orders.classes.count) classes; of all \(all.report.runs) interleavings, complete: \(all.report.isComplete), \(all.classes.count)"
+        )
+        if every.extent == .operations {
+          try require(orders.classes.count + orders.redundant == orders.report.runs, program.name)
+        }
+        if !all.report.isComplete { continue }
+        checked += 1
+        try require(all.classes == orders.classes && all.seen == orders.seen, program.name + " \(all.seen)")
+      }
+      try require(checked > 10, "\(checked)")
+    }
+  }
+
+  @Test("Three philosophers on queues: a dozen orders, among them the deadlock")
+  func philosophers() async {
+    await #expect(processExitsWith: .success) {
+      let pattern = try unwrap(Pattern.all.first { $0.name.hasPrefix("three queues") })
+      let repaired = try Simulation.check(strategy: .everyOrder()) { pattern.run($0, true) }
+      try require(repaired.isComplete && repaired.runs <= 12, "\(repaired.runs)")
+      let wrong = Simulation.explore(strategy: .everyOrder()) { pattern.run($0, false) }
+      guard case .deadlock(let waits)? = wrong.failure?.reason, waits.count == 3 else { throw Unexpected() }
+    }
+  }
+
+  @Test("The known bugs are found, their schedules replayed, and their mends proven")
+  func patterns() async {
+    await #expect(processExitsWith: .success) {
+      for pattern in Pattern.all {
+        // Their races are in memory alone, and nothing yields there; or their work is no item.
+        let isUnseen = ["order:", "a group whose member", "parallel loop"].contains { pattern.name.hasPrefix($0) }
+        let wrong = Simulation.explore(strategy: .everyOrder()) { pattern.run($0, false) }
+        try require((wrong.failure == nil) == isUnseen, pattern.name)
+        if let failure = wrong.failure {
+          let again = Simulation.explore(strategy: .replay(failure.token)) { pattern.run($0, false) }
+          try require(again.failure?.timeline == failure.timeline, pattern.name)
+        }
+        // These have many thousand orders.
+        let isLong = ["three philosophers", "group: entered"].contains { pattern.name.hasPrefix($0) }
+        if isLong { continue }
+        let repaired = Simulation.explore(strategy: .everyOrder()) { pattern.run($0, true) }
+        let isWhole = !pattern.name.hasPrefix("parallel loop")
+        try require(
+          repaired.isComplete == isWhole && repaired.failure == nil,
+          "\(pattern.name): \(repaired.runs) \(repaired.failure?.description ?? "")")
+      }
+    }
+  }
+
+  @Test("What it does not know all orders of is not complete, and check throws")
+  func incomplete() async {
+    await #expect(processExitsWith: .success) {
+      let bodies: [(Simulation) -> Void] = [
+        { _ in DispatchQueue.concurrentPerform(iterations: 4) { _ in } },
+        { sim in
+          let queue = DispatchQueue(label: "queue")
+          queue.async {}
+          queue.suspend()
+          queue.resume()
+          sim.run()
+        },
+        { sim in
+          DispatchWorkloop(label: "loop").async {}
+          sim.run()
+        },
+        // More items than processors: all of them wait for their turn.
+        { sim in
+          for _ in 0..<20 { DispatchQueue.global().async { Simulation.yield() } }
+          sim.run()
+        },
+      ]
+      for (index, body) in bodies.enumerated() {
+        let report = Simulation.explore(strategy: .everyOrder(atMost: 50), body)
+        try require(!report.isComplete && report.failure == nil, "\(index)")
+        do {
+          try Simulation.check(strategy: .everyOrder(atMost: 50), body)
+          throw Unexpected()
+        } catch let failure as SimulationFailure {
+          guard case .incomplete = failure.reason else { throw failure }
+        }
+      }
+    }
+  }
+}
