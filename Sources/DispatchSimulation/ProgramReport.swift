@@ -43,7 +43,8 @@ struct ProgramReport {
   }
 
   func write(to path: String) {
-    var text = "end: \(kind)\nsaid: \(sentence)\nsteps: \(run.steps)\nchoices: \(run.record.choices)\nhash: \(String(run.events.hash, radix: 16))\n"
+    var text = "end: \(kind)\nsaid: \(sentence)\nsteps: \(run.steps)\nchoices: \(run.record.choices)\n"
+    text += "hash: \(String(run.events.hash, radix: 16))\n"
     if run.record.isWhole { text += "switches: " + Token.text(of: run.record.switches) + "\n" }
     for sentence in left { text += "left: " + Self.line(sentence) + "\n" }
     for branch in branches {

@@ -43,6 +43,8 @@ final class Run: @unchecked Sendable {  // Run.R1
   let orders: OrderSchedule?
   /// Whether there is a point before each operation of the library's.
   private let isFine: Bool
+  /// Kinds of points that are there for that alone.
+  private let fineKinds = (first: SimulationSupport.asksForTurn, last: SimulationSupport.setsTimer)
   private(set) var record = SwitchRecord()
   private let carriers: Carriers
   /// Passed when the run is over.
@@ -194,7 +196,7 @@ final class Run: @unchecked Sendable {  // Run.R1
   /// Another thread may go on here, unless what the thread has just done is independent of all that others do: then they could as
   /// well have gone on before.
   func note(_ kind: UInt8, _ queue: UInt32) {
-    let isOnlyFine = SimulationSupport.isFine(kind)
+    let isOnlyFine = kind >= fineKinds.first && kind <= fineKinds.last
     if isOnlyFine, !isFine || !hasBegun { return }
     if let orders, hasBegun, !isClosing { orders.note(kind, queue, by: current) }
     if isOnlyFine || kind == SimulationSupport.done {

@@ -167,7 +167,7 @@ extension OrderProgram {
       sim.run()
       return "\(got.value)"
     },
-    OrderProgram("two waits for as many signals, and who is first") { sim in
+    OrderProgram("two waits for as many signals, and which one is first") { sim in
       let (semaphore, queue, seen) = (DispatchSemaphore(value: 0), DispatchQueue(label: "queue"), Letters(""))
       for letter in ["a", "b"] {
         item {

@@ -133,7 +133,7 @@ final class OrderSchedule: Schedule {
       stopBare(thread)
     case SimulationSupport.hasSlept: stopBare(thread)
     case SimulationSupport.done:
-      // The thread has not got it, and is about to join those who wait.
+      // The thread has not got it, and is about to join those that wait.
       if queue == 1, let active, active.process == members[thread].process { add(active.operations, thread) }
     case Events.Kind.yield:
       hasYielded = true

@@ -134,7 +134,7 @@
     package static var isOwed: Bool { Engine.shared.pointee.isOwed }
 
     /// Whether there is a job that no worker has taken yet.
-    package static var hasUntaken: Bool { Engine.shared.pointee.hasUntaken }
+    package static var hasUntaken: Bool { Engine.current.hasUntaken }
 
     /// Runs the items of the run's main queue, on its first thread.
     package static func drainMain() {
@@ -187,26 +187,23 @@
     package static let hasSlept = Recorder.Kind.sleep.rawValue
     package static let applies = Recorder.Kind.apply.rawValue
 
-    /// Whether it is a point where all orders of operations are looked for, and nothing elsewhere.
-    package static func isFine(_ kind: UInt8) -> Bool { kind >= World.asksForTurn && kind <= World.setsTimer }
-
     /// What the last note was about, where that is no queue.
     package static var object: UInt { World.current?.object ?? 0 }
 
-    /// What a queue is, for those who look for dependent operations.
+    /// What a queue is, for a search for dependent operations.
     package enum QueueKind { case serial, concurrent, sorted, global, other }
 
     /// The queue's kind, and the number of its target or 0.
     package static func queue(_ number: UInt32) -> (kind: QueueKind, target: UInt32) {
       guard number != 0, let memory = InsightRegion.memory else { return (.other, 0) }
-      let entry = InsightRegion.objects(memory) + Int(number)
-      switch InsightObjects.Kind(rawValue: entry.pointee.kind) {
-      case .serial: return (.serial, entry.pointee.target)
+      let entry = InsightRegion.objects(memory)[Int(number)]
+      switch InsightObjects.Kind(rawValue: entry.kind) {
+      case .serial: return (.serial, entry.target)
       case .main: return (.serial, 0)
-      case .concurrent: return (.concurrent, entry.pointee.target)
-      case .workloop: return (.sorted, entry.pointee.target)
+      case .concurrent: return (.concurrent, entry.target)
+      case .workloop: return (.sorted, entry.target)
       case .global: return (.global, 0)
-      default: return (.other, entry.pointee.target)
+      default: return (.other, entry.target)
       }
     }
 
