@@ -39,18 +39,20 @@ struct OrderTests {
       var (few, many) = (0, 0)
       for program in OrderProgram.all {
         let orders = Outcomes(program)
-        let all = Outcomes(program, by: .exhaustive(preemptions: program.preemptions), processors: 4)
-        let chance = Outcomes(program, by: .random, runs: isThorough ? 2_000 : 200, processors: 4)
-        tell("\(program.name): \(orders.text); \(all.text); by chance \(chance.text)")
+        let chance = Outcomes(program, by: .random, runs: isThorough ? 2_000 : 100, processors: 4)
         try require(orders.report.isComplete, program.name + " " + (orders.report.failure?.description ?? ""))
+        try require(orders.seen.isSuperset(of: chance.seen), "\(program.name): \(orders.text); \(chance.text)")
+        // Without optimisation the other search takes long.
+        if !isThorough { continue }
+        let all = Outcomes(program, by: .exhaustive(preemptions: program.preemptions), processors: 4)
+        tell("\(program.name): \(orders.text); \(all.text); by chance \(chance.text)")
         try require(all.report.isComplete, program.name)
-        try require(
-          orders.seen == all.seen.union(chance.seen), "\(program.name): \(orders.text); \(all.text); \(chance.text)")
+        try require(orders.seen == all.seen.union(chance.seen), "\(program.name): \(orders.text); \(all.text)")
         few += orders.report.runs
         many += all.report.runs
       }
       tell("\(few) schedules in place of \(many)")
-      try require(few * 4 < many, "\(few) of \(many)")
+      try require(!isThorough || few * 4 < many, "\(few) of \(many)")
     }
   }
 

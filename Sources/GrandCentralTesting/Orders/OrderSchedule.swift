@@ -28,7 +28,7 @@ final class OrderSchedule: Schedule {
     /// How many others have begun behind its steps.
     var begun = 0
     /// How many steps of each process come before its next one.
-    var clock: Clock
+    var clock: StepClock
     var steps = 0
     /// What the next step begins with: operations, and serial queues that it gives up.
     var upcoming: [Operation] = []
@@ -87,10 +87,10 @@ final class OrderSchedule: Schedule {
   /// Items of serial queues that have not begun.
   private var waiting: [UInt32: [Submission]] = [:]
   /// What has come before the last end on a serial queue.
-  private var ends: [UInt: Clock] = [:]
+  private var ends: [UInt: StepClock] = [:]
   /// Of the last time at which no process could go on.
   private var instant: (time: UInt64, begun: Int) = (0, 0)
-  private var rest = Clock()
+  private var rest = StepClock()
 
   init(_ places: [Place], _ dependence: Dependence, yields: Bool) {
     self.yields = yields
@@ -98,7 +98,7 @@ final class OrderSchedule: Schedule {
     self.dependence = dependence
     followed = places.count
     members = [Member(process: 0)]
-    processes = [Process(name: 1, clock: Clock())]
+    processes = [Process(name: 1, clock: StepClock())]
   }
 
   // MARK: What is done

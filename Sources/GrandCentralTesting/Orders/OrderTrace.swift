@@ -5,7 +5,7 @@
 #endif
 
 /// How many steps of each process come before something.
-struct Clock: Equatable {
+struct StepClock: Equatable {
   private var counts: [Int32] = []
 
   func has(_ process: Int, _ step: Int) -> Bool { process < counts.count && counts[process] >= Int32(step) }
@@ -15,7 +15,7 @@ struct Clock: Equatable {
     counts[process] = Int32(step)
   }
 
-  mutating func join(_ other: Clock) {
+  mutating func join(_ other: StepClock) {
     while counts.count < other.counts.count { counts.append(0) }
     for index in other.counts.indices where other.counts[index] > counts[index] { counts[index] = other.counts[index] }
   }
@@ -29,18 +29,18 @@ struct OrderTrace {
     /// Its number among the process's steps, from 1 on.
     let number: Int
     let operations: [Operation]
-    fileprivate(set) var clock = Clock()
+    fileprivate(set) var clock = StepClock()
   }
 
   private var steps: [Step] = []
   /// The places of each process's steps.
   private var places: [[Int]] = []
   /// Behind all steps.
-  private(set) var all = Clock()
+  private(set) var all = StepClock()
 
   var count: Int { steps.count }
 
-  func clock(of process: Int, step: Int) -> Clock? {
+  func clock(of process: Int, step: Int) -> StepClock? {
     guard process < places.count, step <= places[process].count else { return nil }
     return steps[places[process][step - 1]].clock
   }
@@ -54,7 +54,8 @@ struct OrderTrace {
   ///
   /// - Parameter clock: What comes before it for other reasons than its operations.
   /// - Returns: What comes before the next step of its process, and the places of the steps with which it has a race.
-  mutating func add(_ step: Step, behind clock: Clock, _ dependence: Dependence) -> (clock: Clock, races: [Int]) {
+  mutating func add(_ step: Step, behind clock: StepClock, _ dependence: Dependence) -> (clock: StepClock, races: [Int])
+  {
     var step = step
     step.clock = clock
     var races: [Int] = []
