@@ -24,6 +24,8 @@ struct Engine: ~Copyable, @unchecked Sendable {  // every field is immutable, at
   let allowance = Atomic<Int>(0)
   /// `Crowd.none`; or there is a crowd, and so many workers may take places of holders that are found blocked.
   let crowd = Atomic<Int>(Crowd.none)
+  /// Ordered work is begun while no more workers than that are awake; see `Reserve`.
+  let orderedLimit = Atomic<Int>(Reserve.none)
   /// Counts the monitor's ticks, so that it reads the number of processors again now and then.
   let parallelismTicks = Atomic<UInt32>(0)
   /// One FIFO per band, for items that must start in order.
@@ -77,6 +79,13 @@ struct Engine: ~Copyable, @unchecked Sendable {  // every field is immutable, at
     } else {
       submitAway(job)
     }
+  }
+
+  /// As `submitUnordered`, behind what waits at the worker's place. It is not ordered work: ahead of it may be items of a global queue
+  /// without end, which wait for what `job` runs.
+  func submitBehind(_ job: Job) {
+    guard let place = Worker.current?.pointee.place else { return submitAway(job) }
+    place.pointee.enqueue(job, in: self)
   }
 
   /// As `submitUnordered`, by a thread that holds no place, or that will not come back to its place soon.

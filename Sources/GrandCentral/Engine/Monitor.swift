@@ -107,7 +107,7 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
     InsightThread.ready?.become(.monitor)
     // relaxed: a thread that still finds the monitor being started has published before the next `asleep` (Monitor.M1).
     state.store(State.awake, ordering: .relaxed)
-    var (compensation, slices, crowd) = (Compensation(), Slices(), Crowd())
+    var (compensation, slices, crowd, reserve) = (Compensation(), Slices(), Crowd(), Reserve())
     var quiet = 0
     var eager = Self.quickTicks
     var calm = 0
@@ -119,7 +119,7 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
       eager -= 1
       let now = Clock.uptime.now()
       calm = engine.pointee.isCalm ? calm + 1 : 0
-      quiet = look(engine, now, elapsed: now - last, &compensation, &slices, &crowd) ? 0 : quiet + 1
+      quiet = look(engine, now, elapsed: now - last, &compensation, &slices, &crowd, &reserve) ? 0 : quiet + 1
       last = now
       // In a simulation nothing comes by itself while the monitor ticks: one quiet tick says as much as twenty.
       if quiet < (World.isSimulated ? 1 : Self.patience) { continue }
@@ -160,7 +160,7 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
   /// One tick. Returns whether there was anything to watch.
   private func look(
     _ engine: Engine.Pointer, _ now: UInt64, elapsed: UInt64, _ compensation: inout Compensation,
-    _ slices: inout Slices, _ crowd: inout Crowd
+    _ slices: inout Slices, _ crowd: inout Crowd, _ reserve: inout Reserve
   ) -> Bool {
     Probes.look()
     let busy = engine.pointee.poller.isBusy
@@ -185,10 +185,7 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
       return helped || isMissed || engine.pointee.slotsNeedWatcher
         || busy && engine.pointee.poller.clearBusy()
     }
-    // relaxed: one report per spell; the spell is over when threads could be added again.
-    if engine.pointee.pool.load(ordering: .relaxed).live < Settings.threadBudget {
-      engine.pointee.exhaustionReported.store(false, ordering: .relaxed)
-    }
+    engine.pointee.lookForEndOfExhaustion()
     let seen = findStalled(engine, now, elapsed: elapsed)
     // A tool that asks why nothing gets on finds the worker that blocks, though no thread has slept or waited here.
     if seen.stalled > 0 { InsightRegion.makeOnce() }
@@ -206,15 +203,16 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
     } else if lanesWait {
       engine.pointee.helpLanes(now)
     }
-    for index in 0..<engine.pointee.places.count { engine.pointee.places[index].pointee.passOverSlot() }
+    engine.pointee.passOverSlots()
+    let isWithheld = engine.pointee.lookAfter(
+      &reserve, hasStarted: seen.hasStarted, isLoose: lanesWait, elapsed: elapsed)
     let pool = engine.pointee.pool.load(ordering: .relaxed)
     let wanted = compensation.wanted(
       pool, parallelism: parallelism, seen, elapsed: elapsed)
-    let limit = engine.pointee.lookForCrowd(&crowd, pool, places: parallelism, elapsed: elapsed)
-    // relaxed: a hint for workers that check whether there are too many of them.
-    engine.pointee.allowance.store(limit == nil ? compensation.allowance : 0, ordering: .relaxed)
+    let limit = engine.pointee.lookForCrowd(
+      &crowd, pool, places: parallelism, allowance: compensation.allowance, elapsed: elapsed)
     // In a crowd a sleeper stays, for lanes and events.
-    if let wanted {
+    if let wanted, !isWithheld {
       grow(engine, to: limit.map { min(wanted, pool.active + $0) } ?? wanted, sparing: limit == nil ? 0 : 1)
     }
     engine.pointee.refreshParallelism()

@@ -29,7 +29,10 @@ extension Engine {
     let error = Thread.spawn(name: name, body: Worker.main, argument: UnsafeMutableRawPointer(worker))
     if error != nil {
       workers.give(worker)
-    } else if Shortages.threads.isShort {
+      return error
+    }
+    noteThreads()
+    if Shortages.threads.isShort {
       Shortages.threads.granted()
       // relaxed: a note about the shortage that is over.
       hasStoodIn.store(false, ordering: .relaxed)
@@ -93,6 +96,14 @@ extension Engine {
       "the thread budget of " + String(Settings.threadBudget) + " is used up and " + blocked
         + " are blocked; work waits until one is free. Blocked: "
         + describeBusyWorkers() + ". Raise GrandCentralRuntime.threadBudget, or block less.")
+  }
+
+  /// Monitor: there is one report per spell; the spell is over when threads could be added again.
+  func lookForEndOfExhaustion() {
+    // relaxed: hints.
+    if pool.load(ordering: .relaxed).live < Settings.threadBudget {
+      exhaustionReported.store(false, ordering: .relaxed)
+    }
   }
 
   /// What the workers run, most frequent first.

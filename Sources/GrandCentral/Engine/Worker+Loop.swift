@@ -102,7 +102,7 @@ extension Engine {
       joinIdle(worker)
       // seq-cst: Sleep.W3 after Sleep.W2.
       let missed =
-        pending.load(ordering: .sequentiallyConsistent) != 0 || !isWatcher(worker) && slotsNeedWatcher
+        pending.load(ordering: .sequentiallyConsistent) & searchable != 0 || !isWatcher(worker) && slotsNeedWatcher
       if missed, !surplus {
         leaveIdle(worker)
         continue
@@ -112,6 +112,9 @@ extension Engine {
       if !sleep(worker) { return nil }
     }
   }
+
+  /// The bits of work for which a sleeper wakes up (Reserve.R2).
+  private var searchable: UInt32 { withholdsOrderedFromSleepers ? Band.allLoose : .max }
 
   /// Whether more workers are active than there are places, and than the monitor has added.
   private var hasEnoughActive: Bool {

@@ -135,7 +135,7 @@ extension Lane {
       if !target.kind.isRunQueue {
         target.enqueue(job)
       } else if fair {
-        Engine.current.submit(job)
+        Engine.current.submitBehind(job)
       } else {
         Engine.current.submitUnordered(job)
       }

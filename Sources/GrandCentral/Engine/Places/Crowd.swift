@@ -81,14 +81,19 @@ extension Engine {
     return true
   }
 
-  /// Monitor: looks for a crowd.
+  /// Monitor: looks for a crowd, in which the `allowance` of other workers does not hold.
   ///
   /// - Returns: how many workers may be added; nil if there is no crowd.
-  func lookForCrowd(_ found: inout Crowd, _ state: PoolState, places: Int, elapsed: UInt64) -> Int? {
+  func lookForCrowd(_ found: inout Crowd, _ state: PoolState, places: Int, allowance most: Int, elapsed: UInt64) -> Int?
+  {
     guard found.look(excess: state.active + state.adrift - places, places: places, elapsed: elapsed) else {
       noCrowd()
+      // relaxed: as in `isCrowded`.
+      allowance.store(most, ordering: .relaxed)
       return nil
     }
+    // relaxed: as in `isCrowded`.
+    allowance.store(0, ordering: .relaxed)
     let mayGrow = found.mayGrow()
     // relaxed: as in `isCrowded`. A permission that has not been used stays.
     if mayGrow || !isCrowded { crowd.store(mayGrow ? 1 : 0, ordering: .relaxed) }

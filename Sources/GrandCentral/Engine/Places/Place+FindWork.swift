@@ -109,7 +109,9 @@ extension Engine {
     let othersFirst = turn % 8 == 7
     if mayLieElsewhere, othersFirst, let job = takeFromOthers(band, place, turn) { return job }
     if isLoose, turn % 2 == 0, let job = place.dequeue(band) { return job }
-    if pending & band.ordered != 0, let raw = runQueues[Int(band.rank)].dequeue() { return Job(raw: raw) }
+    if pending & band.ordered != 0, !withholdsOrdered, let raw = runQueues[Int(band.rank)].dequeue() {
+      return Job(raw: raw)
+    }
     if !isLoose { return nil }
     if turn % 2 != 0, let job = place.dequeue(band) { return job }
     return !mayLieElsewhere || othersFirst ? nil : takeFromOthers(band, place, turn)
@@ -149,7 +151,7 @@ extension Engine {
     // relaxed: the worker's own pulse, which is even between jobs.
     let looseFirst = worker.pointee.progress.load(ordering: .relaxed) & 2 == 0
     if looseFirst, let job = takeLoose(from: band) { return job }
-    if let raw = runQueues[Int(band.rank)].dequeue() { return Job(raw: raw) }
+    if !withholdsOrdered, let raw = runQueues[Int(band.rank)].dequeue() { return Job(raw: raw) }
     return looseFirst ? nil : takeLoose(from: band)
   }
 
@@ -182,6 +184,9 @@ extension Engine {
     }
     return nil
   }
+
+  /// Monitor: at each place the next search goes past the slot.
+  func passOverSlots() { for index in 0..<places.count { places[index].pointee.passOverSlot() } }
 
   /// Changes when an ordered job is taken.
   var orderedTaken: UInt64 {

@@ -36,6 +36,7 @@ extension Engine {
       // relaxed: bits are only ever added; a program of one band never goes further.
       if bandsInUse.load(ordering: .relaxed) & ~(band.both | band.moreUrgent) != 0 { addWorker(for: band) }
     case .unpark, .spawn, .exhausted:
+      if hasOnlyWithheld { return monitor.wake(self) }
       if !isCrowded || freePlaces > 0 { return claimAndWake(parallelism: parallelism, budget: budget) }
       monitor.wake(self)
       addHelper()
