@@ -39,8 +39,10 @@ other_graphs() {
 
 # other_graph MODULE SOURCES FOLDER LIBRARY FLAGS...: one of them.
 other_graph() {
+  local files
+  mapfile -t files < <(find "$2/$1" -name '*.swift')
   swiftc -swift-version 6 -O -wmo -parse-as-library -module-name "$1" \
     -I Sources/CPlatform/include -I "$4/module" -I "$3/module" "${@:5}" \
     -emit-module -emit-module-path "$3/module/$1.swiftmodule" "${graphs[@]}" "$3/symbols" \
-    -Xfrontend -emit-extension-block-symbols "$2/$1"/*.swift
+    -Xfrontend -emit-extension-block-symbols "${files[@]}"
 }
