@@ -128,6 +128,7 @@ __attribute__((swiftcall)) void gc_range_closure_words(const void *function, con
 
 // No tool looks in from outside: there is no region, and no switch is on.
 unsigned char gc_insight_page[GC_LARGEST_PAGE];
+uint32_t gc_insight_workers[GC_INSIGHT_WORKERS];
 int gc_insight_make(size_t size, const gc_insight_head *head, void **base) {
   (void)size, (void)head, (void)base;
   return -ENOSYS;
