@@ -53,7 +53,6 @@ typedef struct gc_thread {
   void *parker;         ///< The thread's parker, made on first use.
   const void *pool;     ///< The queue pool that `pool_turn` is about (layer 4).
   uint32_t pool_turn;   ///< Where the thread goes on in it.
-  uint32_t waits;       ///< How often it had no credit for a spin (SpinBudget).
   void *farewells;      ///< Queues that this thread is about to release, while it does (layer 4).
   void *insight;          ///< The thread's entry in the insight region, once it has one.
   void *record_chunk;     ///< Where the thread's records go.
@@ -77,9 +76,6 @@ extern GC_THREAD_RECORD _Thread_local gc_thread gc_thread_record;
 static inline __attribute__((always_inline)) gc_thread *GC_NONNULL gc_thread_self(void) {
   return &gc_thread_record;
 }
-
-/// Counts a wait of the calling thread without credit for a spin.
-static inline uint32_t gc_thread_next_wait(void) { return ++gc_thread_self()->waits; }
 
 /// The thread begins, or ends, a body that others may wait for.
 static inline void gc_thread_enter_body(void) { gc_thread_record.bodies += 1; }

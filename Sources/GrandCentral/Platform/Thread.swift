@@ -122,9 +122,6 @@ enum Thread {
     _ = gc_atfork(prepare, parent, child)
   }
 
-  /// The number of the calling thread's wait that has no credit for a spin.
-  static func nextWait() -> UInt32 { gc_thread_next_wait() }
-
   /// The CPU time that a thread of this process has used, in nanoseconds; 0 when it cannot be read.
   static func processorTime(of thread: UInt32) -> UInt64 {
     // No time passes while a simulated thread runs.

@@ -61,8 +61,12 @@ struct SpinBudget: ~Copyable, Sendable {
   private var maySpin: Bool {
     if !Backoff.maySpin { return false }
     // relaxed: a running estimate; lost updates do not matter.
-    let credit = SpinCredit(rawValue: credit.load(ordering: .relaxed))
-    return credit.isLeft || credit.tries(at: Thread.nextWait())
+    var credit = SpinCredit(rawValue: credit.load(ordering: .relaxed))
+    if credit.isLeft { return true }
+    let tries = credit.wait()
+    // relaxed: as above.
+    self.credit.store(credit.rawValue, ordering: .relaxed)
+    return tries
   }
 
   private func note(isHit: Bool) {
@@ -78,8 +82,7 @@ struct SpinBudget: ~Copyable, Sendable {
 /// What a place that spins has learnt, in one word.
 ///
 /// A hit saves one sleep and one wake-up, and earns one. A miss costs the whole spin: its price, as many wake-ups as it is
-/// long. While credit is left every wait spins. Without credit one wait in `interval` tries, so that better times are noticed. The
-/// threads count such waits for themselves: a count of all would be a line that each wait takes from another processor.
+/// long. While credit is left every wait spins. Without credit one wait in `interval` tries, so that better times are noticed.
 /// Each trial that fails doubles the interval, up to 64 waits for each wake-up of the price: trials cost a sixty-fourth of
 /// what the waits cost, whatever the spin's length. So two threads that answer each other within the spin stay awake; a
 /// spin that is too short, or has no processor to itself, costs next to nothing.
@@ -90,7 +93,7 @@ struct SpinCredit: RawRepresentable, Equatable {
   static func shortest(_ price: Int32) -> Int32 { 8 * price }
   static func longest(_ price: Int32) -> Int32 { 64 * price }
 
-  /// What is left.
+  /// What is left; below zero, the waits since the last trial.
   private(set) var balance = Self.start
   /// Waits per trial without credit.
   private(set) var interval: Int32
@@ -108,17 +111,20 @@ struct SpinCredit: RawRepresentable, Equatable {
 
   var isLeft: Bool { balance > 0 }
 
-  /// Whether a thread without credit tries a spin at its wait number `wait`: at one in `interval`, also of every second one, or
-  /// third one, which a thread that waits for several things in turn may come with. (Multiples of the golden ratio spread evenly.)
-  func tries(at wait: UInt32) -> Bool { wait &* 0x9E37_79B9 < .max / UInt32(bitPattern: interval) }
+  /// A wait without credit. Returns whether it tries a spin.
+  mutating func wait() -> Bool {
+    let tries = balance <= -interval
+    balance = tries ? 0 : balance - 1
+    return tries
+  }
 
   mutating func earn(_ price: Int32) {
-    balance = min(Self.most, balance + 1)
+    balance = min(Self.most, max(0, balance) + 1)
     interval = Self.shortest(price)
   }
 
   mutating func pay(_ price: Int32) {
-    if balance == 0 { interval = min(Self.longest(price), interval * 2) }
+    if balance <= 0 { interval = min(Self.longest(price), interval * 2) }
     balance = max(0, balance - price)
   }
 }
