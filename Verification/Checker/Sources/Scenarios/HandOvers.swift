@@ -86,21 +86,22 @@ private func places() -> [Scenario] {
 }
 
 private func displacement() -> [Scenario] {
+  /// The end of a job, as in `Worker.start`; then the worker goes to sleep.
+  func endJob(_ worker: Worker.Pointer) {
+    worker.pointee.progress.store(2, ordering: .relaxed)
+    if worker.pointee.status.load(ordering: .relaxed) != Worker.Status.running {
+      worker.pointee.recover(engine.pointee)
+    }
+    engine.pointee.startSearching()
+    engine.pointee.joinIdle(worker)
+  }
   func setAside(_ status: UInt32, _ name: String) -> Scenario {
     protocolScenario(name, of: "Displacement", unusual: 0) { run in
       engine.pointee.setParallelism(1)
       setPool(live: 1, searching: 0)
       let worker = engine.pointee.workers.take()
       worker.pointee.progress.store(1, ordering: .relaxed)
-      run.thread {
-        // The end of a job, as in `Worker.start`; then the worker goes to sleep.
-        worker.pointee.progress.store(2, ordering: .relaxed)
-        if worker.pointee.status.load(ordering: .relaxed) != Worker.Status.running {
-          worker.pointee.recover(engine.pointee)
-        }
-        engine.pointee.startSearching()
-        engine.pointee.joinIdle(worker)
-      }
+      run.thread { endJob(worker) }
       run.thread { _ = engine.pointee.setAside(worker, 1, as: status) }
       run.finally {
         let pool = engine.pointee.pool.load(ordering: .relaxed)
@@ -116,14 +117,7 @@ private func displacement() -> [Scenario] {
       let worker = engine.pointee.workers.take()
       worker.pointee.progress.store(1, ordering: .relaxed)
       _ = engine.pointee.setAside(worker, 1, as: old)
-      run.thread {
-        worker.pointee.progress.store(2, ordering: .relaxed)
-        if worker.pointee.status.load(ordering: .relaxed) != Worker.Status.running {
-          worker.pointee.recover(engine.pointee)
-        }
-        engine.pointee.startSearching()
-        engine.pointee.joinIdle(worker)
-      }
+      run.thread { endJob(worker) }
       run.thread { worker.pointee.move(from: old, to: new, in: engine.pointee) }
       run.finally {
         let pool = engine.pointee.pool.load(ordering: .relaxed)
