@@ -3,8 +3,8 @@
 import ContractSupport
 import Testing
 
-/// Children of forks, in an optimised build: there the engine's own threads ask the Swift runtime for no type, whose locks a child would
-/// never get (`Engine/Fork.swift`).
+/// Children of forks. The Swift runtime's locks, which a child may never get, are the danger: an optimised build asks for no type in the
+/// engine's own threads, and an unoptimised one waits at a fork until they rest (`Engine/Fork.swift`).
 @Suite("Forks under stress", .serialized)
 struct ForkStress {
   @Test(

@@ -14,8 +14,8 @@ import Synchronization
 /// The Swift runtime has locks too. It takes them when a type is first used, and no thread holds them across a fork: a child
 /// copied at that moment waits for ever when it needs the same type. There is no remedy for types that a program's own jobs
 /// use for the first time during a fork. The engine's own threads do such things in `undisturbed`; so in an optimised build, where
-/// generic types are specialised. An unoptimised one asks the runtime for them everywhere, and there such a child is possible while
-/// a thread of the engine does something for the first time.
+/// generic types are specialised. An unoptimised one asks the runtime for them everywhere. There a fork waits until the engine's threads
+/// have got on with what they do for the first time (`letThreadsRest`).
 enum Fork {
   /// Takes the locks of the layer above, or lets go of them, in the parent or in the child.
   typealias Guards = @convention(c) (_ hold: Bool, _ inChild: Bool) -> Void
@@ -56,32 +56,38 @@ enum Fork {
     upkeep.lock()
     Hooks.lockForFork()
     Engine.lockForFork()
-    if let engine = Engine.existing {
-      engine.pointee.signals.lockForFork()
-      engine.pointee.timers.lockForFork()
-      engine.pointee.poller.descriptors.lockForFork()
-      engine.pointee.signals.lockListForFork()
-      engine.pointee.idle.lock.lock()
-    }
+    Engine.existing?.pointee.lockTables()
     Region.lockForFork()
     Signals.lockForFork()
+    #if DEBUG
+      if let engine = Engine.existing { letThreadsRest(engine) }
+    #endif
   }
 
   static func parent() {
     Signals.unlockAfterFork(inChild: false)
     Region.unlockAfterFork()
-    if let engine = Engine.existing {
-      engine.pointee.idle.lock.unlock()
-      engine.pointee.signals.unlockListAfterFork()
-      engine.pointee.poller.descriptors.unlockAfterFork()
-      engine.pointee.timers.unlockAfterFork()
-      engine.pointee.signals.unlockAfterFork()
-    }
+    Engine.existing?.pointee.unlockTables()
     Engine.unlockAfterFork()
     Hooks.unlockAfterFork()
     upkeep.unlock()
     holdAbove(false)
   }
+
+  #if DEBUG
+    private static let nap: UInt64 = 100_000
+    /// A fork waits for so many naps at most, and for threads in jobs, which may compute for ever, for so many.
+    private static let (naps, napsInJobs) = (500, 50)
+
+    /// Waits until the engine's threads wait as well: for one of the locks that the caller holds, or for work. None of them is then in the
+    /// runtime, unless it waits there for another thread of the program.
+    private static func letThreadsRest(_ engine: Engine.Pointer) {
+      for nap in 0..<naps {
+        if !engine.pointee.hasThreadOnItsWay(inJobs: nap < napsInJobs) { return }
+        Thread.sleep(nanoseconds: Self.nap)
+      }
+    }
+  #endif
 
   private static func child() {
     Region.unlockAfterFork()
@@ -100,3 +106,48 @@ enum Fork {
     while true { Thread.sleep(nanoseconds: 1_000_000_000) }
   }
 }
+
+extension Engine {
+  fileprivate func lockTables() {
+    signals.lockForFork()
+    timers.lockForFork()
+    poller.descriptors.lockForFork()
+    signals.lockListForFork()
+    idle.lock.lock()
+  }
+
+  fileprivate func unlockTables() {
+    idle.lock.unlock()
+    signals.unlockListAfterFork()
+    poller.descriptors.unlockAfterFork()
+    timers.unlockAfterFork()
+    signals.unlockAfterFork()
+  }
+}
+
+#if DEBUG
+  extension Engine {
+    /// Whether a thread of the engine computes, waits for a processor, or is being started.
+    fileprivate func hasThreadOnItsWay(inJobs: Bool) -> Bool {
+      // relaxed: an observation.
+      if monitor.state.load(ordering: .relaxed) == Monitor.State.starting { return true }
+      // relaxed: an observation.
+      if isOnItsWay(monitor.thread.load(ordering: .relaxed)) { return true }
+      var begun = 0
+      for index in 0..<workers.count {
+        let worker = workers[index]
+        // relaxed: an observation.
+        let thread = worker.pointee.thread.load(ordering: .relaxed)
+        if thread == 0 { continue }
+        begun += 1
+        if inJobs || !worker.pointee.isInJob, isOnItsWay(thread) { return true }
+      }
+      // relaxed: an observation.
+      return begun < pool.load(ordering: .relaxed).live
+    }
+
+    private func isOnItsWay(_ thread: UInt32) -> Bool {
+      thread != 0 && thread != Thread.id && Thread.activity(of: thread) == .runnable
+    }
+  }
+#endif

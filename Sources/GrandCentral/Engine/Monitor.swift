@@ -42,6 +42,10 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
   private static let lingering: UInt64 = 2_000_000_000
 
   let state = Atomic<UInt32>(State.none)
+  #if DEBUG
+    /// The kernel's number of the thread that there was last.
+    let thread = Atomic<UInt32>(0)
+  #endif
   private let parker = Parker()
 
   /// Whether the monitor will look once more before it sleeps.
@@ -105,6 +109,10 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
 
   private func run(_ engine: Engine.Pointer) {
     InsightThread.ready?.become(.monitor)
+    #if DEBUG
+      // relaxed: for an observation.
+      thread.store(Thread.id, ordering: .relaxed)
+    #endif
     // relaxed: a thread that still finds the monitor being started has published before the next `asleep` (Monitor.M1).
     state.store(State.awake, ordering: .relaxed)
     var (compensation, slices, crowd, reserve) = (Compensation(), Slices(), Crowd(), Reserve())
