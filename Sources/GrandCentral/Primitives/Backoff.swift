@@ -35,6 +35,14 @@ struct Backoff: ~Copyable {
     }
   }
 
+  /// After an exchange that was lost: another thread has got on, and there is nothing to sleep for. Threads that all try again at once
+  /// take the line away from each other, and from the one that has to write it next.
+  @inline(never)
+  mutating func pause() {
+    step = min(step + 1, Self.spins)
+    for _ in 0..<(1 << step) { gc_pause() }
+  }
+
   /// 0 = not asked yet, 1 = one processor, 2 = several.
   private static let processors = Atomic<UInt32>(0)
 

@@ -220,7 +220,10 @@ struct FIFOQueue: ~Copyable, @unchecked Sendable {  // all words are atomic; slo
       if tail <= ticket { return nil }
       // relaxed: the index has published it, and moveHead orders this load (FIFOQueue.F3).
       let segment = Segment(raw: headSegment.load(ordering: .relaxed))
-      if !moveHead(from: ticket, tail) { continue }
+      if !moveHead(from: ticket, tail) {
+        backoff.pause()
+        continue
+      }
       return place == Segment.lastPlace ? dequeueLast(segment, ticket) : segment.read(at: place)
     }
   }
