@@ -6,7 +6,9 @@ import Testing
 
 @Suite("The last threads of the budget")
 struct ReserveTests {
-  @Test("E1: a sixteenth, eight at most", arguments: [(1, 0), (15, 0), (16, 1), (64, 4), (512, 8), (4_096, 8)])
+  @Test(
+    "E1: a sixteenth, one at least, eight at most",
+    arguments: [(1, 0), (3, 0), (4, 1), (15, 1), (31, 1), (64, 4), (512, 8), (4_096, 8)])
   func size(budget: Int, reserve: Int) {
     #expect(Reserve.size(of: budget) == reserve)
   }

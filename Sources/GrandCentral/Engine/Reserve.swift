@@ -2,26 +2,28 @@
 
 import Synchronization
 
-/// The last threads of the budget, which are kept for lanes and events: a sixteenth of it, eight at most.
+/// The last threads of the budget, which are kept for lanes and events: a sixteenth of it, eight at most, and one at least where the budget
+/// is not tiny.
 ///
 /// An item of a global queue may hand something to a serial queue, and wait for it. If such items took every thread, none would be left
 /// for the serial queue, whose items end those waits; the budget would be used up for good. So ordered work is not begun by the
 /// reserve's threads. They run what is loose, and sleep otherwise.
 ///
 /// The items may also wait for further items of the global queue. So if nothing at all is started for a slice, and nothing loose is
-/// pending, ordered work gets one thread of the reserve, and so on.
+/// pending, ordered work gets one thread of the reserve, and so on. The very last thread is never lent: items that sleep for a while and
+/// then hand something to a serial queue would take all loans in their sleep.
 ///
 /// Reserve.R1  `Engine.orderedLimit` is `none` until so many threads exist that the reserve matters. Then ordered work is begun only
 ///     while no more workers are awake than the limit says. Those that are in jobs, waits included, are awake, and so is the worker that
-///     asks. So no more of them than that are ever in ordered work. The monitor raises the limit for a loan, and takes all loans
-///     back when fewer workers are awake.
+///     asks. So no more of them than that are ever in ordered work. The monitor raises the limit for a loan, up to one below the budget, and
+///     takes all loans back when fewer workers are awake.
 /// Reserve.R2  A worker that is withheld from ordered work sleeps although ordered work is pending. A thread that submits ordered work then
 ///     wakes no worker, but the monitor, which stays awake while something is pending. A worker whose job has ended begins ordered work
 ///     itself.
 struct Reserve {
   static let none = Int.max
 
-  static func size(of budget: Int) -> Int { min(8, budget / 16) }
+  static func size(of budget: Int) -> Int { budget < 4 ? 0 : min(8, max(1, budget / 16)) }
 
   /// For how long nothing has been started.
   private var standstill: UInt64 = 0
@@ -88,7 +90,7 @@ extension Engine {
     } else if awake < usual {
       new = usual
     } else if reserve.lends(hasStarted: hasStarted, isLoose: isLoose, elapsed: elapsed) {
-      new = awake + 1
+      new = min(awake + 1, Settings.threadBudget - 1)
     }
     // relaxed: as above.
     if new != limit { orderedLimit.store(new, ordering: .relaxed) }

@@ -13,7 +13,7 @@ import GrandCentral
 /// 4  `concurrentPerform` returns when all is done, and each index was done once.
 /// 5  A delayed item does not come early; a group is empty when it says so; a semaphore lets through what it was given.
 /// 6  Afterwards nothing holds a queue or a closure.
-final class Life: Sendable {
+final class Life: FuzzLife, Sendable {
   let seed: UInt64
   let trees: [[FuzzQueue]]
   let threads: Int
