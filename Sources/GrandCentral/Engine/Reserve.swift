@@ -11,12 +11,13 @@ import Synchronization
 ///
 /// The items may also wait for further items of the global queue. So if nothing at all is started for a slice, and nothing loose is
 /// pending, ordered work gets one thread of the reserve, and so on. The very last thread is never lent: items that sleep for a while and
-/// then hand something to a serial queue would take all loans in their sleep.
+/// then hand something to a serial queue would take all loans in their sleep. Where the program has asked for a small budget it is lent all
+/// the same, because so many items may be meant to meet.
 ///
 /// Reserve.R1  `Engine.orderedLimit` is `none` until so many threads exist that the reserve matters. Then ordered work is begun only
 ///     while no more workers are awake than the limit says. Those that are in jobs, waits included, are awake, and so is the worker that
-///     asks. So no more of them than that are ever in ordered work. The monitor raises the limit for a loan, up to one below the budget, and
-///     takes all loans back when fewer workers are awake.
+///     asks. So no more of them than that are ever in ordered work. The monitor raises the limit for a loan, and takes all loans
+///     back when fewer workers are awake.
 /// Reserve.R2  A worker that is withheld from ordered work sleeps although ordered work is pending. A thread that submits ordered work then
 ///     wakes no worker, but the monitor, which stays awake while something is pending. A worker whose job has ended begins ordered work
 ///     itself.
@@ -24,6 +25,9 @@ struct Reserve {
   static let none = Int.max
 
   static func size(of budget: Int) -> Int { budget < 4 ? 0 : min(8, max(1, budget / 16)) }
+
+  /// How many workers may be in ordered work, loans included.
+  static func most(of budget: Int) -> Int { budget < 16 ? budget : budget - 1 }
 
   /// For how long nothing has been started.
   private var standstill: UInt64 = 0
@@ -90,7 +94,7 @@ extension Engine {
     } else if awake < usual {
       new = usual
     } else if reserve.lends(hasStarted: hasStarted, isLoose: isLoose, elapsed: elapsed) {
-      new = min(awake + 1, Settings.threadBudget - 1)
+      new = min(awake + 1, Reserve.most(of: Settings.threadBudget))
     }
     // relaxed: as above.
     if new != limit { orderedLimit.store(new, ordering: .relaxed) }

@@ -7,8 +7,9 @@
 
 #include <dispatch/dispatch.h>
 #include <stdlib.h>
+#include <unistd.h>
 
-enum { ITEMS = 3000, ROUNDS = 5 };
+enum { ITEMS = 3000, ROUNDS = 5, SLEEPERS = 200 };
 
 static dispatch_queue_t serial;
 
@@ -22,15 +23,24 @@ static void ask(void *unused) {
   dispatch_release(answered);
 }
 
+// While all of them sleep, nothing is started, and ordered work is lent threads of the reserve.
+static void ask_later(void *unused) {
+  usleep(100 * 1000);
+  ask(unused);
+}
+
+static void ask_all(int items, dispatch_function_t ask) {
+  dispatch_group_t group = dispatch_group_create();
+  for (int item = 0; item < items; item++) dispatch_group_async_f(group, dispatch_get_global_queue(0, 0), NULL, ask);
+  CHECK(dispatch_group_wait(group, dispatch_time(DISPATCH_TIME_NOW, 60 * (int64_t)NSEC_PER_SEC)) == 0);
+  dispatch_release(group);
+}
+
 int main(void) {
   // Before the library's first use: fewer threads than items, so that they come to an end.
   CHECK(setenv("GRANDCENTRAL_THREAD_BUDGET", "64", 1) == 0);
   serial = dispatch_queue_create("answers", DISPATCH_QUEUE_SERIAL);
-  for (int round = 0; round < ROUNDS; round++) {
-    dispatch_group_t group = dispatch_group_create();
-    for (int item = 0; item < ITEMS; item++) dispatch_group_async_f(group, dispatch_get_global_queue(0, 0), NULL, ask);
-    CHECK(dispatch_group_wait(group, dispatch_time(DISPATCH_TIME_NOW, 60 * (int64_t)NSEC_PER_SEC)) == 0);
-    dispatch_release(group);
-  }
+  for (int round = 0; round < ROUNDS; round++) ask_all(ITEMS, ask);
+  ask_all(SLEEPERS, ask_later);
   printf("%d checks\n", checks);
 }

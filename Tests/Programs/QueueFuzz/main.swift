@@ -5,7 +5,8 @@
 //   GC_FUZZ_SECONDS   how long; 10 without it
 //   GC_FUZZ_SEED      lives this seed again and again; without it each life has a new one. What happens when between threads
 //                     is not the seed's, so a failure may take some repetitions.
-//   GC_FUZZ_BUDGET    how many threads there may be; drawn without it, or the library's own number
+//   GC_FUZZ_BUDGET    how many threads there may be; drawn without it, or the library's own number. Below 16 the last thread is lent, and a
+//                     rush may stop (Engine/Reserve.swift).
 //   GC_FUZZ_RUSHES    nothing but rushes
 //
 // The first failure is printed with its seed and the state of its queues, and the program ends with 1. A crash prints the
