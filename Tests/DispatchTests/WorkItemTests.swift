@@ -20,11 +20,13 @@ struct WorkItemTests {
 
   @Test("An item is so small that the C library frees it without a lock")
   func size() throws {
-    let item = DispatchWorkItem {}
+    // Where the C library has just the room of something larger that was freed, it gives that: so there are many.
+    let items = (0..<1000).map { _ in DispatchWorkItem {} }
     let usableSize = try #require(dlsym(nil, "malloc_usable_size"))
-    // unsafe: the C library's function of that name; the item lives as long as this function.
+    // unsafe: the C library's function of that name; the items live as long as this function.
     let size = unsafeBitCast(usableSize, to: (@convention(c) (UnsafeRawPointer) -> Int).self)
-    #expect(size(Unmanaged.passUnretained(item).toOpaque()) <= 120)
+    let sizes = items.map { size(Unmanaged.passUnretained($0).toOpaque()) }
+    #expect(sizes.min()! <= 120)
   }
 
   @Test("W1: an item that is cancelled before it starts does not run, however often it was submitted")
