@@ -13,6 +13,11 @@ struct ReserveTests {
     #expect(Reserve.size(of: budget) == reserve)
   }
 
+  @Test("E1: the last thread is lent with a small budget only", arguments: [(4, 4), (15, 15), (16, 15), (512, 511)])
+  func most(budget: Int, most: Int) {
+    #expect(Reserve.most(of: budget) == most)
+  }
+
   @Test("E1: ordered work gets one more for each slice in which nothing is started, and nothing loose waits")
   func loans() {
     var reserve = Reserve()

@@ -82,9 +82,9 @@ enum Fork {
     /// Waits until the engine's threads wait as well: for one of the locks that the caller holds, or for work. None of them is then in the
     /// runtime, unless it waits there for another thread of the program.
     private static func letThreadsRest(_ engine: Engine.Pointer) {
-      for nap in 0..<naps {
-        if !engine.pointee.hasThreadOnItsWay(inJobs: nap < napsInJobs) { return }
-        Thread.sleep(nanoseconds: Self.nap)
+      for look in 0..<naps {
+        if !engine.pointee.hasThreadOnItsWay(inJobs: look < napsInJobs) { return }
+        Thread.sleep(nanoseconds: nap)
       }
     }
   #endif

@@ -27,8 +27,7 @@ struct Backoff: ~Copyable {
   @inline(never)
   mutating func wait() {
     if step < Self.spins, Self.maySpin {
-      step += 1
-      for _ in 0..<(1 << step) { gc_pause() }
+      pause()
     } else {
       step = min(max(step, Self.spins) + 1, Self.spins + Self.doublings)
       Thread.sleep(nanoseconds: Self.shortestNap << UInt64(step - Self.spins - 1))

@@ -207,7 +207,9 @@ struct FIFOQueue: ~Copyable, @unchecked Sendable {  // all words are atomic; slo
 
   @inline(never)
   private borrowing func dequeueSlow() -> Value? {
+    // Apart: exchanges that were lost do not shorten the spins for a segment.
     var backoff = Backoff()
+    var losses = Backoff()
     while true {
       // pairs with: dequeueLast – publishes the segment that the index stands in
       let ticket = headIndex.load(ordering: .acquiring)
@@ -221,7 +223,7 @@ struct FIFOQueue: ~Copyable, @unchecked Sendable {  // all words are atomic; slo
       // relaxed: the index has published it, and moveHead orders this load (FIFOQueue.F3).
       let segment = Segment(raw: headSegment.load(ordering: .relaxed))
       if !moveHead(from: ticket, tail) {
-        backoff.pause()
+        losses.pause()
         continue
       }
       return place == Segment.lastPlace ? dequeueLast(segment, ticket) : segment.read(at: place)

@@ -29,9 +29,9 @@ static void ask_later(void *unused) {
   ask(unused);
 }
 
-static void ask_all(int items, dispatch_function_t ask) {
+static void ask_all(int items, dispatch_function_t work) {
   dispatch_group_t group = dispatch_group_create();
-  for (int item = 0; item < items; item++) dispatch_group_async_f(group, dispatch_get_global_queue(0, 0), NULL, ask);
+  for (int item = 0; item < items; item++) dispatch_group_async_f(group, dispatch_get_global_queue(0, 0), NULL, work);
   CHECK(dispatch_group_wait(group, dispatch_time(DISPATCH_TIME_NOW, 60 * (int64_t)NSEC_PER_SEC)) == 0);
   dispatch_release(group);
 }

@@ -22,14 +22,13 @@ let first = replayed ?? monotonicNanoseconds() ^ UInt64(getpid()) << 40
 let onlyRushes = getenv("GC_FUZZ_RUSHES") != nil
 let deadline = monotonicNanoseconds() + UInt64(seconds * 1e9)
 
-// Every second program has the library's own number of threads, and no rushes.
-let drawn = first % 2 == 0 ? nil : 16 + Int(first >> 8 % 64)
+// Every second program has the library's own number of threads, and no rushes; so has a replayed one that names no number.
+let drawn = replayed != nil || first % 2 == 0 ? nil : 16 + Int(first >> 8 % 64)
 let budget = getenv("GC_FUZZ_BUDGET").flatMap { Int(String(cString: $0)) } ?? drawn
-// Before the library's first use.
-if let budget { setenv("GRANDCENTRAL_THREAD_BUDGET", String(budget), 1) }
+if let budget { GrandCentralRuntime.threadBudget = budget }
 
-let (word, threads) = (replayed == nil ? "first seed" : "seed", budget.map { "\($0)" } ?? "all")
-print("queue fuzz: \(word) \(first), \(seconds) s, \(threads) threads")
+let word = replayed == nil ? "first seed" : "seed"
+print("queue fuzz: \(word) \(first), \(seconds) s, at most \(GrandCentralRuntime.threadBudget) threads")
 fflush(nil)
 
 protocol FuzzLife {
@@ -51,7 +50,7 @@ _ = PlainThread {
   repeat {
     let seed = replayed ?? first &+ UInt64(lives)
     let isRush = onlyRushes || (budget != nil && seed >> 1 % 4 == 0)
-    let life: any FuzzLife = isRush ? Rush(seed: seed, budget: budget ?? 512) : Life(seed: seed)
+    let life: any FuzzLife = isRush ? Rush(seed: seed, budget: GrandCentralRuntime.threadBudget) : Life(seed: seed)
     CrashNote.set("queue fuzz: crashed in seed \(seed), \(life.story)\nagain: \(again(seed))\n")
     let failure = life.run()
     lives += 1
