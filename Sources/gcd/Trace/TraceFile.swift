@@ -28,10 +28,8 @@ struct TraceFile: ~Copyable {
     descriptor = file == "-" ? dup(0) : Path(exactly: file).withCString { open($0, O_RDONLY | O_CLOEXEC | O_NOCTTY) }
     guard descriptor >= 0 else { throw .system(errno) }
     var status = stat()
-    if fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFDIR {
-      close(descriptor)
-      throw .system(EISDIR)
-    }
+    // `deinit` closes it, as all properties are set.
+    if fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFDIR { throw .system(EISDIR) }
   }
 
   deinit { close(descriptor) }

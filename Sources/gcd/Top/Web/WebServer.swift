@@ -47,8 +47,16 @@ final class WebServer {
 
   /// - Parameter port: 0 for one that is free.
   init(port wanted: UInt16) throws(Failure) {
+    // Before any property is set: an object that has all of them is closed by `deinit`, even if `init` throws then.
+    let (listener, port) = try Self.listen(on: wanted)
+    self.listener = listener
+    self.port = port
     token = Self.makeToken()
-    listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Self.closesOnExec | O_NONBLOCK, 0)
+  }
+
+  /// A socket that listens, and its port. The socket is closed where this throws.
+  private static func listen(on wanted: UInt16) throws(Failure) -> (socket: Int32, port: UInt16) {
+    let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | closesOnExec | O_NONBLOCK, 0)
     guard listener >= 0 else { throw Failure(code: errno) }
     var yes: Int32 = 1
     setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &yes, 4)
@@ -58,20 +66,20 @@ final class WebServer {
     // 127.0.0.1
     address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
     var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-    let (listener, size) = (listener, length)
+    let size = length
     let code = withUnsafeMutablePointer(to: &address) {
       $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { address -> Int32 in
-        guard bind(listener, address, size) == 0, listen(listener, 16) == 0,
+        guard bind(listener, address, size) == 0, Glibc.listen(listener, 16) == 0,
           getsockname(listener, address, &length) == 0
         else { return errno }
         return 0
       }
     }
-    port = UInt16(bigEndian: address.sin_port)
     if code != 0 {
       close(listener)
       throw Failure(code: code)
     }
+    return (listener, UInt16(bigEndian: address.sin_port))
   }
 
   deinit {
