@@ -35,6 +35,9 @@ struct ExhaustionTests {
     #expect(try #require(result.number("milliseconds")) < 500, "\(result)")
   }
 
+  @Test("E6, E9: where few threads can be had, items that wait for a serial queue end", .timeLimit(.minutes(2)))
+  func rush() { if !Kernel.isSanitized { _ = run("short-of-threads-rush") } }
+
   @Test("E6: while there are no descriptors, sources are delayed, signals and ends of processes are noticed")
   func descriptors() throws {
     guard let result = run("short-of-descriptors") else { return }
@@ -114,6 +117,12 @@ struct ExhaustionTests {
   func ring(error: Int32) {
     guard let result = run("refused-ring", ["GC_ERROR": "\(error)"], reports: 0...0) else { return }
     #expect(result.number("bytes") == 100, "\(result)")
+  }
+
+  @Test("E6, E9: where io_uring_setup is refused, items that have taken all threads read")
+  func ringRush() {
+    guard let result = run("refused-ring-rush", ["GRANDCENTRAL_THREAD_BUDGET": "16"], reports: 0...1) else { return }
+    #expect(result.number("bytes") == 6400, "\(result)")
   }
 
   @Test("E6: where clone is refused, submissions return, after one report", arguments: errors)

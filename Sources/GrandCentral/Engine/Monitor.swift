@@ -16,7 +16,8 @@ import Synchronization
 ///     `asleep`, so the monitor's last look finds what was published.
 /// Monitor.M2  There is one monitor thread at a time. Its starter takes `none` away. The thread puts `none` back when it ends;
 ///     the starter puts it back when the kernel refuses the thread. That way the monitor's own notes
-///     (`ApplyHelpRegistry.seen`) go from one thread to the next.
+///     (`ApplyHelpRegistry.seen`) go from one thread to the next. `lent` is as `none`, but that the thread which has put it there takes it
+///     back if it can.
 ///
 /// A worker in a job has an odd pulse. If the monitor sees the same odd pulse at two ticks, and the worker has used hardly any
 /// CPU time in between, the worker is off its processor: it is counted as blocked (`stalled`) until it is back. The thread
@@ -29,6 +30,8 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
     /// A thread is starting the monitor. The kernel may refuse, so no thread relies on it; the monitor looks at everything
     /// once it is there.
     static let starting: UInt32 = 3
+    /// The monitor's thread runs jobs (`LastResort`).
+    static let lent: UInt32 = 4
   }
 
   static let tick: UInt64 = 1_000_000
@@ -58,7 +61,7 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
   var exists: Bool {
     // relaxed: a hint.
     let state = state.load(ordering: .relaxed)
-    return state == State.asleep || state == State.awake
+    return state == State.asleep || state == State.awake || state == State.lent
   }
 
   /// Makes sure that the monitor looks again within a tick.
@@ -86,23 +89,24 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
         if state.compareExchange(expected: seen, desired: State.awake, ordering: .relaxed).exchanged {
           return parker.unpark()
         }
-      case State.none:
+      case State.none, State.lent:
         if !Shortages.threads.mayAsk { return }
         // relaxed: on failure, looked at again.
         // pairs with: fallAsleep, start – publishes the notes of the monitor thread that was there before (Monitor.M2)
         let (chosen, _) = state.compareExchange(
           expected: seen, desired: State.starting, successOrdering: .acquiring, failureOrdering: .relaxed)
-        if chosen { return start() }
+        if chosen { return start(in: seen) }
       default: return
       }
     }
   }
 
-  private func start() {
+  /// - Parameter former: The state if there is no thread.
+  private func start(in former: UInt32) {
     guard let error = Thread.spawn(name: "gc-monitor", body: Monitor.main, argument: nil) else { return }
     Shortages.threads.refused(error)
-    // pairs with: wakeSlow – publishes an earlier monitor thread's notes to the next one (Monitor.M2)
-    state.store(State.none, ordering: .releasing)
+    // pairs with: wakeSlow, takeBack – publishes an earlier monitor thread's notes to the next one (Monitor.M2)
+    state.store(former, ordering: .releasing)
   }
 
   private static let main: Thread.Body = { _ in Engine.shared.pointee.monitor.run(Engine.shared) }
@@ -115,25 +119,26 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
     #endif
     // relaxed: a thread that still finds the monitor being started has published before the next `asleep` (Monitor.M1).
     state.store(State.awake, ordering: .relaxed)
-    var (compensation, slices, crowd, reserve) = (Compensation(), Slices(), Crowd(), Reserve())
+    var notes = Notes()
     var quiet = 0
     var eager = Self.quickTicks
     var calm = 0
     var last = Clock.uptime.now()
     while true {
       let tick = calm >= Self.calmness ? Self.calmTick : Self.tick
-      Thread.sleep(nanoseconds: compensation.isGrowing || eager > 0 ? Self.quickTick : tick)
+      Thread.sleep(nanoseconds: notes.compensation.isGrowing || eager > 0 ? Self.quickTick : tick)
       if engine.pointee.isClosing { return leave() }
       eager -= 1
       let now = Clock.uptime.now()
       calm = engine.pointee.isCalm ? calm + 1 : 0
-      quiet = look(engine, now, elapsed: now - last, &compensation, &slices, &crowd, &reserve) ? 0 : quiet + 1
+      quiet = look(engine, now, elapsed: now - last, &notes) ? 0 : quiet + 1
+      if notes.lastResort.isDue, !runJobs(engine, &notes.lastResort) { return notes.lastResort.leave() }
       last = now
       // In a simulation nothing comes by itself while the monitor ticks: one quiet tick says as much as twenty.
       if quiet < (World.isSimulated ? 1 : Self.patience) { continue }
       if !fallAsleep(engine.pointee) { continue }
       let ends = World.isSimulated ? Deadline.never : .after(Self.lingering, on: .uptime)
-      if !parker.park(until: ends), end() { return }
+      if !parker.park(until: ends), end() { return notes.lastResort.leave() }
       quiet = 0
       eager = Self.quickTicks
       calm = 0
@@ -165,11 +170,17 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
     state.store(State.none, ordering: .releasing)
   }
 
+  /// What the thread remembers from tick to tick.
+  private struct Notes {
+    var compensation = Compensation()
+    var slices = Slices()
+    var crowd = Crowd()
+    var reserve = Reserve()
+    var lastResort = LastResort()
+  }
+
   /// One tick. Returns whether there was anything to watch.
-  private func look(
-    _ engine: Engine.Pointer, _ now: UInt64, elapsed: UInt64, _ compensation: inout Compensation,
-    _ slices: inout Slices, _ crowd: inout Crowd, _ reserve: inout Reserve
-  ) -> Bool {
+  private func look(_ engine: Engine.Pointer, _ now: UInt64, elapsed: UInt64, _ notes: inout Notes) -> Bool {
     Probes.look()
     let busy = engine.pointee.poller.isBusy
     engine.pointee.pollIfVacant()
@@ -180,8 +191,9 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
     if bands != 0 { _ = engine.pointee.settle(bands) }
     // relaxed: looked at again, with the proper order, before the monitor sleeps.
     guard engine.pointee.pending.load(ordering: .relaxed) != 0 else {
-      compensation.rest()
-      crowd = Crowd()
+      notes.compensation.rest()
+      notes.crowd = Crowd()
+      notes.lastResort.end()
       engine.pointee.noCrowd()
       // relaxed: see below.
       engine.pointee.allowance.store(0, ordering: .relaxed)
@@ -202,7 +214,7 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
     // relaxed: a hint.
     let waiting = engine.pointee.pending.load(ordering: .relaxed)
     let lanesWait = waiting & Band.allLoose != 0
-    let most = slices.mayDisplace(
+    let most = notes.slices.mayDisplace(
       adrift: engine.pointee.pool.load(ordering: .relaxed).adrift, places: parallelism, hasStarted: seen.hasStarted,
       lanesWait: lanesWait, orderedTaken: waiting & Band.allOrdered == 0 ? nil : engine.pointee.orderedTaken,
       elapsed: elapsed)
@@ -213,16 +225,19 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
     }
     engine.pointee.passOverSlots()
     let isWithheld = engine.pointee.lookAfter(
-      &reserve, hasStarted: seen.hasStarted, isLoose: lanesWait, elapsed: elapsed)
+      &notes.reserve, hasStarted: seen.hasStarted, isLoose: lanesWait, elapsed: elapsed)
     let pool = engine.pointee.pool.load(ordering: .relaxed)
-    let wanted = compensation.wanted(
+    let wanted = notes.compensation.wanted(
       pool, parallelism: parallelism, seen, elapsed: elapsed)
     let limit = engine.pointee.lookForCrowd(
-      &crowd, pool, places: parallelism, allowance: compensation.allowance, elapsed: elapsed)
+      &notes.crowd, pool, places: parallelism, allowance: notes.compensation.allowance, elapsed: elapsed)
     // In a crowd a sleeper stays, for lanes and events.
     if let wanted, !isWithheld {
       grow(engine, to: limit.map { min(wanted, pool.active + $0) } ?? wanted, sparing: limit == nil ? 0 : 1)
     }
+    notes.lastResort.look(
+      // relaxed: a hint.
+      engine.pointee.pool.load(ordering: .relaxed), hasStarted: seen.hasStarted, isLoose: lanesWait, elapsed: elapsed)
     engine.pointee.refreshParallelism()
     return true
   }

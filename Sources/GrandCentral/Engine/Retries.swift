@@ -128,7 +128,7 @@ struct Retries: ~Copyable, @unchecked Sendable {  // guarded by `lock`
   }
 
   private static let timerFired: TimerEntry.Fire = { _ in
-    Engine.shared.pointee.submit(Job(invoke: Retries.run, band: .normal))
+    Engine.shared.pointee.submitUnordered(Job(invoke: Retries.run, band: .normal))
   }
 
   private static let run: Job.Invoke = { raw in

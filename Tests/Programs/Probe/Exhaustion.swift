@@ -9,6 +9,7 @@ import GrandCentral
 extension Scenario {
   static let exhaustion: [String: Body] = [
     "short-of-threads-by-limit": threadsByLimit, "short-of-threads-by-group": threadsByGroup,
+    "short-of-threads-rush": rushWhileShort,
     "short-of-descriptors": shortOfDescriptors, "short-of-descriptors-cancel": cancelWhileShort,
     "short-of-descriptors-spinning": spinWhileShort, "short-of-descriptors-foreign": foreignWhileShort,
     "short-of-descriptors-interrupt": interruptAfterShortage, "short-of-memory": shortOfMemory,
@@ -75,6 +76,34 @@ extension Scenario {
     } _: {
       require(put("max", into: group + "/pids.max"), "the limit is raised")
     }
+  }
+
+  /// A user's threads are few, and each item keeps one until a serial queue has answered.
+  @Sendable private static func rushWhileShort() {
+    guard geteuid() == 0 else { skip("only root can become a user with few threads") }
+    var limit = rlimit(rlim_cur: 8, rlim_max: 8)
+    let user = uid_t(50_000 + getpid() % 5_000)
+    guard setrlimit(__rlimit_resource_t(6), &limit) == 0, setgid(user) == 0, setuid(user) == 0 else {
+      skip("the limit cannot be set")
+    }
+    let (serial, ran) = (DispatchQueue(label: "serial"), Latch(200))
+    for number in 0..<200 {
+      DispatchQueue.global().async {
+        if number % 2 == 0 {
+          let answer = DispatchSemaphore(value: 0)
+          serial.async { answer.signal() }
+          answer.wait()
+        } else {
+          let answer = Latch()
+          serial.asyncAfter(deadline: .now() + .microseconds(100)) { answer.open() }
+          answer.wait(seconds: 1e6)
+        }
+        ran.open()
+      }
+    }
+    require(ran.wait(), "all items end")
+    // LeakSanitizer would want a thread of its own at the exit.
+    _exit(0)
   }
 
   // MARK: Descriptors

@@ -10,6 +10,7 @@ extension Scenario {
   static let refusals: [String: Body] = [
     "refused-wait": refusedWait, "refused-timer": refusedTimer, "refused-watches": refusedWatches,
     "refused-process": refusedProcess, "refused-event": refusedEvent, "refused-ring": refusedRing,
+    "refused-ring-rush": refusedRingRush,
     "refused-threads": refusedThreads,
   ]
 
@@ -114,6 +115,29 @@ extension Scenario {
       done.open()
     }
     require(done.wait(), "the file is read")
+    report("bytes", bytes.value)
+  }
+
+  /// Items that wait for what they read have taken all threads that begin items.
+  @Sendable private static func refusedRingRush() {
+    refuse([.io_uring_setup])
+    let (done, bytes) = (Latch(64), Counter())
+    let file = open("/proc/self/maps", O_RDONLY)
+    for _ in 0..<64 {
+      DispatchQueue.global().async {
+        // Time for the others to begin as well.
+        usleep(50_000)
+        let read = Latch()
+        let channel = DispatchIO(type: .random, fileDescriptor: file, queue: .global()) { _ in }
+        channel.read(offset: 0, length: 100, queue: DispatchQueue(label: "reader")) { isDone, data, _ in
+          bytes.add(data?.count ?? 0)
+          if isDone { read.open() }
+        }
+        read.wait(seconds: 1e6)
+        done.open()
+      }
+    }
+    require(done.wait(), "all items end")
     report("bytes", bytes.value)
   }
 

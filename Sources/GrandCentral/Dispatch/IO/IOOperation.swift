@@ -160,7 +160,7 @@ final class IOOperation: @unchecked Sendable {  // see IOState.swift
   /// It has had its share: behind the others, still as its step.
   private func resend() {
     yields = false
-    Engine.current.submit(
+    Engine.current.submitBehind(
       Job(
         invoke: IOOperation.step, qos: qos.rawValue, band: qos.band, owner: Borrowed(self).word))
   }

@@ -227,7 +227,8 @@ final class IOScheduler: @unchecked Sendable {  // guarded by its locks, as said
 
   private func sendHelper() {
     let job = Job(invoke: IOScheduler.help, band: .normal, owner: Borrowed(self).word)
-    engine.pointee.submit(job)
+    // Items that wait for their data may have taken all threads that begin items.
+    engine.pointee.submitBehind(job)
   }
 
   private static let help: Job.Invoke = { raw in

@@ -84,8 +84,14 @@ extension Engine {
       if let job = takeShared(from: band, for: worker) { return job }
       rest &= ~band.both
     }
-    rest &= Band.allLoose
-    if rest == 0 || !needsHelper(Clock.uptime.now()) { return nil }
+    if rest & Band.allLoose == 0 || !needsHelper(Clock.uptime.now()) { return nil }
+    return takeLoose(of: rest)
+  }
+
+  /// The most urgent job without an order, of these bands' pending ones.
+  func takeLoose(of bands: UInt32) -> Job? {
+    // relaxed: a hint; the sleep protocol looks again.
+    var rest = bands & pending.load(ordering: .relaxed) & Band.allLoose
     while rest != 0 {
       let band = Band(firstIn: rest)
       if let job = takeLoose(from: band) { return job }

@@ -166,7 +166,50 @@ private func monitorStates() -> [Scenario] {
       }
     }
   }
+  /// M2: the monitor lends its role, and takes it back; `refused`: the kernel may refuse another thread meanwhile.
+  func lends(_ name: String, refused: Bool) -> Scenario {
+    protocolScenario(name, of: "LastResort", unusual: refused ? 1 : 0) { run in
+      if refused { ck_machine_allow(UInt32(CK_MACHINE_THREADS)) }
+      standInForMonitor()
+      _ = Shortages.threads.isShort
+      var isBack = false
+      run.thread {
+        _ = engine.pointee.applyHelp.helpLingering()
+        engine.pointee.monitor.lend()
+        isBack = engine.pointee.monitor.takeBack()
+        if isBack { _ = engine.pointee.applyHelp.helpLingering() }
+      }
+      run.thread { engine.pointee.monitor.wake(engine.pointee) }
+      run.finally {
+        // Another monitor looks once.
+        ck_machine_compute(300_000)
+        let state = engine.pointee.monitor.state.load(ordering: .relaxed)
+        run.check(state == Monitor.State.awake || !isBack && state != Monitor.State.lent, "the role is lent for ever")
+      }
+    }
+  }
   return [
+    lends("M2: the monitor is back beside a waker", refused: false),
+    lends("M2: the monitor is back beside a waker, and the kernel may refuse another one", refused: true),
+    protocolScenario("M2: two threads lend the role in turn", of: "LastResort", unusual: 0) { run in
+      standInForMonitor()
+      var isBack = false
+      run.thread {
+        _ = engine.pointee.applyHelp.helpLingering()
+        engine.pointee.monitor.lend()
+        isBack = engine.pointee.monitor.takeBack()
+        if isBack { _ = engine.pointee.applyHelp.helpLingering() }
+      }
+      run.thread {
+        guard engine.pointee.monitor.takeBack() else { return }
+        _ = engine.pointee.applyHelp.helpLingering()
+        engine.pointee.monitor.lend()
+      }
+      run.finally {
+        let state = engine.pointee.monitor.state.load(ordering: .relaxed)
+        run.check(state == (isBack ? Monitor.State.awake : Monitor.State.lent), "the role has two threads, or none")
+      }
+    },
     fallsAsleep("M1: a job is submitted, and all are busy") { _ in { engine.pointee.submit(makeJob()) } },
     fallsAsleep("M1: a timer is added by a worker that leaves it to the monitor") { _ in
       let worker = engine.pointee.workers.take()

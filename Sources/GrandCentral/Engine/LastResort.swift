@@ -1,0 +1,75 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import CPlatform
+import Synchronization
+
+/// The kernel refuses threads, every worker is in a job, none of them begins another, and lanes or events are pending. The jobs may wait
+/// for what these run: then nothing would ever go on. One thread is left that runs no jobs, the monitor's. It runs lanes and events
+/// itself, as a thread of the program's own could, and looks at the workers in between.
+///
+/// Ordered work stays with the workers: its items may wait as well, and the monitor's thread would be used up like the others.
+struct LastResort {
+  /// For how long nothing has been started.
+  private var standstill: UInt64 = 0
+  /// Whether the monitor's thread runs jobs until a worker does again.
+  private(set) var isDue = false
+  /// Whether it has run some before: then it waits for a tick only.
+  private(set) var hasBegun = false
+
+  /// - Parameter isLoose: Whether something is pending that has no order.
+  mutating func look(_ pool: PoolState, hasStarted: Bool, isLoose: Bool, elapsed: UInt64) {
+    if hasStarted || !isLoose || pool.sleeping + pool.searching > 0 || Shortages.threads.mayAsk { return end() }
+    standstill &+= elapsed
+    isDue = hasBegun || standstill >= Slices.slice
+  }
+
+  mutating func end() { (standstill, isDue) = (0, false) }
+
+  /// The thread's first job and its last one are framed as a worker's are.
+  mutating func begin() {
+    if hasBegun { return }
+    hasBegun = true
+    Hooks.startHook()?()
+  }
+
+  func leave() { if hasBegun { Hooks.runExit() } }
+}
+
+extension Monitor {
+  /// Monitor: runs what is loose, for a tick or for one job that takes longer.
+  ///
+  /// Meanwhile the role is `lent`: if a job does not end, another thread is asked for when the kernel may grant one.
+  /// - Returns: false if there is another monitor now.
+  func runJobs(_ engine: Engine.Pointer, _ lastResort: inout LastResort) -> Bool {
+    let forks = Thread.forkGeneration
+    lend()
+    lastResort.begin()
+    let end = Clock.uptime.now() + Self.tick
+    while let job = engine.pointee.takeLoose(of: .max) {
+      job.run()
+      // A child that a job has forked has this thread alone, and another engine.
+      if Thread.forkGeneration != forks { Fork.parkForeignThread() }
+      if Clock.uptime.now() >= end { break }
+    }
+    return takeBack()
+  }
+
+  func lend() {
+    // pairs with: wakeSlow – publishes this thread's notes to the next one (Monitor.M2)
+    state.store(State.lent, ordering: .releasing)
+  }
+
+  /// Takes the lent role back. False if another thread has it, or has had it.
+  func takeBack() -> Bool {
+    while true {
+      // relaxed: on failure, looked at below.
+      // pairs with: fallAsleep, leave – publishes the notes of a monitor that was there meanwhile (Monitor.M2)
+      let (taken, found) = state.compareExchange(
+        expected: State.lent, desired: State.awake, successOrdering: .acquiring, failureOrdering: .relaxed)
+      if taken { return true }
+      if found != State.starting { return false }
+      // A thread asks the kernel for another monitor; it is refused, as a rule.
+      Thread.sleep(nanoseconds: 50_000)
+    }
+  }
+}
