@@ -144,6 +144,17 @@ struct TimerSourceTests {
     timer.cancel()
   }
 
+  @Test("S7: a leeway without end is none", arguments: [DispatchTimeInterval.never, .seconds(.max)])
+  func endlessLeeway(leeway: DispatchTimeInterval) {
+    let timer = DispatchSource.makeTimerSource()
+    let fired = Latch()
+    timer.setEventHandler { fired.open() }
+    timer.schedule(deadline: .now() + .milliseconds(1), leeway: leeway)
+    timer.activate()
+    #expect(fired.wait())
+    timer.cancel()
+  }
+
   @Test("S7: timers with leeway share their wake-ups")
   func leewayCoalesces() {
     let queue = DispatchQueue(label: "timers")

@@ -119,14 +119,18 @@ struct FIFOQueue: ~Copyable, @unchecked Sendable {  // all words are atomic; slo
 
   @inline(never)
   private borrowing func enqueueSlow(_ value: Value) {
+    // Apart, as in `dequeueSlow`.
     var backoff = Backoff()
+    var losses = Backoff()
     while true {
       // pairs with: enqueueLast – publishes the segment that the index stands in
       let ticket = tailIndex.load(ordering: .acquiring)
       let place = Segment.place(ticket)
       if place == Segment.places {
         backoff.wait()
-      } else if place == Segment.lastPlace {
+        continue
+      }
+      if place == Segment.lastPlace {
         if enqueueLast(value, ticket) { return }
       } else {
         // relaxed: the index has published it, and moveTail orders this load (FIFOQueue.F3).
@@ -136,6 +140,7 @@ struct FIFOQueue: ~Copyable, @unchecked Sendable {  // all words are atomic; slo
           return
         }
       }
+      losses.pause()
     }
   }
 

@@ -101,6 +101,7 @@ let timerScenarios: [(String, () -> Void)] = [
   firesOnce("timer wall one-shot") { $0.schedule(wallDeadline: .now() + .milliseconds(10)) },
   firesOnce("timer wall past") { $0.schedule(wallDeadline: .now() - 5) },
   firesOnce("timer leeway") { $0.schedule(deadline: .now() + .milliseconds(5), leeway: .milliseconds(20)) },
+  firesOnce("timer leeway never") { $0.schedule(deadline: .now() + .milliseconds(5), leeway: .never) },
   firesOnce("timer strict", flags: .strict) { $0.schedule(deadline: .now() + .milliseconds(5), leeway: .seconds(10)) },
   firesOnce("timer repeating never") { $0.schedule(deadline: .now() + .milliseconds(5), repeating: .never) },
   firesOnce("timer repeating infinity") { $0.schedule(deadline: .now() + .milliseconds(5), repeating: .infinity) },
