@@ -110,6 +110,11 @@ def crowd(computing, waiting):
                [Bar("median late ms", 20, "median"), Bar("tenth late ms", 50, "median", 2), Bar("threads", 100, "at most", 1.25)])
 
 
+def ring(computing):
+    return Row(f"crowd, {computing} us between semaphores", f"crowd {computing} ring",
+               [Bar("median late ms", 20, "median"), Bar("tenth late ms", 80, "median", 2), Bar("threads", 150, "at most", 1.25)])
+
+
 def ping_pongs(suffix, **environment):
     return Row(f"ping-pongs{suffix}", "ping-pongs", [Bar("slowest of fastest", 0.2, "at least"), Bar("item worst ms", 20)],
                environment)
@@ -136,6 +141,7 @@ ROWS = [
     processors(200, 4, 3),
     processors(400, 20, 1),
     *[crowd(computing, waiting) for computing, waiting in ((5_000, 5_000), (2_000, 20_000), (20_000, 0))],
+    ring(3_000),
     Row("fan-out", "fan-out", [Bar("worst ms", 50)]),
     *[Row(f"fill-and-block, {way}, {load}", f"fill-and-block {way} {load}", [Bar("worst ms", 20)])
       for way in ("semaphore", "read") for load in ("quiet", "busy")],

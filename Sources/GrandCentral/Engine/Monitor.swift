@@ -235,6 +235,7 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
     if let wanted, !isWithheld {
       grow(engine, to: limit.map { min(wanted, pool.active + $0) } ?? wanted, sparing: limit == nil ? 0 : 1)
     }
+    if limit != nil { engine.pointee.helpBesideCrowd(&notes.crowd, elapsed: elapsed) }
     notes.lastResort.look(
       // relaxed: a hint.
       engine.pointee.pool.load(ordering: .relaxed), hasStarted: seen.hasStarted, isLoose: lanesWait, elapsed: elapsed)

@@ -9,12 +9,19 @@ enum Crowd {
   private static let interval: UInt64 = 50_000_000
   private static let fires = 60
 
-  static func run(items: Int, computing: Int, waiting: Int) {
-    for _ in 0..<items {
+  /// - Parameter waiting: Microseconds; nil for a ring: each item waits for a semaphore, and signals the next one's.
+  static func run(items: Int, computing: Int, waiting: Int?) {
+    let ring = (0..<items).map { DispatchSemaphore(value: $0 % 2) }
+    for index in 0..<items {
       DispatchQueue.global().async {
         while true {
           burn(nanoseconds: UInt64(computing) * 1_000)
-          if waiting > 0 { usleep(UInt32(waiting)) }
+          if let waiting {
+            if waiting > 0 { usleep(UInt32(waiting)) }
+          } else {
+            _ = ring[index].wait(timeout: .now() + .milliseconds(50))
+            ring[(index + 1) % items].signal()
+          }
         }
       }
     }

@@ -11,7 +11,7 @@ import Glibc
 let rows: [String: (patience: UInt32, run: ([String]) -> Void)] = [
   "spin": (10, { Spinning.run($0[0], count: Int($0[1]) ?? 8) }),
   "cpu-items": (90, { Processors.run(items: Int($0[0]) ?? 0, milliseconds: Int($0[1]) ?? 0, rounds: Int($0[2]) ?? 1) }),
-  "crowd": (20, { Crowd.run(items: 200, computing: Int($0[0]) ?? 0, waiting: Int($0[1]) ?? 0) }),
+  "crowd": (20, { Crowd.run(items: 200, computing: Int($0[0]) ?? 0, waiting: Int($0[1])) }),
   "fan-out": (15, { _ in Waiting.fanOut(rounds: 200) }),
   "fill-and-block": (15, { Waiting.fillAndBlock(in: $0[0], beside: $0[1], rounds: 50) }),
   "ping-pongs": (15, { _ in Turns.run(pairs: 16, seconds: 2) }),

@@ -24,6 +24,9 @@ struct Crowd {
   private var peak = 0
   private var most = 0
   private var pause: UInt64 = 0
+  /// How long help is withheld after a helper was added, and for how long still.
+  private var helpPause: UInt64 = 0
+  private var untilHelp: UInt64 = 0
 
   /// - Parameter excess: By how many the workers that compute, with places or without, exceed the places.
   /// - Returns: whether there is a crowd.
@@ -42,6 +45,19 @@ struct Crowd {
     if pause > 0 { return false }
     pause = peak > most ? UInt64(peak) * Slices.slice / 2 : Slices.slice
     (peak, most) = (0, max(peak, most))
+    return true
+  }
+
+  /// Whether a helper is added now: at once when one is needed, and after pauses that double while that stays so.
+  mutating func mayHelp(isNeeded: Bool, elapsed: UInt64) -> Bool {
+    guard isNeeded else {
+      (helpPause, untilHelp) = (0, 0)
+      return false
+    }
+    untilHelp -= min(untilHelp, elapsed)
+    if untilHelp > 0 { return false }
+    helpPause = min(max(2 * helpPause, Monitor.tick), 16 * Slices.slice)
+    untilHelp = helpPause
     return true
   }
 }
@@ -98,6 +114,18 @@ extension Engine {
     // relaxed: as in `isCrowded`. A permission that has not been used stays.
     if mayGrow || !isCrowded { crowd.store(mayGrow ? 1 : 0, ordering: .relaxed) }
     return freePlaces + (mayGrow ? 1 : 0)
+  }
+
+  /// Monitor, in a crowd: adds a worker if lanes, events or work more urgent than what the holders of places run stays pending, however
+  /// many workers count as active. A worker that has been woken out of a wait counts, and may wait long for a processor, as long as the
+  /// crowd is large; so the number does not say that one of them will come for this work.
+  func helpBesideCrowd(_ crowd: inout Crowd, elapsed: UInt64) {
+    // relaxed: hints; the worker looks again.
+    let (state, waiting) = (pool.load(ordering: .relaxed), pending.load(ordering: .relaxed))
+    let isNeeded =
+      waiting != 0 && state.searching == 0 && (waiting & Band.allLoose != 0 || mayOvertake(Band(firstIn: waiting)))
+    guard crowd.mayHelp(isNeeded: isNeeded, elapsed: elapsed) else { return }
+    _ = reinforce(parallelism: state.active + 1, budget: threadLimit)
   }
 
   func noCrowd() {

@@ -63,7 +63,7 @@ extension Engine {
   }
 
   /// Whether a place is free, or its holder runs a job that is less urgent than `band`.
-  private func mayOvertake(_ band: Band) -> Bool {
+  func mayOvertake(_ band: Band) -> Bool {
     for index in 0..<places.count {
       guard !isFree(places[index]), let worker = holder(of: places[index]) else { return true }
       // relaxed: observations; a wrong guess adds a worker, or leaves the job to the next free one.
