@@ -105,14 +105,10 @@ def processors(items, milliseconds, rounds):
                [Bar("of the processors", 1.02, "median", 1.15), Bar("surplus threads", 4, "at most", 3)])
 
 
-def crowd(computing, waiting):
-    return Row(f"crowd, {computing} us of each {computing + waiting} us", f"crowd {computing} {waiting}",
-               [Bar("median late ms", 20, "median"), Bar("tenth late ms", 50, "median", 2), Bar("threads", 100, "at most", 1.25)])
-
-
-def ring(computing):
-    return Row(f"crowd, {computing} us between semaphores", f"crowd {computing} ring",
-               [Bar("median late ms", 20, "median"), Bar("tenth late ms", 80, "median", 2), Bar("threads", 150, "at most", 1.25)])
+def crowd(computing, waiting, how, tenth=50, threads=100):
+    return Row(f"crowd, {computing} us {how}", f"crowd {computing} {waiting}",
+               [Bar("median late ms", 20, "median"), Bar("tenth late ms", tenth, "median", 2),
+                Bar("threads", threads, "at most", 1.25)])
 
 
 def ping_pongs(suffix, **environment):
@@ -140,8 +136,8 @@ ROWS = [
     spin("read", 8, 50, "late ms"),
     processors(200, 4, 3),
     processors(400, 20, 1),
-    *[crowd(computing, waiting) for computing, waiting in ((5_000, 5_000), (2_000, 20_000), (20_000, 0))],
-    ring(3_000),
+    *[crowd(computing, waiting, f"of each {computing + waiting} us") for computing, waiting in ((5_000, 5_000), (2_000, 20_000), (20_000, 0))],
+    crowd(3_000, "ring", "between semaphores", tenth=80, threads=150),
     Row("fan-out", "fan-out", [Bar("worst ms", 50)]),
     *[Row(f"fill-and-block, {way}, {load}", f"fill-and-block {way} {load}", [Bar("worst ms", 20)])
       for way in ("semaphore", "read") for load in ("quiet", "busy")],

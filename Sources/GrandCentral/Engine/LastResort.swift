@@ -14,7 +14,7 @@ struct LastResort {
   /// Whether the monitor's thread runs jobs until a worker does again.
   private(set) var isDue = false
   /// Whether it has run some before: then it waits for a tick only.
-  private(set) var hasBegun = false
+  private var hasBegun = false
 
   /// - Parameter isLoose: Whether something is pending that has no order.
   mutating func look(_ pool: PoolState, hasStarted: Bool, isLoose: Bool, elapsed: UInt64) {

@@ -187,7 +187,7 @@ public protocol DispatchSourceSignal: DispatchSourceProtocol {}
 /// ```
 public protocol DispatchSourceTimer: DispatchSourceProtocol {
   /// Fires at `deadline`, and then every `interval`; each time up to `leeway` late, to share a wake-up with others.
-  /// A leeway of `.never` is none.
+  /// A repeating timer is half an interval late at most; for one that fires once, a leeway of `.never` is none.
   ///
   /// Complexity: O(1). Blocking: never.
   func schedule(deadline: DispatchTime, repeating interval: DispatchTimeInterval, leeway: DispatchTimeInterval)

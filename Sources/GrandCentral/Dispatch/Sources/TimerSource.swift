@@ -59,10 +59,13 @@ final class TimerSource: TimedSource, DispatchSourceTimer, @unchecked Sendable {
     // An interval of 0 would fire without end, so it becomes 1. Never, or an interval beyond the horizon, fires once.
     let interval = interval == .max ? 0 : UInt64(max(1, interval))
     var leeway = UInt64(max(0, leeway.clampedNanoseconds))
-    // Within a leeway without end the timer need never fire.
-    if leeway >= UInt64(Int64.max) { leeway = 0 }
-    // With a leeway of more than half its interval, a repeating timer would in effect have another interval.
-    if interval != 0 { leeway = min(leeway, interval / 2) }
+    if interval != 0 {
+      // With a leeway of more than half its interval, a repeating timer would in effect have another interval.
+      leeway = min(leeway, interval / 2)
+    } else if leeway == Int64.max {
+      // Within a leeway without end the timer need never fire.
+      leeway = 0
+    }
     let due = deadline.isNever ? UInt64.max : deadline.nanoseconds == 0 ? deadline.clock.now() : deadline.nanoseconds
     lock.lock()
     schedule = Schedule(clock: deadline.clock, due: due, interval: interval, leeway: leeway)

@@ -166,6 +166,14 @@ private func monitorStates() -> [Scenario] {
       }
     }
   }
+  /// The monitor looks, lends its role, takes it back if it can, and looks again.
+  func lendsAndIsBack() -> Bool {
+    _ = engine.pointee.applyHelp.helpLingering()
+    engine.pointee.monitor.lend()
+    guard engine.pointee.monitor.takeBack() else { return false }
+    _ = engine.pointee.applyHelp.helpLingering()
+    return true
+  }
   /// M2: the monitor lends its role, and takes it back; `refused`: the kernel may refuse another thread meanwhile.
   func lends(_ name: String, refused: Bool) -> Scenario {
     protocolScenario(name, of: "LastResort", unusual: refused ? 1 : 0) { run in
@@ -173,12 +181,7 @@ private func monitorStates() -> [Scenario] {
       standInForMonitor()
       _ = Shortages.threads.isShort
       var isBack = false
-      run.thread {
-        _ = engine.pointee.applyHelp.helpLingering()
-        engine.pointee.monitor.lend()
-        isBack = engine.pointee.monitor.takeBack()
-        if isBack { _ = engine.pointee.applyHelp.helpLingering() }
-      }
+      run.thread { isBack = lendsAndIsBack() }
       run.thread { engine.pointee.monitor.wake(engine.pointee) }
       run.finally {
         // Another monitor looks once.
@@ -194,12 +197,7 @@ private func monitorStates() -> [Scenario] {
     protocolScenario("M2: two threads lend the role in turn", of: "LastResort", unusual: 0) { run in
       standInForMonitor()
       var isBack = false
-      run.thread {
-        _ = engine.pointee.applyHelp.helpLingering()
-        engine.pointee.monitor.lend()
-        isBack = engine.pointee.monitor.takeBack()
-        if isBack { _ = engine.pointee.applyHelp.helpLingering() }
-      }
+      run.thread { isBack = lendsAndIsBack() }
       run.thread {
         guard engine.pointee.monitor.takeBack() else { return }
         _ = engine.pointee.applyHelp.helpLingering()
