@@ -14,7 +14,7 @@ struct CrowdTests {
     var spans: [Int] = []
     while spans.count < count {
       ticks += 1
-      guard crowd.look(excess: excess, places: 2, elapsed: tick), crowd.mayGrow() else { continue }
+      guard crowd.look(excess: excess, isProved: true, places: 2, elapsed: tick), crowd.mayGrow() else { continue }
       spans.append(ticks - last)
       last = ticks
       if eachComputes { excess += 1 }
@@ -24,7 +24,7 @@ struct CrowdTests {
 
   /// What a tick finds: nil if there is no crowd, or whether a worker may be added.
   private func look(_ crowd: inout Crowd, excess: Int, places: Int = 2) -> Bool? {
-    crowd.look(excess: excess, places: places, elapsed: tick) ? crowd.mayGrow() : nil
+    crowd.look(excess: excess, isProved: true, places: places, elapsed: tick) ? crowd.mayGrow() : nil
   }
 
   @Test(
@@ -56,10 +56,32 @@ struct CrowdTests {
     #expect(added > 150 && added < 200)
   }
 
-  @Test("E9: when the crowd is gone, the next one begins anew")
+  @Test("E9, E11: a crowd whose members wait all at once is remembered, as they come back")
+  func memory() {
+    var crowd = Crowd()
+    for _ in 0..<5 { _ = look(&crowd, excess: 10) }
+    var ticks = 0
+    while crowd.isRemembered {
+      _ = look(&crowd, excess: 0)
+      ticks += 1
+    }
+    #expect(ticks == 20)
+  }
+
+  @Test("E9: workers that have just been added, and may be about to wait, are not remembered")
+  func proof() {
+    var crowd = Crowd()
+    for _ in 0..<5 {
+      let isCrowd = crowd.look(excess: 10, isProved: false, places: 2, elapsed: tick)
+      #expect(isCrowd && !crowd.isRemembered)
+    }
+  }
+
+  @Test("E9: when the crowd is forgotten, the next one begins anew")
   func end() {
     var crowd = Crowd()
-    let found = [50, 50, 0, 3].map { look(&crowd, excess: $0) }
-    #expect(found == [true, false, nil, true])
+    let pause = Array(repeating: 0, count: 8)
+    let found = ([50, 50] + pause + [3]).map { look(&crowd, excess: $0) }
+    #expect(found == [true, false] + pause.map { _ in nil } + [true])
   }
 }

@@ -55,6 +55,8 @@ struct Compensation {
     var stalled = 0
     /// Workers that are in jobs, and neither wait nor have been found blocked.
     var working = 0
+    /// Workers that were in their jobs at the last tick too, and compute, or wait for a processor.
+    var computing = 0
     /// Jobs that have ended, and are no more urgent than what is pending.
     var ended = 0
     /// Whether a job has been started.
@@ -94,6 +96,9 @@ struct Compensation {
     if 2 * pool.active < parallelism, standstill >= Self.shortestPatience { return pool.active + 1 }
     return trial(pool, parallelism, findings.working)
   }
+
+  /// No more than `most` workers are added at this tick, and the burst does not double beyond them.
+  mutating func hold(to most: Int) { burst = min(burst, most) }
 
   private mutating func forgetConvoy() {
     (patience, hasAddedToConvoy, pause, pausing, before) = (0, false, 1, 0, nil)

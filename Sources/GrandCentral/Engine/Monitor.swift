@@ -230,12 +230,15 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
     let wanted = notes.compensation.wanted(
       pool, parallelism: parallelism, seen, elapsed: elapsed)
     let limit = engine.pointee.lookForCrowd(
-      &notes.crowd, pool, places: parallelism, allowance: notes.compensation.allowance, elapsed: elapsed)
+      &notes.crowd, pool, seen, places: parallelism, allowance: notes.compensation.allowance, elapsed: elapsed)
     // In a crowd a sleeper stays, for lanes and events.
     if let wanted, !isWithheld {
       grow(engine, to: limit.map { min(wanted, pool.active + $0) } ?? wanted, sparing: limit == nil ? 0 : 1)
     }
-    if limit != nil { engine.pointee.helpBesideCrowd(&notes.crowd, elapsed: elapsed) }
+    if let limit {
+      if notes.crowd.isRemembered { notes.compensation.hold(to: limit) }
+      engine.pointee.helpBesideCrowd(&notes.crowd, elapsed: elapsed)
+    }
     notes.lastResort.look(
       // relaxed: a hint.
       engine.pointee.pool.load(ordering: .relaxed), hasStarted: seen.hasStarted, isLoose: lanesWait, elapsed: elapsed)

@@ -66,6 +66,7 @@ extension Worker {
     // It has used hardly any CPU time: it waits for something, or for a processor. In the second case it is not replaced.
     if used &- before < look.elapsed / 4, isOff(thread, look.elapsed) { return pulse }
     look.most = max(look.most ?? 0, used &- before)
+    look.findings.computing += 1
     return nil
   }
 

@@ -16,29 +16,44 @@ import Synchronization
 /// |--------------------------------|--------------------------------------------------------------------|
 /// | no more workers compute        | a slice                                                            |
 /// | more of them than ever do      | half a slice for each one too many: a hundred come together in 25 s |
+///
+/// When most of a crowd's members wait at once, there is no crowd. They come back. So for four times as long as the crowd has
+/// lasted, a few workers beyond the places are all that is added.
 struct Crowd {
   /// `Engine.crowd`, if there is none.
   static let none = -1
+  private static let longestMemory: UInt64 = 16 * Slices.slice
 
   /// By how many the workers that compute exceed the processors, at most: since a worker was added, and before.
   private var peak = 0
   private var most = 0
   private var pause: UInt64 = 0
+  /// How long there has been a crowd, and for how long it is remembered.
+  private var lasted: UInt64 = 0
+  private var remembered: UInt64 = 0
   /// How long help is withheld after a helper was added, and for how long still.
   private var helpPause: UInt64 = 0
   private var untilHelp: UInt64 = 0
 
-  /// - Parameter excess: By how many the workers that compute, with places or without, exceed the places.
+  /// - Parameters:
+  ///   - excess: By how many the workers that compute, with places or without, exceed the places.
+  ///   - isProved: Whether so many of them have been seen to compute. Workers that have just been added count, and may be about to wait.
   /// - Returns: whether there is a crowd.
-  mutating func look(excess: Int, places: Int, elapsed: UInt64) -> Bool {
+  mutating func look(excess: Int, isProved: Bool, places: Int, elapsed: UInt64) -> Bool {
+    pause -= min(pause, elapsed)
     guard excess > Slices.few(places) else {
-      self = Crowd()
+      lasted = 0
+      if remembered > elapsed { remembered -= elapsed } else { self = Crowd() }
       return false
     }
-    pause -= min(pause, elapsed)
+    lasted = isProved ? min(lasted &+ elapsed, Self.longestMemory / 4) : lasted
+    remembered = max(remembered, 4 * lasted)
     peak = max(peak, excess)
     return true
   }
+
+  /// Whether there is a crowd that has been proved, or there was one a moment ago.
+  var isRemembered: Bool { remembered > 0 }
 
   /// Whether a worker may be added now.
   mutating func mayGrow() -> Bool {
@@ -99,14 +114,21 @@ extension Engine {
 
   /// Monitor: looks for a crowd, in which the `allowance` of other workers does not hold.
   ///
-  /// - Returns: how many workers may be added; nil if there is no crowd.
-  func lookForCrowd(_ found: inout Crowd, _ state: PoolState, places: Int, allowance most: Int, elapsed: UInt64) -> Int?
-  {
-    guard found.look(excess: state.active + state.adrift - places, places: places, elapsed: elapsed) else {
+  /// - Returns: how many workers may be added; nil for any number.
+  func lookForCrowd(
+    _ found: inout Crowd, _ state: PoolState, _ seen: Compensation.Findings, places: Int, allowance most: Int,
+    elapsed: UInt64
+  ) -> Int? {
+    let few = Slices.few(places)
+    let isCrowd = found.look(
+      excess: state.active + state.adrift - places, isProved: seen.computing + state.adrift - places > few,
+      places: places,
+      elapsed: elapsed)
+    guard isCrowd else {
       noCrowd()
       // relaxed: as in `isCrowded`.
-      allowance.store(most, ordering: .relaxed)
-      return nil
+      allowance.store(found.isRemembered ? min(most, few) : most, ordering: .relaxed)
+      return found.isRemembered ? max(0, places + few - state.active) : nil
     }
     // relaxed: as in `isCrowded`.
     allowance.store(0, ordering: .relaxed)
