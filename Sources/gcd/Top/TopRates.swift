@@ -49,7 +49,7 @@ struct TopHistogram: Sendable, Equatable {
 struct TopRates: Sendable, Equatable {
   struct Queue: Sendable, Equatable {
     var items: UInt64 = 0
-    /// Nanoseconds in items, of all threads together.
+    /// Nanoseconds in items since the last look, of all threads together. Items that run at a look count as far as they have come.
     var busy: UInt64 = 0
     var submitted: UInt64 = 0
     /// From submission to start.
@@ -96,6 +96,11 @@ struct TopRatesCounter {
   }
 
   private var rates = TopRates()
+  /// CLOCK_MONOTONIC.
+  private var lastLook: UInt64 = 0
+  /// By queue: for how long the items that ran at the last look had run; and when the last item has ended since.
+  private var counted: [Int: UInt64] = [:]
+  private var lastEnds: [Int: UInt64] = [:]
   /// Jobs that have been submitted and have not begun, by the time of their submission.
   private var waiting: [UInt32: (time: UInt64, queue: Int)] = [:]
   /// Jobs that have begun and whose submission was not there, by when they began. Threads' records are read one after the other: a
@@ -109,7 +114,8 @@ struct TopRatesCounter {
     switch event {
     case .item(let queue, let job, let begin, let end):
       rates.queues[queue, default: .init()].items += 1
-      rates.queues[queue, default: .init()].busy += end > begin ? end - begin : 0
+      addBusy(queue, from: begin, to: end)
+      lastEnds[queue] = max(lastEnds[queue] ?? 0, end)
       if job != 0 { batch.append((begin, job, queue, true)) }
     case .submit(let queue, let job, let time):
       rates.queues[queue, default: .init()].submitted += 1
@@ -119,6 +125,23 @@ struct TopRatesCounter {
       rates.queues[queue, default: .init()].late = max(rates.queues[queue]?.late ?? 0, late)
     case .source(let queue): rates.queues[queue, default: .init()].events += 1
     }
+  }
+
+  /// Counts what has not been counted at the last look, when the item ran.
+  private mutating func addBusy(_ queue: Int, from begin: UInt64, to end: UInt64) {
+    guard end > begin else { return }
+    let counted = begin < lastLook ? min(counted[queue] ?? 0, lastLook - begin, end - begin) : 0
+    self.counted[queue]? -= counted
+    rates.queues[queue, default: .init()].busy += end - begin - counted
+  }
+
+  /// Items that run at the look have been busy up to now, except those whose records have just been read.
+  private mutating func addBusy(_ running: [Running], until moment: UInt64) {
+    let running = running.filter { lastEnds[$0.queue] ?? 0 <= $0.begun && $0.begun < moment }
+    for item in running { addBusy(item.queue, from: item.begun, to: moment) }
+    counted = running.reduce(into: [:]) { $0[$1.queue, default: 0] += moment - $1.begun }
+    lastEnds.removeAll(keepingCapacity: true)
+    lastLook = moment
   }
 
   /// An item that runs at the look: its record comes when it has ended.
@@ -155,6 +178,7 @@ struct TopRatesCounter {
       rates.queues[queue, default: .init()].depth = times.count
       rates.queues[queue, default: .init()].oldest = times.first ?? 0
     }
+    addBusy(running, until: moment)
     batch.removeAll(keepingCapacity: true)
     if waiting.count > Self.mostWaiting { waiting.removeAll() }
     var taken = rates

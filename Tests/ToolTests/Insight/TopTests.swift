@@ -253,6 +253,25 @@ struct TopTests {
     #expect(next.queues[2]?.latency.count == 1 && next.queues[2]?.depth == 0 && next.queues[1] == nil)
   }
 
+  @Test("a serial queue is never busier than its time: an item that runs over several looks counts once")
+  func busy() {
+    var counter = TopRatesCounter()
+    func look(_ moment: UInt64, running: UInt64? = nil) -> UInt64 {
+      let running = running.map { [TopRatesCounter.Running(queue: 1, begun: $0)] } ?? []
+      return counter.take(length: 1_000, lost: 0, moment: moment, running: running).queues[1]?.busy ?? 0
+    }
+    #expect(look(10_000) == 0)
+    counter.add(.item(queue: 1, job: 0, begin: 10_000, end: 10_400))
+    #expect(look(11_000, running: 10_500) == 900)
+    // What the thread says of its item is a little later than what the record says.
+    #expect(look(12_000, running: 10_510) == 1_000)
+    counter.add(.item(queue: 1, job: 0, begin: 10_500, end: 12_600))
+    counter.add(.item(queue: 1, job: 0, begin: 12_700, end: 13_010))
+    // The second item had run when the thread was looked at, and had ended when the records were read.
+    #expect(look(13_000, running: 12_700) == 920)
+    #expect(look(14_000) == 0)
+  }
+
   @Test("records are decoded; synchronous items nest within their thread")
   func decoder() {
     let clock = RegionClock(base: .init(counter: 0, uptime: 0), nanosecondsPerStep: 2)
