@@ -79,6 +79,14 @@ struct BlockingTests {
   }
 
   @Test(
+    "E1, E9: items that have taken all threads may wait for a global queue of another urgency",
+    arguments: ["16", "32", "64", "200"])
+  func budgetOfAnotherQueue(budget: String) {
+    let result = run("budget-other-queue", ["GRANDCENTRAL_THREAD_BUDGET": budget])
+    #expect(result.ended, "\(result)")
+  }
+
+  @Test(
     "E1, E2: items that work in turns do not make a convoy of threads, whatever they wait for",
     arguments: ["contended-mutex", "contended-semaphore", "contended-queue"])
   func contended(scenario: String) {

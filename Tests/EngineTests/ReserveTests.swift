@@ -7,15 +7,17 @@ import Testing
 @Suite("The last threads of the budget")
 struct ReserveTests {
   @Test(
-    "E1: a sixteenth, one at least, eight at most",
-    arguments: [(1, 0), (3, 0), (4, 1), (15, 1), (31, 1), (64, 4), (512, 8), (4_096, 8)])
+    "E1: a sixteenth, two at least, one of few, eight at most",
+    arguments: [(1, 0), (3, 0), (4, 1), (15, 1), (16, 2), (31, 2), (64, 4), (512, 8), (4_096, 8)])
   func size(budget: Int, reserve: Int) {
     #expect(Reserve.size(of: budget) == reserve)
   }
 
-  @Test("E1: the last thread is lent with a small budget only", arguments: [(4, 4), (15, 15), (16, 15), (512, 511)])
-  func most(budget: Int, most: Int) {
-    #expect(Reserve.most(of: budget) == most)
+  @Test(
+    "E1: two threads, or one for each band in use, are lent with a small budget only",
+    arguments: [(4, 1, 4), (15, 3, 15), (16, 1, 14), (512, 1, 510), (512, 2, 510), (512, 5, 507)])
+  func most(budget: Int, bands: Int, most: Int) {
+    #expect(Reserve.most(of: budget, bands: bands) == most)
   }
 
   @Test("E1: ordered work gets one more for each slice in which nothing is started, and nothing loose waits")

@@ -55,6 +55,12 @@ public enum Kernel {
     return ends
   }
 
+  /// How many threads the process's user may have; very many, where there is no limit.
+  public static var threadLimit: Int {
+    var limit = rlimit()
+    return getrlimit(__rlimit_resource_t(6), &limit) == 0 ? Int(min(limit.rlim_cur, 1 << 30)) : 1 << 30
+  }
+
   /// The kernel's number of the calling thread.
   public static var threadID: pid_t { gettid() }
 

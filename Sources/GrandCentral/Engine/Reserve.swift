@@ -2,17 +2,22 @@
 
 import Synchronization
 
-/// The last threads of the budget, which are kept for lanes and events: a sixteenth of it, eight at most, and one at least where the budget
-/// is not tiny.
+/// The last threads of the budget, which are kept for lanes and events: a sixteenth of it, eight at most, two at least, and one
+/// where the budget is below 16.
 ///
 /// An item of a global queue may hand something to a serial queue, and wait for it. If such items took every thread, none would be left
 /// for the serial queue, whose items end those waits; the budget would be used up for good. So ordered work is not begun by the
 /// reserve's threads. They run what is loose, and sleep otherwise.
 ///
 /// The items may also wait for further items of the global queue. So if nothing at all is started for a slice, and nothing loose is
-/// pending, ordered work gets one thread of the reserve, and so on. The very last thread is never lent: items that sleep for a while and
-/// then hand something to a serial queue would take all loans in their sleep. Where the program has asked for a small budget it is lent all
-/// the same, because so many items may be meant to meet.
+/// pending, ordered work gets one thread of the reserve, and so on. Two threads are never lent in this way, or one for each band in use:
+/// items that sleep for a while and then hand something on, and wait for it, would take all loans in their sleep. Where the program has
+/// asked for a small budget all are lent, because so many items may be meant to meet.
+///
+/// | what the items hand on                | begun by                                                               |
+/// |---------------------------------------|-------------------------------------------------------------------------|
+/// | a lane, or an event                   | the very last thread, which never begins ordered work                   |
+/// | work of another band, in a standstill | one thread of the reserve, if no worker is in ordered work of that band |
 ///
 /// Reserve.R1  `Engine.orderedLimit` is `none` until so many threads exist that the reserve matters. Then ordered work is begun only
 ///     while no more workers are awake than the limit says. Those that are in jobs, waits included, are awake, and so is the worker that
@@ -21,13 +26,15 @@ import Synchronization
 /// Reserve.R2  A worker that is withheld from ordered work sleeps although ordered work is pending. A thread that submits ordered work then
 ///     wakes no worker, but the monitor, which stays awake while something is pending. A worker whose job has ended begins ordered work
 ///     itself.
+/// Reserve.R3  `Engine.bandGrants` has the bits of the bands of which one worker may begin ordered work beyond the limit. The worker that
+///     does so takes the bits away. The monitor sets them in a standstill, for bands that no worker is in.
 struct Reserve {
   static let none = Int.max
 
-  static func size(of budget: Int) -> Int { budget < 4 ? 0 : min(8, max(1, budget / 16)) }
+  static func size(of budget: Int) -> Int { budget < 4 ? 0 : min(8, max(budget < 16 ? 1 : 2, budget / 16)) }
 
   /// How many workers may be in ordered work, loans included.
-  static func most(of budget: Int) -> Int { budget < 16 ? budget : budget - 1 }
+  static func most(of budget: Int, bands: Int) -> Int { budget < 16 ? budget : budget - max(2, bands) }
 
   /// For how long nothing has been started.
   private var standstill: UInt64 = 0
@@ -43,19 +50,31 @@ struct Reserve {
 }
 
 extension Engine {
-  /// Whether the caller, which is about to begin a job, must leave ordered work to others.
+  /// Whether the caller, which is about to begin a job of `band`, must leave ordered work to others.
   @inline(__always)
-  var withholdsOrdered: Bool {
+  func withholdsOrdered(_ band: Band) -> Bool {
     // relaxed: a limit; a late view lets one worker more begin.
     let limit = orderedLimit.load(ordering: .relaxed)
-    return limit != Reserve.none && awake > limit
+    return limit != Reserve.none && withholdsSlow(band, limit)
   }
 
-  /// Whether a worker that wakes up now must leave ordered work to others.
-  var withholdsOrderedFromSleepers: Bool {
+  @inline(never)
+  private func withholdsSlow(_ band: Band, _ limit: Int) -> Bool {
+    let awake = awake
+    if awake <= limit { return false }
+    // relaxed: Reserve.R3; the exchange makes sure that a grant is used once.
+    let grants = bandGrants.load(ordering: .relaxed)
+    return grants & band.ordered == 0 || awake >= Settings.threadBudget
+      || !bandGrants.compareExchange(expected: grants, desired: 0, ordering: .relaxed).exchanged
+  }
+
+  /// The bits of the work that a worker which wakes up now may begin (Reserve.R2).
+  var searchable: UInt32 {
     // relaxed: as above.
-    let limit = orderedLimit.load(ordering: .relaxed)
-    return limit != Reserve.none && awake >= limit
+    let (limit, awake) = (orderedLimit.load(ordering: .relaxed), awake)
+    if limit == Reserve.none || awake < limit { return .max }
+    // relaxed: Reserve.R3.
+    return Band.allLoose | (awake + 1 < Settings.threadBudget ? bandGrants.load(ordering: .relaxed) : 0)
   }
 
   private var awake: Int {
@@ -67,8 +86,7 @@ extension Engine {
   /// Whether no worker is to be woken for what is pending: it is ordered work, which is withheld.
   var hasOnlyWithheld: Bool {
     // seq-cst: asked after the submitter's own step, as in `announce`.
-    withholdsOrderedFromSleepers && pending.load(ordering: .sequentiallyConsistent) & Band.allLoose == 0
-      && !slotsNeedWatcher && !poller.isMissed(timers)
+    pending.load(ordering: .sequentiallyConsistent) & searchable == 0 && !slotsNeedWatcher && !poller.isMissed(timers)
   }
 
   /// A thread has been started.
@@ -88,16 +106,43 @@ extension Engine {
     if limit == Reserve.none { return false }
     let usual = Settings.threadBudget - Reserve.size(of: Settings.threadBudget)
     var new = limit
+    // relaxed: Reserve.R3; the standstill is over.
+    if hasStarted { bandGrants.store(0, ordering: .relaxed) }
     // relaxed: as above.
     if pool.load(ordering: .relaxed).live < usual {
       new = Reserve.none
     } else if awake < usual {
       new = usual
     } else if reserve.lends(hasStarted: hasStarted, isLoose: isLoose, elapsed: elapsed) {
-      new = min(awake + 1, Reserve.most(of: Settings.threadBudget))
+      new = max(limit, min(awake + 1, Reserve.most(of: Settings.threadBudget, bands: bandCount)))
+      grantToIdleBands()
     }
     // relaxed: as above.
     if new != limit { orderedLimit.store(new, ordering: .relaxed) }
     return hasOnlyWithheld
   }
+
+  /// How many bands have had work.
+  private var bandCount: Int {
+    // relaxed: bits are only ever added.
+    let bits = bandsInUse.load(ordering: .relaxed)
+    return ((bits | bits &>> 1) & Band.allOrdered).nonzeroBitCount
+  }
+
+  /// Monitor: lets one worker begin ordered work of each band that waits, and that no worker is in (Reserve.R3).
+  private func grantToIdleBands() {
+    // relaxed: hints.
+    var bits = pending.load(ordering: .relaxed) & Band.allOrdered
+    for index in 0..<workers.count where bits != 0 && workers[index].pointee.isInOrderedJob {
+      // relaxed: as above.
+      bits &= ~Band(rank: workers[index].pointee.runningRank.load(ordering: .relaxed)).ordered
+    }
+    // relaxed: as above.
+    bandGrants.store(bits, ordering: .relaxed)
+  }
+}
+
+extension Worker {
+  // relaxed: for a guess.
+  fileprivate var isInOrderedJob: Bool { isInJob && runningLane.load(ordering: .relaxed) == nil }
 }

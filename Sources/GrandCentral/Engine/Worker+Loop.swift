@@ -113,9 +113,6 @@ extension Engine {
     }
   }
 
-  /// The bits of work for which a sleeper wakes up (Reserve.R2).
-  private var searchable: UInt32 { withholdsOrderedFromSleepers ? Band.allLoose : .max }
-
   /// Whether more workers are active than there are places, and than the monitor has added.
   private var hasEnoughActive: Bool {
     // relaxed: a hint; a wrong guess costs one search or one sleep.

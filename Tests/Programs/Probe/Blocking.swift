@@ -7,7 +7,7 @@ import GrandCentral
 extension Scenario {
   static let blocking: [String: Body] = [
     "usleep-ten": usleepTen, "serial-400": serial400, "budget": budget, "budget-global": budgetGlobal,
-    "budget-sleepers": budgetSleepers,
+    "budget-sleepers": budgetSleepers, "budget-other-queue": budgetOtherQueue,
     "rendezvous-latch": { rendezvous(Rendezvous(Latch())) },
     "rendezvous-semaphore": { rendezvous(Rendezvous(DispatchSemaphore(value: 0))) },
     "rendezvous-group": { rendezvous(Rendezvous(DispatchGroup())) },
@@ -237,6 +237,21 @@ extension Scenario {
     require(done.wait(), "every sleeper ran")
     report("total", milliseconds(since: begin))
     report("late", lateness.end())
+  }
+
+  /// More items of a global queue than threads sleep until all threads are taken, and wait for items of more and of less urgent ones.
+  @Sendable private static func budgetOtherQueue() {
+    let done = Latch(100)
+    for number in 0..<100 {
+      DispatchQueue.global().async {
+        usleep(100_000)
+        let answer = DispatchSemaphore(value: 0)
+        DispatchQueue.global(qos: number % 2 == 0 ? .userInteractive : .background).async { answer.signal() }
+        answer.wait()
+        done.open()
+      }
+    }
+    require(done.wait(), "all items end")
   }
 
   /// Items that wait for one another through sync, each deeper than the last.

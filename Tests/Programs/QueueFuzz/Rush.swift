@@ -5,13 +5,15 @@ import Glibc
 import GrandCentral
 
 /// Far more items of global queues than there may be threads. Each of them has something done elsewhere, on a serial or a concurrent
-/// queue, by a timer or by a source, and waits for it: in a way that the engine sees, or in one that it does not see. All of them end
+/// queue, by a timer or by a source, or on a more urgent global queue, and waits for it: in a way that the engine sees, or in one that it does not see. All of them end
 /// (Contract.E1, E9), and two serial queues, one of which stands on the other, run one item at a time.
 final class Rush: FuzzLife, Sendable {
   let seed: UInt64
   let story: String
   let submitted = Counter()
   private let count: Int
+  /// Whether items wait for a more urgent global queue: that takes one thread of a budget that is not tiny.
+  private let hasUrgent: Bool
   private let settled = Counter()
   private let failures = Recorder<String>()
   /// The second stands on the first.
@@ -27,6 +29,7 @@ final class Rush: FuzzLife, Sendable {
     self.seed = seed
     var random = SeededRandom(seed: seed)
     count = budget * 2 + random.below(budget * 4)
+    hasUrgent = budget >= 16 && Kernel.threadLimit > 4 * budget
     story = "a rush of \(count) items, at most \(budget) threads"
     let qos: [DispatchQoS] = [.unspecified, .background, .userInitiated]
     let first = DispatchQueue(label: "rush-serial-0", qos: qos[random.below(3)])
@@ -42,7 +45,7 @@ final class Rush: FuzzLife, Sendable {
     let classes = (0..<(1 + random.below(3))).map { _ in Self.classes[random.below(Self.classes.count)] }
     for _ in 0..<count {
       let qos = classes[random.below(classes.count)]
-      let (kind, choice) = (random.below(8), random.next())
+      let (kind, choice) = (random.below(9), random.next())
       submitted.add()
       DispatchQueue.global(qos: qos).async { [self] in
         ask(kind, choice)
@@ -74,6 +77,8 @@ final class Rush: FuzzLife, Sendable {
     case 6:
       source.add(data: 1)
       added.wait()
+    case 7 where hasUrgent:
+      waitFor(seen: isSeen) { done in DispatchQueue.global(qos: .userInteractive).async(execute: done) }
     default:
       if isSeen { usleep(UInt32(choice >> 8 % 1000)) }
       let end = monotonicNanoseconds() + choice >> 8 % 200_000

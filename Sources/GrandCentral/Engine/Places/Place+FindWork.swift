@@ -109,7 +109,7 @@ extension Engine {
     let othersFirst = turn % 8 == 7
     if mayLieElsewhere, othersFirst, let job = takeFromOthers(band, place, turn) { return job }
     if isLoose, turn % 2 == 0, let job = place.dequeue(band) { return job }
-    if pending & band.ordered != 0, !withholdsOrdered, let raw = runQueues[Int(band.rank)].dequeue() {
+    if pending & band.ordered != 0, !withholdsOrdered(band), let raw = runQueues[Int(band.rank)].dequeue() {
       return Job(raw: raw)
     }
     if !isLoose { return nil }
@@ -151,7 +151,7 @@ extension Engine {
     // relaxed: the worker's own pulse, which is even between jobs.
     let looseFirst = worker.pointee.progress.load(ordering: .relaxed) & 2 == 0
     if looseFirst, let job = takeLoose(from: band) { return job }
-    if !withholdsOrdered, let raw = runQueues[Int(band.rank)].dequeue() { return Job(raw: raw) }
+    if !withholdsOrdered(band), let raw = runQueues[Int(band.rank)].dequeue() { return Job(raw: raw) }
     return looseFirst ? nil : takeLoose(from: band)
   }
 
