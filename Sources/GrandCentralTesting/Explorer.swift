@@ -38,6 +38,7 @@ final class Explorer: Attempting {
     let run = Run(schedule, processors: processors, limit: limit, carriers: carriers, isFine: token.isFine)
     let simulation = Simulation(run)
     Self.current = simulation
+    let reports = SimulatedOrder.reports
     run.begin { [body] in try body(simulation) }
     if let stall = watch(run) { return attempt(run, .stalled(stall), hasTimeline: false) }
     switch run.outcome {
@@ -47,7 +48,8 @@ final class Explorer: Attempting {
       return attempt(run, run.escape ?? .threw(error))
     case .ended:
       run.dismantle()
-      return attempt(run, run.escape ?? run.complaint.map { .expectation($0) })
+      let race: SimulationFailure.Reason? = SimulatedOrder.reports > reports ? .race : nil
+      return attempt(run, run.escape ?? run.complaint.map { .expectation($0) } ?? race)
     }
   }
 
@@ -65,7 +67,10 @@ final class Explorer: Attempting {
     while true {
       // relaxed: only whether it changes.
       let seen = run.progress.load(ordering: .relaxed)
-      if run.over.wait(nanoseconds: patience) { return nil }
+      if run.over.wait(nanoseconds: patience) {
+        SimulatedOrder.unseen { SimulatedOrder.comesAfter(run) }
+        return nil
+      }
       // relaxed: only whether it has changed.
       if run.progress.load(ordering: .relaxed) == seen {
         run.giveUp()

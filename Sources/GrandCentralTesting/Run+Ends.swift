@@ -16,6 +16,7 @@ extension Run {
     // The threads that stay need what they use.
     _ = Unmanaged.passRetained(self)
     giveBackEntries()
+    SimulatedOrder.comesBefore(self)
     over.pass()
     stay()
   }

@@ -19,6 +19,9 @@ import Synchronization
 //     then it is in a process that has gone on without it, and uses the run's engine alone (Worlds.E3).
 // Run.R6  A run beside which a thread that takes no part has used the library goes on to its end, and has failed then. If it cannot go
 //     on, that thread may be the reason, and not a deadlock.
+// Run.R7  ThreadSanitizer sees what the program and the library do, and not the run (`SimulatedOrder`). For it a thread's start comes before its
+//     steps, and all steps before the end. A `rest` divides what the first thread does before from all that others do in it, and that from what the
+//     first thread does then.
 final class Run: @unchecked Sendable {  // Run.R1
   static let start: UInt64 = 1_000_000_000_000
   /// Some seconds: the engine's patience is at most half of one.
@@ -102,23 +105,25 @@ final class Run: @unchecked Sendable {  // Run.R1
 
   /// Starts the run. The calling thread takes no part: it waits for `over`.
   func begin(_ body: @escaping () throws -> Void) {
-    add("test") { [unowned self] in
-      SimulationSupport.beginRun()
-      hasBegun = true
-      do {
-        try body()
-      } catch {
-        outcome = .threw(error)
+    SimulatedOrder.unseen {
+      add("test") { [unowned self] in
+        SimulationSupport.beginRun()
+        hasBegun = true
+        do {
+          try SimulatedOrder.seen { Swift.Result(catching: body) }.get()
+        } catch {
+          outcome = .threw(error)
+        }
+        finish()
       }
-      finish()
+      current = 0
+      members[0].carrier.pass()
     }
-    current = 0
-    members[0].carrier.pass()
   }
 
   /// The thread may go on at once: what its starter does next comes too late for it then.
   private func start(_ name: String, _ body: @escaping () -> Void) {
-    add(name, body)
+    add(name) { SimulatedOrder.seen(body) }
     countStep()
     point()
   }
@@ -130,7 +135,9 @@ final class Run: @unchecked Sendable {  // Run.R1
     let number = members.count
     members.append(Member(name: name, carrier: carrier))
     ready.append(number)
+    SimulatedOrder.comesBefore(carrier)
     carrier.prepare { [unowned self] in
+      SimulatedOrder.comesAfter(carrier)
       kernel.unsafelyUnwrapped.enter(number: number)
       record(Events.Kind.begins, 0)
       body()
@@ -149,6 +156,7 @@ final class Run: @unchecked Sendable {  // Run.R1
     SimulatedKernel.leave()
     members[number].entry = nil
     carriers.give(members[number].carrier)
+    SimulatedOrder.comesBefore(self)
     guard let heir else { return over.pass() }
     current = heir
     members[heir].carrier.pass()
@@ -244,14 +252,16 @@ final class Run: @unchecked Sendable {  // Run.R1
   /// The first thread: the others go on, and it runs the main queue's items.
   func rest(_ rest: Rest) {
     stayIfGivenUp()
+    SimulatedOrder.comesBefore(members[0].carrier)
     if current != 0 { fail(.misuse("Simulation.run and advance are for the body: an item has called one of them")) }
     repeat {
       if mainIsCalled {
         mainIsCalled = false
-        SimulationSupport.drainMain()
+        SimulatedOrder.seen { SimulationSupport.drainMain() }
       }
       block(.rest(rest), until: .max)
     } while mainIsCalled
+    SimulatedOrder.comesAfter(self)
   }
 
   /// The main queue has items. While the first thread does something else they wait.
@@ -300,6 +310,7 @@ final class Run: @unchecked Sendable {  // Run.R1
 
   private func go(to number: Int) {
     if number == current { return }
+    SimulatedOrder.comesBefore(self)
     members[current].entry = SimulationSupport.currentEntry
     let me = members[current].carrier
     current = number
@@ -308,6 +319,7 @@ final class Run: @unchecked Sendable {  // Run.R1
       heir.pass()
       me.wait()
     }
+    SimulatedOrder.comesAfter(members[0].carrier)
   }
 
   // MARK: Time

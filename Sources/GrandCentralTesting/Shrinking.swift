@@ -123,7 +123,7 @@ extension SimulationFailure.Reason {
   var dependsOnSchedule: Bool {
     switch self {
     case .threw, .expectation, .deadlock, .misuse: true
-    case .endless, .escape, .stalled, .busy, .badToken, .noThread, .incomplete: false
+    case .race, .endless, .escape, .stalled, .busy, .badToken, .noThread, .incomplete: false
     }
   }
 

@@ -15,6 +15,8 @@ public struct SimulationFailure: Error, CustomStringConvertible {
     case deadlock([String])
     /// The library was used in a way that cannot work: the line that the process would end with otherwise.
     case misuse(String)
+    /// ThreadSanitizer has reported a data race, which it prints. It reports a race once in a process; so the schedule is not shrunk.
+    case race
     /// The run has passed more points than it may; and which threads waited then.
     case endless([String])
     /// A thread has used the library beside the simulation.
@@ -93,6 +95,7 @@ public struct SimulationFailure: Error, CustomStringConvertible {
     case .threw(let error): "a schedule has thrown \(error)"
     case .expectation(let message), .misuse(let message): message
     case .deadlock(let waits): "deadlock: " + waits.joined(separator: "; ")
+    case .race: "the thread sanitizer has reported a race"
     case .endless(let waits): "a run does not end" + (waits.isEmpty ? "" : ": " + waits.joined(separator: "; "))
     case .escape(let message): "escape: " + message
     case .stalled(let message): "escape: " + message

@@ -77,11 +77,11 @@ extension Pattern {
       // One that starts with a signal must end with it.
       let guardian = DispatchSemaphore(value: 0)
       guardian.signal()
-      let isFull = Box(false)
+      let isFull = Flag()
       for _ in 0..<2 {
         DispatchQueue.global().async {
           guardian.wait()
-          if isFull.value {
+          if isFull.isUp {
             if repaired { guardian.signal() }
             return
           }
@@ -90,7 +90,7 @@ extension Pattern {
         }
       }
       DispatchQueue.global().async {
-        isFull.value = true
+        isFull.raise()
         guardian.wait()
         guardian.signal()
       }
@@ -126,16 +126,16 @@ extension Pattern {
     },
     Pattern("a group whose member leaves on one of two ways") { sim, repaired in
       let group = DispatchGroup()
-      let isCancelled = Box(false)
+      let isCancelled = Flag()
       group.enter()
       DispatchQueue.global().async {
-        if isCancelled.value {
+        if isCancelled.isUp {
           if repaired { group.leave() }
           return
         }
         group.leave()
       }
-      DispatchQueue.global().async { isCancelled.value = true }
+      DispatchQueue.global().async { isCancelled.raise() }
       group.wait()
       sim.run()
     },

@@ -77,12 +77,12 @@ struct DeadlockTests {
     await #expect(processExitsWith: .success) {
       let report = Simulation.explore(runs: 3) { sim in
         let queue = DispatchQueue(label: "shared")
-        let done = Box(false)
+        let done = Flag()
         startThread {
           queue.async {}
-          done.value = true
+          done.raise()
         }
-        while !done.value { sleepInReality() }
+        while !done.isUp { sleepInReality() }
         sim.run()
       }
       guard case .escape(let message)? = report.failure?.reason else { throw Unexpected() }

@@ -194,9 +194,12 @@ extension Pattern {
           return true
         }
         guard repaired ? guardian.sync(execute: begins) : begins() else { return }
-        sim.expect(!isStopped.value, "work on a device that has stopped")
-        Simulation.yield()
-        pending.value -= 1
+        let end = {
+          sim.expect(!isStopped.value, "work on a device that has stopped")
+          Simulation.yield()
+          pending.value -= 1
+        }
+        repaired ? guardian.sync(execute: end) : end()
       }
       DispatchQueue.global().async {
         let stop = {
@@ -242,18 +245,18 @@ extension Pattern {
     },
     Pattern("group: entered by the item itself, so that a waiter goes on before") { sim, repaired in
       let group = DispatchGroup()
-      let done = Box(0)
-      for _ in 0..<3 {
+      let done = (0..<3).map { _ in Box(false) }
+      for item in done {
         if repaired { group.enter() }
         DispatchQueue.global().async {
           if !repaired { group.enter() }
           Simulation.yield()
-          done.value += 1
+          item.value = true
           group.leave()
         }
       }
       group.wait()
-      sim.expect(done.value == 3, "\(done.value) of 3")
+      sim.expect(done.allSatisfy(\.value), "not all of 3")
     },
     Pattern("time-out: the answer and the time-out both complete") { sim, repaired in
       let (isDone, completions) = (Box(false), Box(0))

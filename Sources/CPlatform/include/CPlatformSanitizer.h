@@ -16,6 +16,12 @@ extern "C" {
 
 extern void __tsan_release(void *address) __attribute__((__weak__));
 extern void __tsan_acquire(void *address) __attribute__((__weak__));
+extern void AnnotateIgnoreSyncBegin(const char *file, int line) __attribute__((__weak__));
+extern void AnnotateIgnoreSyncEnd(const char *file, int line) __attribute__((__weak__));
+extern void AnnotateIgnoreReadsBegin(const char *file, int line) __attribute__((__weak__));
+extern void AnnotateIgnoreReadsEnd(const char *file, int line) __attribute__((__weak__));
+extern void AnnotateIgnoreWritesBegin(const char *file, int line) __attribute__((__weak__));
+extern void AnnotateIgnoreWritesEnd(const char *file, int line) __attribute__((__weak__));
 
 /// Whether a sanitizer wants to be told.
 static inline bool gc_is_watched(void) { return __builtin_expect(__tsan_release != NULL, 0); }
@@ -29,6 +35,24 @@ static inline void gc_comes_before(void *address) {
 static inline void gc_comes_after(void *address) {
   if (__builtin_expect(__tsan_acquire != NULL, 0)) __tsan_acquire(address);
 }
+
+/// What the calling thread does until `gc_seen_again` puts nothing in order for the sanitizer, and is no race.
+static inline void gc_unseen(void) {
+  if (!gc_is_watched()) return;
+  if (AnnotateIgnoreSyncBegin != NULL) AnnotateIgnoreSyncBegin(__FILE__, __LINE__);
+  if (AnnotateIgnoreReadsBegin != NULL) AnnotateIgnoreReadsBegin(__FILE__, __LINE__);
+  if (AnnotateIgnoreWritesBegin != NULL) AnnotateIgnoreWritesBegin(__FILE__, __LINE__);
+}
+
+static inline void gc_seen_again(void) {
+  if (!gc_is_watched()) return;
+  if (AnnotateIgnoreSyncEnd != NULL) AnnotateIgnoreSyncEnd(__FILE__, __LINE__);
+  if (AnnotateIgnoreReadsEnd != NULL) AnnotateIgnoreReadsEnd(__FILE__, __LINE__);
+  if (AnnotateIgnoreWritesEnd != NULL) AnnotateIgnoreWritesEnd(__FILE__, __LINE__);
+}
+
+/// How many reports ThreadSanitizer has made.
+size_t gc_sanitizer_reports(void);
 
 #ifdef __cplusplus
 }

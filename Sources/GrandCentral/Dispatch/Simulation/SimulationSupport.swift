@@ -25,8 +25,17 @@
       callMain: @escaping () -> Void
     ) {
       functions = World.Functions(
-        wait: wait, wake: wake, sleep: sleep, now: now, start: start, poll: poll, mayEndPolls: mayEndPolls,
-        note: note, misuse: misuse, callMain: callMain, processors: processors)
+        wait: { word, expected, deadline in Sanitizer.unseen { wait(word, expected, deadline) } },
+        wake: { word, count in Sanitizer.unseen { wake(word, count) } },
+        sleep: { time in Sanitizer.unseen { sleep(time) } },
+        now: { Sanitizer.unseen(now) },
+        start: { name, body in Sanitizer.unseen { start(name, body) } },
+        poll: { timeout, look in Sanitizer.unseen { poll(timeout) { Sanitizer.seen(look) } } },
+        mayEndPolls: { Sanitizer.unseen(mayEndPolls) },
+        note: { kind, queue in Sanitizer.unseen { note(kind, queue) } },
+        misuse: { message in Sanitizer.unseen { misuse(message) } },
+        callMain: { Sanitizer.unseen(callMain) },
+        processors: processors)
     }
 
     /// The calling thread is the simulation's thread of this number from now on.
@@ -52,9 +61,30 @@
     package func wait() { baton.wait() }
     /// As `wait`, for so long at most; false if the time has passed.
     package func wait(nanoseconds: UInt64) -> Bool { baton.wait(nanoseconds: nanoseconds) }
-    package static func startThread(_ body: @escaping @Sendable () -> Void) -> Bool { Baton.startThread(body) }
+    /// What the thread does is unseen (`SimulatedOrder`).
+    package static func startThread(_ body: @escaping @Sendable () -> Void) -> Bool {
+      Baton.startThread { Sanitizer.unseen(body) }
+    }
     /// What the kernel calls the calling thread, which takes no part now.
     package static var kernelID: UInt32 { Thread.id }
+  }
+
+  /// What ThreadSanitizer sees of a simulation: the program and the library, as if each thread had a processor. It does not see how the
+  /// turn goes from thread to thread, nor what the simulation notes.
+  package enum SimulatedOrder {
+    package static func unseen<Result>(_ body: () -> Result) -> Result { Sanitizer.unseen(body) }
+    /// Inside of `unseen`.
+    package static func seen<Result>(_ body: () -> Result) -> Result { Sanitizer.seen(body) }
+    /// Inside of `unseen`: what the thread has done so far comes before whatever follows a `comesAfter` with the same object.
+    package static func comesBefore(_ object: AnyObject) {
+      seen { Sanitizer.comesBefore(object) }
+    }
+    /// How many reports it has made.
+    package static var reports: Int { Sanitizer.reports }
+    /// Inside of `unseen`.
+    package static func comesAfter(_ object: AnyObject) {
+      seen { Sanitizer.comesAfter(object) }
+    }
   }
 
   package enum SimulationSupport {

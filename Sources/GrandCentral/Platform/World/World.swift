@@ -164,7 +164,7 @@ enum World {
   /// Another thread may go on before an operation on `object`.
   static func tell(_ kind: UInt8, on object: AnyObject) {
     guard let world = current else { return }
-    world.object = UInt(bitPattern: ObjectIdentifier(object))
+    Sanitizer.unseen { world.object = UInt(bitPattern: ObjectIdentifier(object)) }
     world.note(kind, 0)
   }
 

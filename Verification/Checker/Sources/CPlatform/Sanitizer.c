@@ -1,0 +1,1 @@
+../../../../Sources/CPlatform/Sanitizer.c
