@@ -14,7 +14,9 @@ struct CrowdTests {
     var spans: [Int] = []
     while spans.count < count {
       ticks += 1
-      guard crowd.look(excess: excess, isProved: true, places: 2, elapsed: tick), crowd.mayGrow() else { continue }
+      guard crowd.look(excess: excess, computing: excess + 2, places: 2, elapsed: tick), crowd.mayGrow() else {
+        continue
+      }
       spans.append(ticks - last)
       last = ticks
       if eachComputes { excess += 1 }
@@ -24,7 +26,7 @@ struct CrowdTests {
 
   /// What a tick finds: nil if there is no crowd, or whether a worker may be added.
   private func look(_ crowd: inout Crowd, excess: Int, places: Int = 2) -> Bool? {
-    crowd.look(excess: excess, isProved: true, places: places, elapsed: tick) ? crowd.mayGrow() : nil
+    crowd.look(excess: excess, computing: excess + places, places: places, elapsed: tick) ? crowd.mayGrow() : nil
   }
 
   @Test(
@@ -68,11 +70,22 @@ struct CrowdTests {
     #expect(ticks == 20)
   }
 
+  @Test("E9: a crowd is forgotten when processors have been left over for half a slice")
+  func idle() {
+    var crowd = Crowd()
+    for _ in 0..<20 { _ = look(&crowd, excess: 10) }
+    let remembered = (0..<6).map { _ in
+      _ = crowd.look(excess: 0, computing: 1, places: 2, elapsed: tick)
+      return crowd.isRemembered
+    }
+    #expect(remembered == [true, true, true, true, false, false])
+  }
+
   @Test("E9: workers that have just been added, and may be about to wait, are not remembered")
   func proof() {
     var crowd = Crowd()
     for _ in 0..<5 {
-      let isCrowd = crowd.look(excess: 10, isProved: false, places: 2, elapsed: tick)
+      let isCrowd = crowd.look(excess: 10, computing: 2, places: 2, elapsed: tick)
       #expect(isCrowd && !crowd.isRemembered)
     }
   }

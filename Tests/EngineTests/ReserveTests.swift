@@ -14,10 +14,11 @@ struct ReserveTests {
   }
 
   @Test(
-    "E1: two threads, or one for each band in use, are lent with a small budget only",
-    arguments: [(4, 1, 4), (15, 3, 15), (16, 1, 14), (512, 1, 510), (512, 2, 510), (512, 5, 507)])
-  func most(budget: Int, bands: Int, most: Int) {
-    #expect(Reserve.most(of: budget, bands: bands) == most)
+    "E1: two threads, or one for each band in use, are lent with a small budget only, or late",
+    arguments: [(4, 1, 4, 4), (15, 3, 15, 15), (16, 1, 14, 15), (512, 1, 510, 511), (512, 5, 507, 511)])
+  func most(budget: Int, bands: Int, most: Int, atLast: Int) {
+    #expect(Reserve.most(of: budget, bands: bands, isLong: false) == most)
+    #expect(Reserve.most(of: budget, bands: bands, isLong: true) == atLast)
   }
 
   @Test("E1: ordered work gets one more for each slice in which nothing is started, and nothing loose waits")
@@ -31,5 +32,8 @@ struct ReserveTests {
       loans(50, hasStarted: false, isLoose: true), loans(9, hasStarted: false, isLoose: false),
     ]
     #expect(found == [5, 0, 0, 0])
+    #expect(reserve.slices == 0)
+    _ = loans(30, hasStarted: false, isLoose: false)
+    #expect(reserve.slices == 3)
   }
 }

@@ -10,9 +10,10 @@ import Synchronization
 /// reserve's threads. They run what is loose, and sleep otherwise.
 ///
 /// The items may also wait for further items of the global queue. So if nothing at all is started for a slice, and nothing loose is
-/// pending, ordered work gets one thread of the reserve, and so on. Two threads are never lent in this way, or one for each band in use:
-/// items that sleep for a while and then hand something on, and wait for it, would take all loans in their sleep. Where the program has
-/// asked for a small budget all are lent, because so many items may be meant to meet.
+/// pending, ordered work gets one thread of the reserve, and so on. Two threads are not lent in this way, or one for each band in use:
+/// items that sleep for a while and then hand something on, and wait for it, would take all loans in their sleep. After a second all but
+/// the very last one are lent, for so many items may be meant to meet, and the standstill is reported. Where the program has asked for a
+/// small budget the last one is lent as well, and at once.
 ///
 /// | what the items hand on                | begun by                                                               |
 /// |---------------------------------------|-------------------------------------------------------------------------|
@@ -34,17 +35,33 @@ struct Reserve {
   static func size(of budget: Int) -> Int { budget < 4 ? 0 : min(8, max(budget < 16 ? 1 : 2, budget / 16)) }
 
   /// How many workers may be in ordered work, loans included.
-  static func most(of budget: Int, bands: Int) -> Int { budget < 16 ? budget : budget - max(2, bands) }
+  static func most(of budget: Int, bands: Int, isLong: Bool) -> Int {
+    budget < 16 ? budget : budget - (isLong ? 1 : max(2, bands))
+  }
 
   /// For how long nothing has been started.
   private var standstill: UInt64 = 0
+  /// How many slices have passed in this way, less the ticks at which something was started.
+  private(set) var slices = 0
+  private static let longStandstill = 100
+  private var isReported = false
+
+  var isLong: Bool { slices >= Self.longStandstill }
 
   /// - Parameter isLoose: Whether something is pending that the reserve's threads run.
   /// - Returns: whether ordered work gets one thread more.
   mutating func lends(hasStarted: Bool, isLoose: Bool, elapsed: UInt64) -> Bool {
-    standstill = hasStarted || isLoose ? 0 : standstill &+ elapsed
+    if hasStarted || isLoose { (standstill, slices) = (0, max(0, slices - 1)) } else { standstill &+= elapsed }
+    if slices == 0 { isReported = false }
     if standstill < Slices.slice { return false }
-    standstill = 0
+    (standstill, slices) = (0, min(slices + 1, Self.longStandstill))
+    return true
+  }
+
+  /// Whether a standstill is to be reported, once.
+  mutating func reports() -> Bool {
+    if !isLong || isReported { return false }
+    isReported = true
     return true
   }
 }
@@ -114,8 +131,10 @@ extension Engine {
     } else if awake < usual {
       new = usual
     } else if reserve.lends(hasStarted: hasStarted, isLoose: isLoose, elapsed: elapsed) {
-      new = max(limit, min(awake + 1, Reserve.most(of: Settings.threadBudget, bands: bandCount)))
+      let most = Reserve.most(of: Settings.threadBudget, bands: bandCount, isLong: reserve.isLong)
+      new = max(usual, min(awake + 1, most))
       grantToIdleBands()
+      if reserve.reports() { reportExhaustion() }
     }
     // relaxed: as above.
     if new != limit { orderedLimit.store(new, ordering: .relaxed) }

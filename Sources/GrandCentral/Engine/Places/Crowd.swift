@@ -18,7 +18,7 @@ import Synchronization
 /// | more of them than ever do      | half a slice for each one too many: a hundred come together in 25 s |
 ///
 /// When most of a crowd's members wait at once, there is no crowd. They come back. So for four times as long as the crowd has
-/// lasted, a few workers beyond the places are all that is added.
+/// lasted, no more workers are added at a tick than have been found blocked, and a few, unless processors have been left over for half a slice.
 struct Crowd {
   /// `Engine.crowd`, if there is none.
   static let none = -1
@@ -31,22 +31,27 @@ struct Crowd {
   /// How long there has been a crowd, and for how long it is remembered.
   private var lasted: UInt64 = 0
   private var remembered: UInt64 = 0
+  /// For how long fewer workers have computed than there are places.
+  private var idle: UInt64 = 0
   /// How long help is withheld after a helper was added, and for how long still.
   private var helpPause: UInt64 = 0
   private var untilHelp: UInt64 = 0
 
   /// - Parameters:
   ///   - excess: By how many the workers that compute, with places or without, exceed the places.
-  ///   - isProved: Whether so many of them have been seen to compute. Workers that have just been added count, and may be about to wait.
+  ///   - computing: How many have been seen to compute. Those that have just been added are not among them, and may be about to wait.
   /// - Returns: whether there is a crowd.
-  mutating func look(excess: Int, isProved: Bool, places: Int, elapsed: UInt64) -> Bool {
+  mutating func look(excess: Int, computing: Int, places: Int, elapsed: UInt64) -> Bool {
     pause -= min(pause, elapsed)
-    guard excess > Slices.few(places) else {
+    let few = Slices.few(places)
+    guard excess > few else {
       lasted = 0
-      if remembered > elapsed { remembered -= elapsed } else { self = Crowd() }
+      idle = computing < places ? idle &+ elapsed : 0
+      if remembered > elapsed, idle < Slices.slice / 2 { remembered -= elapsed } else { self = Crowd() }
       return false
     }
-    lasted = isProved ? min(lasted &+ elapsed, Self.longestMemory / 4) : lasted
+    idle = 0
+    if computing > places + few { lasted = min(lasted &+ elapsed, Self.longestMemory / 4) }
     remembered = max(remembered, 4 * lasted)
     peak = max(peak, excess)
     return true
@@ -121,14 +126,13 @@ extension Engine {
   ) -> Int? {
     let few = Slices.few(places)
     let isCrowd = found.look(
-      excess: state.active + state.adrift - places, isProved: seen.computing + state.adrift - places > few,
-      places: places,
+      excess: state.active + state.adrift - places, computing: seen.computing + state.adrift, places: places,
       elapsed: elapsed)
     guard isCrowd else {
       noCrowd()
       // relaxed: as in `isCrowded`.
-      allowance.store(found.isRemembered ? min(most, few) : most, ordering: .relaxed)
-      return found.isRemembered ? max(0, places + few - state.active) : nil
+      allowance.store(found.isRemembered ? min(most, few + seen.stalled) : most, ordering: .relaxed)
+      return found.isRemembered ? max(0, places + few + seen.stalled - state.active) : nil
     }
     // relaxed: as in `isCrowded`.
     allowance.store(0, ordering: .relaxed)
