@@ -58,9 +58,11 @@ struct Poller: ~Copyable, @unchecked Sendable {  // the backend is the holder's 
   func enter(_ timers: borrowing Timers) -> Bool {
     guard isMissed(timers) else { return false }
     // pairs with: leave – publishes the backend's state
+    // seq-cst: Poller.P2; before the holder's look at the timers. A thread that adds a nearer one writes it first, and must not find the
+    // role free then: it would wake nobody, as the role is taken.
     // relaxed: on failure, another thread has the role. A thread that still finds it free wakes a worker once too often.
     let (entered, _) = held.compareExchange(
-      expected: false, desired: true, successOrdering: .acquiring, failureOrdering: .relaxed)
+      expected: false, desired: true, successOrdering: .sequentiallyConsistent, failureOrdering: .relaxed)
     // The backend is made before any thread can see the holder sleep: a thread that finds the holder in the poll interrupts it
     // there (`Worker.inPoll`, Poller.P2).
     if entered { _ = readyBackend() }
