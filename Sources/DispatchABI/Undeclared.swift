@@ -136,7 +136,7 @@ extension DispatchSource {
     cancel()
     activate()
     ended.wait()
-    Sanitizer.comesAfter(Unmanaged.passUnretained(self).toOpaque())
+    Sanitizer.comesAfter(self)
   }
 
   /// Whether the source keeps the handler until it ends, or drops it because it has ended: the signal comes then.

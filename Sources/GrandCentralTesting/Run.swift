@@ -109,11 +109,7 @@ final class Run: @unchecked Sendable {  // Run.R1
       add("test") { [unowned self] in
         SimulationSupport.beginRun()
         hasBegun = true
-        do {
-          try SimulatedOrder.seen { Swift.Result(catching: body) }.get()
-        } catch {
-          outcome = .threw(error)
-        }
+        if case .failure(let error) = SimulatedOrder.seen({ Result(catching: body) }) { outcome = .threw(error) }
         finish()
       }
       current = 0
@@ -252,8 +248,8 @@ final class Run: @unchecked Sendable {  // Run.R1
   /// The first thread: the others go on, and it runs the main queue's items.
   func rest(_ rest: Rest) {
     stayIfGivenUp()
-    SimulatedOrder.comesBefore(members[0].carrier)
     if current != 0 { fail(.misuse("Simulation.run and advance are for the body: an item has called one of them")) }
+    SimulatedOrder.comesBefore(members[0].carrier)
     repeat {
       if mainIsCalled {
         mainIsCalled = false

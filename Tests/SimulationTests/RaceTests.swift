@@ -84,7 +84,7 @@ struct RaceTests {
           if number % 3 == 1 {
             queue.async(flags: .barrier) { box.value += 1 }
           } else {
-            queue.async { _ = box.value }
+            queue.async { sim.expect(box.value <= 3) }
           }
         }
         queue.sync(flags: .barrier) { box.value += 1 }

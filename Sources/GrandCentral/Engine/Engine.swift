@@ -26,6 +26,7 @@ struct Engine: ~Copyable, @unchecked Sendable {  // every field is immutable, at
   let crowd = Atomic<Int>(Crowd.none)
   /// Ordered work is begun while no more workers than that are awake; see `Reserve`.
   let orderedLimit = Atomic<Int>(Reserve.none)
+  /// The bits of bands of which one worker may begin ordered work beyond that limit (Reserve.R3).
   let bandGrants = Atomic<UInt32>(0)
   /// Counts the monitor's ticks, so that it reads the number of processors again now and then.
   let parallelismTicks = Atomic<UInt32>(0)

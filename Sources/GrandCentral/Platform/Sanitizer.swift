@@ -2,7 +2,8 @@
 
 import CPlatform
 
-/// What ThreadSanitizer is told, if the program is built with it and this library is not.
+/// What ThreadSanitizer is told: of the order of things, if the program is built with it and this library is not; and what it is not to
+/// see of a simulation.
 enum Sanitizer {
   /// What the thread has done so far comes before whatever follows a `comesAfter` with the same address.
   @inline(__always)

@@ -5,8 +5,8 @@ import Glibc
 import GrandCentral
 
 /// Far more items of global queues than there may be threads. Each of them has something done elsewhere, on a serial or a concurrent
-/// queue, by a timer or by a source, or on a more urgent global queue, and waits for it: in a way that the engine sees, or in one that it does not see. All of them end
-/// (Contract.E1, E9), and two serial queues, one of which stands on the other, run one item at a time.
+/// queue, by a timer or by a source, or on a more urgent global queue, and waits for it: in a way that the engine sees, or in one that it
+/// does not see. All of them end (Contract.E1, E9), and two serial queues, one of which stands on the other, run one item at a time.
 final class Rush: FuzzLife, Sendable {
   let seed: UInt64
   let story: String

@@ -79,12 +79,12 @@
     package static func comesBefore(_ object: AnyObject) {
       seen { Sanitizer.comesBefore(object) }
     }
-    /// How many reports it has made.
-    package static var reports: Int { Sanitizer.reports }
     /// Inside of `unseen`.
     package static func comesAfter(_ object: AnyObject) {
       seen { Sanitizer.comesAfter(object) }
     }
+    /// How many reports it has made.
+    package static var reports: Int { Sanitizer.reports }
   }
 
   package enum SimulationSupport {

@@ -124,15 +124,15 @@ extension Engine {
     _ found: inout Crowd, _ state: PoolState, _ seen: Compensation.Findings, places: Int, allowance most: Int,
     elapsed: UInt64
   ) -> Int? {
-    let few = Slices.few(places)
     let isCrowd = found.look(
       excess: state.active + state.adrift - places, computing: seen.computing + state.adrift, places: places,
       elapsed: elapsed)
     guard isCrowd else {
       noCrowd()
+      let beyond = found.isRemembered ? Slices.few(places) + seen.stalled : nil
       // relaxed: as in `isCrowded`.
-      allowance.store(found.isRemembered ? min(most, few + seen.stalled) : most, ordering: .relaxed)
-      return found.isRemembered ? max(0, places + few + seen.stalled - state.active) : nil
+      allowance.store(min(most, beyond ?? most), ordering: .relaxed)
+      return beyond.map { max(0, places + $0 - state.active) }
     }
     // relaxed: as in `isCrowded`.
     allowance.store(0, ordering: .relaxed)
