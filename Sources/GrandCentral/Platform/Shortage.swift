@@ -9,6 +9,9 @@ import Synchronization
 // Shortage.A  The kernel is asked at most once a pause, by whatever number of threads. So no thread spins.
 // Shortage.B  Refusals less than ten seconds apart are one spell. A spell has one line on standard error.
 // Shortage.C  A refusal ends nothing for good: the party that was refused waits, or does with less meanwhile.
+// Shortage.D  What has a patience is reported only once it has been refused for that long without a grant in between. Threads
+//             have one: Linux starts no thread while another thread of the process replaces the program (`execve`), which is
+//             over within milliseconds, for one reason or the other.
 //
 // Which thread asks again: for threads, the monitor, every worker and every submitter that finds work pending
 // (ThreadPool.swift); for registrations, `Retries`; for what the poller does without, the poller at its next wait; for memory,
@@ -20,14 +23,22 @@ struct Shortage: ~Copyable, Sendable {
 
   /// What is delayed, for the report.
   private let consequence: StaticString
+  /// How long it may be refused without a report (Shortage.D).
+  private let patience: UInt64
   /// Uptime until which no thread asks; 0 while nothing is short.
   private let closedUntil = Atomic<UInt64>(0)
   /// The length of the last pause; 0 while nothing is short.
   private let pause = Atomic<UInt64>(0)
   /// Uptime of the last refusal; 0 before the first.
   private let lastRefusal = Atomic<UInt64>(0)
+  /// Uptime of the first refusal since the last grant; 0 while nothing is short.
+  private let shortSince = Atomic<UInt64>(0)
+  /// Whether this spell has its line.
+  private let isReported = Atomic<Bool>(false)
 
-  init(_ consequence: StaticString) { self.consequence = consequence }
+  init(_ consequence: StaticString, patience: UInt64 = 0) {
+    (self.consequence, self.patience) = (consequence, patience)
+  }
 
   /// Whether the kernel has refused it, and has not granted it since.
   @inline(__always)
@@ -46,16 +57,21 @@ struct Shortage: ~Copyable, Sendable {
     Clock.uptime.now() >= closedUntil.load(ordering: .relaxed)
   }
 
-  /// The kernel has refused: begins the next pause, and reports the first refusal of a spell.
+  /// The kernel has refused: begins the next pause, and reports a spell once.
   ///
   /// - Returns: how long to wait before the kernel is asked again, in nanoseconds.
   @inline(never)
   @discardableResult
-  func refused(_ error: Errno, isReported: Bool = true) -> UInt64 {
+  func refused(_ error: Errno, isReported mayReport: Bool = true) -> UInt64 {
     let now = Clock.uptime.now()
     // relaxed: numbers for pacing; threads that are refused together agree on nothing else.
     let last = lastRefusal.exchange(now, ordering: .relaxed)
     let isNewSpell = last == 0 || now > last && now - last > Self.spell
+    if isNewSpell {
+      isReported.store(false, ordering: .relaxed)
+      shortSince.store(0, ordering: .relaxed)
+    }
+    if mayReport, isWorthALine(error, at: now), !isReported.exchange(true, ordering: .relaxed) { report(error) }
     let closed = closedUntil.load(ordering: .relaxed)
     // Another thread has begun this pause.
     if !isNewSpell, closed > now { return closed - now }
@@ -64,8 +80,13 @@ struct Shortage: ~Copyable, Sendable {
     let next = min(max(2 * before, Self.shortestPause), Self.longestPause)
     pause.store(next, ordering: .relaxed)
     closedUntil.store(now + next, ordering: .relaxed)
-    if isNewSpell, isReported { report(error) }
     return next
+  }
+
+  private func isWorthALine(_ error: Errno, at now: UInt64) -> Bool {
+    // relaxed: numbers for pacing; of several first refusals any one begins.
+    let (_, since) = shortSince.compareExchange(expected: 0, desired: now, ordering: .relaxed)
+    return patience == 0 || !error.isShortage || since != 0 && now > since && now - since >= patience
   }
 
   private func report(_ error: Errno) {
@@ -85,13 +106,15 @@ struct Shortage: ~Copyable, Sendable {
   private func end() {
     // relaxed: numbers for pacing.
     pause.store(0, ordering: .relaxed)
+    shortSince.store(0, ordering: .relaxed)
     closedUntil.store(0, ordering: .relaxed)
   }
 }
 
 /// What may be short, each with its own pace.
 enum Shortages {
-  static let threads = Shortage("a worker thread; work is delayed until threads can be had again")
+  static let threads = Shortage(
+    "a worker thread; work is delayed until threads can be had again", patience: 100_000_000)
   static let descriptors = Shortage(
     """
     a descriptor, or memory for one; sources and channels that need it start later, and timers on the wall clock may be \

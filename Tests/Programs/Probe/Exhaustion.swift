@@ -9,7 +9,7 @@ import GrandCentral
 extension Scenario {
   static let exhaustion: [String: Body] = [
     "short-of-threads-by-limit": threadsByLimit, "short-of-threads-by-group": threadsByGroup,
-    "short-of-threads-rush": rushWhileShort,
+    "short-of-threads-rush": rushWhileShort, "short-of-threads-beside-exec": threadsBesideExec,
     "short-of-descriptors": shortOfDescriptors, "short-of-descriptors-cancel": cancelWhileShort,
     "short-of-descriptors-spinning": spinWhileShort, "short-of-descriptors-foreign": foreignWhileShort,
     "short-of-descriptors-interrupt": interruptAfterShortage, "short-of-memory": shortOfMemory,
@@ -23,7 +23,8 @@ extension Scenario {
     let (submits, ran) = (Latch(), Latch(100))
     let savior = PlainThread {
       submits.wait()
-      usleep(50_000)
+      // A refusal that is over within a tenth of a second is not reported.
+      usleep(300_000)
       end()
     }
     if !begin() {
@@ -104,6 +105,43 @@ extension Scenario {
     require(ran.wait(), "all items end")
     // LeakSanitizer would want a thread of its own at the exit.
     _exit(0)
+  }
+
+  /// A thread replaces the program again and again, in vain: meanwhile the kernel starts no thread for a moment.
+  @Sendable private static func threadsBesideExec() {
+    var template = Array("/tmp/gc-probe-XXXXXX".utf8CString)
+    let file = mkstemp(&template)
+    _ = write(file, "no program", 10)
+    fchmod(file, 0o700)
+    close(file)
+    let path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    let (isOver, tried, other) = (Counter(), Latch(), Counter())
+    let replacer = PlainThread {
+      var arguments: [UnsafeMutablePointer<CChar>?] = [strdup(path), nil]
+      while isOver.value == 0 {
+        execv(path, &arguments)
+        if errno != ENOEXEC { other.add(1) }
+        tried.open()
+        usleep(100)
+      }
+      free(arguments[0])
+    }
+    require(tried.wait(), "the thread runs")
+    let (started, gate, ended) = (Latch(200), DispatchSemaphore(value: 0), Latch(200))
+    for _ in 0..<200 {
+      DispatchQueue.global().async {
+        started.open()
+        gate.wait()
+        ended.open()
+      }
+    }
+    require(started.wait(), "each item has a thread")
+    for _ in 0..<200 { gate.signal() }
+    require(ended.wait(), "all items end")
+    isOver.add(1)
+    replacer.join()
+    unlink(path)
+    require(other.value == 0, "the file is no program")
   }
 
   // MARK: Descriptors
