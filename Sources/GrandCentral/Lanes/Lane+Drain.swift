@@ -34,8 +34,6 @@ extension Lane {
     if arrived, targetWord.lane != target {
       outcome = giveUp()
     } else if arrived {
-      // What came before `resume` or `activate` comes before the items that it lets begin.
-      Sanitizer.comesAfter(reference.word)
       var context = QueueContext()
       _withUnprotectedUnsafeMutablePointer(to: &context) { context in
         QueueContext.push(context, self, .nothing)
@@ -105,8 +103,7 @@ extension Lane {
     // relaxed: says when to look for more urgent work; it may rise later, and then another activation comes.
     var budget = DrainBudget(worker, urgency: state.load(ordering: .relaxed).urgency)
     while true {
-      // relaxed: suspension takes effect between items; `rest` decides.
-      if state.load(ordering: .relaxed).isHalted {
+      if seesHalt() {
         if state.update({ $0.rest() }) == .done { return .done }
         continue
       }
@@ -125,6 +122,15 @@ extension Lane {
       case .retargeted: return giveUp()
       }
     }
+  }
+
+  /// Whether the lane is halted: that takes effect between items. If not, what came before the `resume` that ended a halt comes before
+  /// the next item, for the item before it may have begun that halt. Owner only.
+  @inline(__always)
+  private final func seesHalt() -> Bool {
+    if state.load().isHalted { return true }
+    Sanitizer.comesAfter(reference.word)
+    return false
   }
 
   private final func giveUp() -> Outcome { .relay(state.update { $0.relay() }) }
@@ -220,8 +226,7 @@ extension Lane {
   final func releaseOwnership() {
     var moved = 0
     while true {
-      // relaxed: `rest` decides.
-      if state.load(ordering: .relaxed).isHalted {
+      if seesHalt() {
         if state.update({ $0.rest() }) == .done { return }
         continue
       }

@@ -107,6 +107,28 @@ private func chains() -> [Scenario] {
       run.thread { MainLoop.drain() }
       run.finally { checkRanOnce(ran, run) }
     },
+    protocolScenario(
+      "an item suspends its lane: the items behind it see what came before the resume", of: "Lane", unusual: 0,
+      isSmall: false
+    ) { run in
+      touchStatics()
+      let queue = mainLane(), isSuspended = DispatchSemaphore(value: 0), data = Plain(), ran = Counter()
+      queue.async {
+        queue.suspend()
+        isSuspended.signal()
+      }
+      queue.async {
+        run.check(data.value == 1, "the resume has not published")
+        ran.value += 1
+      }
+      run.thread { MainLoop.drain() }
+      run.thread {
+        while !isSuspended.tryWait() { gc_pause() }
+        data.value = 1
+        queue.resume()
+      }
+      run.finally { checkRanOnce(ran, run) }
+    },
     protocolScenario("an item comes beside a change of target", of: "Lane+Target", unusual: 0, isSmall: false) {
       run in
       touchStatics()
