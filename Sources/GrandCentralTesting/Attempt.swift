@@ -17,6 +17,8 @@ package struct Attempt {
   let switches: [Switch]?
   /// How many threads it leaves where they are.
   let threadsLeft: Int
+  /// Whether ThreadSanitizer has reported a race.
+  var hasRace = false
 
   init(
     reason: SimulationFailure.Reason?, told: ToldEvents?, steps: Int, choices: Int, hash: UInt64, timersLeft: Int,

@@ -41,6 +41,13 @@ final class Explorer: Attempting {
     let reports = SimulatedOrder.reports
     run.begin { [body] in try body(simulation) }
     if let stall = watch(run) { return attempt(run, .stalled(stall), hasTimeline: false) }
+    let hasRace = SimulatedOrder.reports > reports
+    var attempt = attempt(of: run, hasRace: hasRace)
+    attempt.hasRace = hasRace
+    return attempt
+  }
+
+  private func attempt(of run: Run, hasRace: Bool) -> Attempt {
     switch run.outcome {
     case .failed(let reason): return attempt(run, reason)
     case .threw(let error):
@@ -48,7 +55,7 @@ final class Explorer: Attempting {
       return attempt(run, run.escape ?? .threw(error))
     case .ended:
       run.dismantle()
-      let race: SimulationFailure.Reason? = SimulatedOrder.reports > reports ? .race : nil
+      let race: SimulationFailure.Reason? = hasRace ? .race : nil
       return attempt(run, run.escape ?? run.complaint.map { .expectation($0) } ?? race)
     }
   }

@@ -47,7 +47,7 @@ final class Run: @unchecked Sendable {  // Run.R1
   /// Whether there is a point before each operation of the library's.
   private let isFine: Bool
   /// Kinds of points that are there for that alone.
-  private let fineKinds = (first: SimulationSupport.asksForTurn, last: SimulationSupport.setsTimer)
+  private let fineKinds = (first: SimulationSupport.asksForTurn, last: SimulationSupport.looks)
   private(set) var record = SwitchRecord()
   private let carriers: Carriers
   /// Passed when the run is over.
@@ -203,7 +203,8 @@ final class Run: @unchecked Sendable {  // Run.R1
     let isOnlyFine = kind >= fineKinds.first && kind <= fineKinds.last
     if isOnlyFine, !isFine || !hasBegun { return }
     if let orders, hasBegun, !isClosing { orders.note(kind, queue, by: current) }
-    if isOnlyFine || kind == SimulationSupport.done {
+    if kind == SimulationSupport.isBeyondOrders { return }
+    if isOnlyFine || kind == SimulationSupport.done || kind == SimulationSupport.claims {
       countStep()
       return point()
     }

@@ -251,7 +251,7 @@ public final class Simulation: Sendable {
       report.timersLeft = attempt.timersLeft
       exploration.note(plan, attempt)
       guard let reason = attempt.reason else { continue }
-      var shrinking = exploration.shrinks ? Shrinking(attempt, explorer, token) : nil
+      var shrinking = exploration.shrinks && !attempt.hasRace ? Shrinking(attempt, explorer, token) : nil
       report.failure = SimulationFailure(reason, token, attempt, runs: report.runs - 1, shrinking?.result())
     }
     report.isComplete = exploration.isComplete

@@ -15,7 +15,7 @@ public struct SimulationFailure: Error, CustomStringConvertible {
     case deadlock([String])
     /// The library was used in a way that cannot work: the line that the process would end with otherwise.
     case misuse(String)
-    /// ThreadSanitizer has reported a data race, which it prints. It reports a race once in a process; so the schedule is not shrunk.
+    /// ThreadSanitizer has reported a data race, which it prints, and nothing else is wrong.
     case race
     /// The run has passed more points than it may; and which threads waited then.
     case endless([String])
@@ -48,8 +48,11 @@ public struct SimulationFailure: Error, CustomStringConvertible {
   ///
   ///     try Data(failure.trace).write(to: URL(fileURLWithPath: "failure.pftrace"))
   public var trace: [UInt8] { told.map { TraceOfRun($0).bytes } ?? [] }
-  /// How often the schedule of the token departs from the usual one, in which a thread goes on until it waits; nil if it was not shrunk.
+  /// How often the schedule of the token departs from the usual one, in which a thread goes on until it waits; nil if it was not shrunk,
+  /// as one with a race is not: the sanitizer reports a race once in a process.
   public let switches: Int?
+  /// Whether ThreadSanitizer has reported a race in the schedule, which it prints, whatever else is wrong there.
+  public let hasRace: Bool
   /// How many runs the shrinking has taken.
   public let shrinkingRuns: Int
 
@@ -62,6 +65,7 @@ public struct SimulationFailure: Error, CustomStringConvertible {
     told = nil
     switches = nil
     shrinkingRuns = 0
+    hasRace = false
   }
 
   /// - Parameter shrunk: Takes the place of what was found, if its token is short enough.
@@ -75,11 +79,13 @@ public struct SimulationFailure: Error, CustomStringConvertible {
     timeline = told?.timeline ?? ""
     switches = isShrunk ? shrunk?.switches : nil
     shrinkingRuns = shrunk?.runs ?? 0
+    hasRace = attempt.hasRace
   }
 
   /// The reason, the token, the timeline, and how many schedules there were: what a test prints.
   public var description: String {
     var text = "simulation: " + sentence
+    if hasRace, !isRace { text += "\nThe thread sanitizer has reported a race in that schedule as well" }
     if !token.isEmpty {
       text += "\nafter \(runs) schedules without a failure. Replay it by .replay(\"\(token)\")"
       if let switches {
@@ -89,6 +95,8 @@ public struct SimulationFailure: Error, CustomStringConvertible {
     }
     return timeline.isEmpty ? text : text + "\n" + timeline
   }
+
+  private var isRace: Bool { if case .race = reason { true } else { false } }
 
   var sentence: String {
     switch reason {

@@ -23,15 +23,15 @@ struct OrderProgram: Sendable {
     self.run = run
   }
 
-  static let all = queues + semaphores + groups + timers + memory
+  static let all = queues + nested + semaphores + groups + items + timers + timersAgain + sources + memory
 }
 
-private let later = DispatchTimeInterval.seconds(1)
+let later = DispatchTimeInterval.seconds(1)
 
-private func item(_ work: @escaping @Sendable () -> Void) { DispatchQueue.global().async(execute: work) }
+func item(_ work: @escaping @Sendable () -> Void) { DispatchQueue.global().async(execute: work) }
 
 /// Letters in the order in which they have come; added by items of one queue.
-private typealias Letters = Box<String>
+typealias Letters = Box<String>
 
 extension OrderProgram {
   static let queues = [

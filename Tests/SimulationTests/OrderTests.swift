@@ -47,7 +47,12 @@ struct OrderTests {
         let all = Outcomes(program, by: .exhaustive(preemptions: program.preemptions), processors: 4)
         tell("\(program.name): \(orders.text); \(all.text); by chance \(chance.text)")
         try require(all.report.isComplete, program.name)
-        try require(orders.seen == all.seen.union(chance.seen), "\(program.name): \(orders.text); \(all.text)")
+        // Other strategies have no point before each of the operations on work items and sources.
+        let isFiner = (OrderProgram.items + OrderProgram.sources).contains { $0.name == program.name }
+        let others = all.seen.union(chance.seen)
+        try require(
+          isFiner ? orders.seen.isSuperset(of: others) : orders.seen == others,
+          "\(program.name): \(orders.text); \(all.text)")
         few += orders.report.runs
         many += all.report.runs
       }
@@ -76,8 +81,11 @@ struct OrderTests {
       var every = Dependence()
       var checked = 0
       for program in OrderProgram.all {
-        // Memory is touched at the end of a step as well.
-        every.extent = OrderProgram.memory.contains { $0.name == program.name } ? .steps : .operations
+        // Memory is touched, and a queue upon a queue gives up its turn, at the end of a step as well.
+        let isNested = OrderProgram.nested.contains { $0.name == program.name }
+        every.extent = isNested || OrderProgram.memory.contains { $0.name == program.name } ? .steps : .operations
+        // There are many interleavings.
+        if isNested, !isThorough { continue }
         let (orders, all) = (Outcomes(program), Outcomes(program, every))
         tell(
           "\(program.name): \(orders.report.runs) schedules, \(orders.redundant) redundant, \(orders.classes.count) classes; of all \(all.report.runs) interleavings, complete: \(all.report.isComplete), \(all.classes.count)"
@@ -87,7 +95,9 @@ struct OrderTests {
         }
         if !all.report.isComplete { continue }
         checked += 1
-        try require(all.classes == orders.classes && all.seen == orders.seen, program.name + " \(all.seen)")
+        // An item is known by the step that has let it begin. Of all steps, one that makes no other difference may be that.
+        try require(isNested || all.classes == orders.classes, program.name)
+        try require(all.seen == orders.seen, program.name + " \(all.seen)")
       }
       try require(checked > 10, "\(checked)")
     }
@@ -116,13 +126,13 @@ struct OrderTests {
           let again = Simulation.explore(strategy: .replay(failure.token)) { pattern.run($0, false) }
           try require(again.failure?.timeline == failure.timeline, pattern.name)
         }
-        // These have many thousand orders.
-        let isLong = ["three philosophers", "group: entered"].contains { pattern.name.hasPrefix($0) }
+        // These have many thousand orders; and of a parallel loop not all are known.
+        let isLong = ["three philosophers", "group: entered", "parallel loop"].contains { pattern.name.hasPrefix($0) }
         if isLong { continue }
         let repaired = Simulation.explore(strategy: .everyOrder()) { pattern.run($0, true) }
-        let isWhole = !pattern.name.hasPrefix("parallel loop")
+        tell("\(pattern.name): the mend has \(repaired.runs) schedules")
         try require(
-          repaired.isComplete == isWhole && repaired.failure == nil,
+          repaired.isComplete && repaired.failure == nil,
           "\(pattern.name): \(repaired.runs) \(repaired.failure?.description ?? "")")
       }
     }
@@ -142,6 +152,15 @@ struct OrderTests {
         },
         { sim in
           DispatchWorkloop(label: "loop").async {}
+          sim.run()
+        },
+        { sim in
+          let bottom = DispatchQueue(label: "bottom")
+          DispatchQueue(label: "top", attributes: .concurrent, target: bottom).async {}
+          sim.run()
+        },
+        { sim in
+          Task(executorPreference: DispatchQueue(label: "tasks")) {}
           sim.run()
         },
         // More items than processors: all of them wait for their turn.

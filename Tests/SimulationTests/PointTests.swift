@@ -134,6 +134,23 @@ struct PointTests {
     }
   }
 
+  @Test("Indices of a parallel loop whose body has no point come in other orders")
+  func indices() async {
+    await #expect(processExitsWith: .success) {
+      for strategy in [Simulation.Strategy.random, .pct(depth: 3), .exhaustive(preemptions: 2)] {
+        let report = Simulation.explore(runs: 200, strategy: strategy) { sim in
+          let indices = Box<[Int]>([])
+          DispatchQueue.concurrentPerform(iterations: 8) { indices.value.append($0) }
+          sim.expect(Set(indices.value).count == 8, "an index is lost")
+          sim.expect(indices.value == indices.value.sorted(), "in order")
+        }
+        guard case .expectation("in order")? = report.failure?.reason else {
+          throw SimulationFailureMissing(name: "\(strategy): \(report)")
+        }
+      }
+    }
+  }
+
   @Test("What was made outside of the simulation, or is used behind it, counts as well")
   func outside() async {
     await #expect(processExitsWith: .success) {

@@ -37,6 +37,16 @@ struct RaceTests {
     }
   }
 
+  @Test("indices of a parallel loop that change a value")
+  func loop() async {
+    await #expect(processExitsWith: .exitCode(66)) {
+      RaceTests.requireRace { _ in
+        let box = Box(0)
+        DispatchQueue.concurrentPerform(iterations: 8) { _ in box.value += 1 }
+      }
+    }
+  }
+
   @Test("two queues that guard one value")
   func wrongLock() async {
     await #expect(processExitsWith: .exitCode(66)) {
@@ -62,6 +72,60 @@ struct RaceTests {
         sim.run()
       }
     }
+  }
+
+  @Test("every order shows races of items that do not wait in between")
+  func everyOrder() async {
+    await #expect(processExitsWith: .exitCode(66)) {
+      let failure = Simulation.explore(strategy: .everyOrder()) { sim in
+        let box = Box(0)
+        for _ in 0..<2 { DispatchQueue.global().async { box.value += 1 } }
+        sim.run()
+      }.failure
+      guard case .race = failure?.reason else { fatalError("\(String(describing: failure))") }
+    }
+    await #expect(processExitsWith: .exitCode(66)) {
+      let failure = Simulation.explore(strategy: .everyOrder()) { sim in
+        let (box, one, other) = (Box(0), DispatchQueue(label: "one"), DispatchQueue(label: "other"))
+        one.async {
+          box.value += 1
+          other.async {}
+          DispatchQueue.global().async { box.value += 1 }
+        }
+        other.async { box.value += 1 }
+        sim.run()
+      }.failure
+      guard case .race = failure?.reason else { fatalError("\(String(describing: failure))") }
+    }
+  }
+
+  @Test("a race in a schedule that fails for another reason is not lost")
+  func raceAndFailure() async {
+    await #expect(processExitsWith: .exitCode(66)) {
+      let failure = Simulation.explore(runs: 200) { sim in
+        let threads = Box<Set<UInt>>([])
+        for _ in 0..<2 { DispatchQueue.global().async { threads.value.insert(UInt(pthread_self())) } }
+        sim.run()
+        sim.expect(threads.value.count < 2, "it fails")
+      }.failure
+      guard case .expectation = failure?.reason, failure?.hasRace == true, failure?.switches == nil,
+        failure?.description.contains("a race in that schedule as well") == true
+      else { fatalError("\(String(describing: failure))") }
+    }
+  }
+
+  @Test("behind the report of a race stands the schedule, for a process that ends there")
+  func token() async throws {
+    let result = await #expect(processExitsWith: .exitCode(66), observing: [\.standardErrorContent]) {
+      RaceTests.requireRace { sim in
+        let box = Box(0)
+        for _ in 0..<2 { DispatchQueue.global().async { box.value += 1 } }
+        sim.run()
+      }
+    }
+    let text = String(decoding: try #require(result).standardErrorContent, as: UTF8.self)
+    let report = try #require(text.range(of: "WARNING: ThreadSanitizer"))
+    #expect(text[report.upperBound...].contains("simulation: the race is in a run. Replay it by .replay(\"gc1:"))
   }
 
   @Test("what queues, barriers, groups, semaphores, items and timers put in order is no race")
@@ -90,6 +154,21 @@ struct RaceTests {
         queue.sync(flags: .barrier) { box.value += 1 }
         sim.run()
         sim.expect(box.value == 3)
+      }
+      RaceTests.requireNone { sim in
+        let (box, queue, isHalted) = (Box(0), DispatchQueue(label: "halted"), DispatchSemaphore(value: 0))
+        queue.async {
+          queue.suspend()
+          isHalted.signal()
+        }
+        queue.async { box.value += 1 }
+        DispatchQueue.global().async {
+          isHalted.wait()
+          box.value += 1
+          queue.resume()
+        }
+        sim.run()
+        sim.expect(box.value == 2)
       }
       RaceTests.requireNone { sim in
         let (box, lock, group) = (Box(0), DispatchSemaphore(value: 1), DispatchGroup())

@@ -54,6 +54,9 @@ static inline void gc_seen_again(void) {
 /// How many reports ThreadSanitizer has made.
 size_t gc_sanitizer_reports(void);
 
+/// Has ThreadSanitizer call a function behind each of its reports, on the thread that has raced; NULL: none.
+void gc_sanitizer_listen(void (*heard)(void));
+
 #ifdef __cplusplus
 }
 #endif

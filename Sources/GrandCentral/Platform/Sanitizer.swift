@@ -21,8 +21,14 @@ enum Sanitizer {
 
   private static func number(of object: AnyObject) -> UInt { UInt(bitPattern: ObjectIdentifier(object)) }
 
+  /// Whether ThreadSanitizer is there.
+  static var isWatched: Bool { gc_is_watched() }
+
   /// How many reports it has made.
   static var reports: Int { gc_sanitizer_reports() }
+
+  /// Calls the function behind each report, on the thread that has raced.
+  static func listen(_ heard: (@convention(c) () -> Void)?) { gc_sanitizer_listen(heard) }
 
   /// What the body does puts nothing in order, and is no race. A simulation's threads hand the turn to each other in it: otherwise each
   /// step would come before all that follow it, and no race would be seen.

@@ -47,9 +47,12 @@ struct TimerEntry: ~Copyable {
   /// Another thread may go on before a timer is set.
   @inline(never)
   private static func simulated(_ deadline: UInt64) -> UInt64 {
-    World.current?.note(World.setsTimer, 0)
+    noteSetting()
     return deadline
   }
+
+  /// As above, for an entry that a wheel holds.
+  static func noteSetting() { World.current?.note(World.setsTimer, 0) }
 
   /// Whether a wheel holds it. Read under the wheel's lock.
   var isPending: Bool { list != Self.noList }

@@ -20,16 +20,22 @@
 //
 //   | object    | dependent                                                               |
 //   |-----------|-------------------------------------------------------------------------|
-//   | queue     | two that ask for a turn: `async`, `sync`                                |
+//   | queue     | two that ask for a turn: `async`, `sync`; for a queue upon a queue, a   |
+//   |           | question for a turn, and the end of an item or a `sync`                 |
 //   | semaphore | any two                                                                 |
 //   | group     | any two, but for two that enter, two that wait, a wait and a `notify`   |
+//   | work item | two that change it: its end, `cancel`, `notify`; one of those, and one  |
+//   |           | that looks: its beginning, `wait`, `isCancelled`                        |
+//   | source    | two that change it: data, `cancel`, `schedule`, a handler that begins,  |
+//   |           | ends, or is another one; one of those, and `isCancelled`                |
 //   | timers    | any two that set one                                                    |
 //   | memory    | in a program that yields: any two steps that a `Simulation.yield()`     |
 //   |           | begins or ends, or that begin an item or the work of a `sync`           |
 //
 // A wait that ends by its deadline is an operation on its object once more. An operation on a queue is one on all of its targets too.
-// The end of an item, or of a `sync`, is independent of a question for a turn: turns are given in the order of the questions, and a
-// thread that asks earlier only waits longer.
+// The end of an item, or of a `sync`, is independent of a question for a turn on the queue at the bottom: turns are given in the order of
+// the questions, and a thread that asks earlier only waits longer. A queue that stands on another one is different: an item that comes
+// while it has its turn there is part of that turn, and one that comes later waits behind all that the other queue has by then.
 //
 // Step e *comes before* step f if they are of one process in this order; if they are dependent and e was first; if e has let the process
 // of f begin or go on; if f is an item's first step and e has submitted it, or is behind the end of e on the same serial queue; or if time
@@ -53,11 +59,11 @@
 // Order.R4  Where a step is taken for dependent though it is not, classes are looked at twice, and none is missed. Where the process that
 //     a race asks for cannot go on at that place, for our "comes before" knows too little, all that can go on are tried.
 //
-// What is not seen is not ordered: memory of the program that is used far from a `Simulation.yield()`, `cancel` and `isCancelled`, data
-// that is merged into a source, specifics, descriptors. A program that orders something by those alone may have outcomes that are not
+// What is not seen is not ordered: memory of the program that is used far from a `Simulation.yield()`, specifics,
+// descriptors. A program that orders something by those alone may have outcomes that are not
 // found. `isWhole` is false where a run is known to have left this ground: work of the library runs outside of an item (the parts of
-// `concurrentPerform`), a queue chooses by priority (a workloop) or is suspended, a target changes, or there were fewer processors
-// than processes.
+// `concurrentPerform`), a queue chooses by priority (a workloop) or is suspended, a target changes, a concurrent queue stands on another
+// queue, tasks of Swift run, or there were fewer processors than processes.
 
 /// What a step does to an object that others may use.
 package struct Operation: Hashable {
@@ -71,6 +77,10 @@ package struct Operation: Hashable {
     case awaitsGroup
     case notifies
     case setsTimer
+    /// A queue that stands on another queue ends its turn there.
+    case givesUp
+    case changes
+    case looks
     /// Memory of the program's, where it yields.
     case touches
   }
@@ -89,6 +99,8 @@ package struct Operation: Hashable {
     case SimulationSupport.awaitsGroup: .awaitsGroup
     case SimulationSupport.asksToNotify: .notifies
     case SimulationSupport.setsTimer: .setsTimer
+    case SimulationSupport.changes: .changes
+    case SimulationSupport.looks: .looks
     default: nil
     }
   }
@@ -104,6 +116,7 @@ package struct Dependence: Sendable {
     (.enters, .leaves), (.enters, .awaitsGroup), (.enters, .notifies), (.leaves, .leaves), (.leaves, .awaitsGroup),
     (.leaves, .notifies), (.notifies, .notifies),
     (.setsTimer, .setsTimer), (.touches, .touches),
+    (.asks, .givesUp), (.changes, .changes), (.changes, .looks),
   ]
 
   /// What is run: a schedule of each class, or for tests of the search all interleavings, of steps that begin with an operation or of all.

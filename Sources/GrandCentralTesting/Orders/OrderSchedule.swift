@@ -124,7 +124,8 @@ final class OrderSchedule: Schedule {
       if yields { add([Self.touch], thread) }
     case SimulationSupport.syncEnds:
       if let process = members[thread].process { processes[process].leaves += queues.serial(queue) }
-    case SimulationSupport.suspends: isWhole = false
+      add(givesUp(queue), thread)
+    case SimulationSupport.suspends, SimulationSupport.isBeyondOrders: isWhole = false
     case SimulationSupport.queueGoes:
       queues.forget(queue)
       waiting[queue] = nil
@@ -178,7 +179,14 @@ final class OrderSchedule: Schedule {
   }
 
   private func ask(_ thread: Int, _ queue: UInt32) {
+    // It may give up its turn on the other queue at any time.
+    if queues.kind(queue) == .concurrent, queues.chain(queue).count > 1 { isWhole = false }
     add(queues.chain(queue).map { Operation(kind: .asks, object: $0) }, thread)
+  }
+
+  /// A queue that stands on another one, if it is empty now, has its next turn there behind all that wait.
+  private func givesUp(_ queue: UInt32) -> [Operation] {
+    queues.chain(queue).dropLast().map { Operation(kind: .givesUp, object: $0) }
   }
 
   private func noteSubmission(_ thread: Int, _ queue: UInt32) {
@@ -207,6 +215,7 @@ final class OrderSchedule: Schedule {
 
   private func itemEnds(_ thread: Int, _ queue: UInt32) {
     active?.leaves += queues.serial(queue)
+    active?.operations += givesUp(queue)
     members[thread].depth -= 1
     if thread != 0, members[thread].depth <= 0 { members[thread].process = nil }
   }
@@ -298,7 +307,10 @@ final class OrderSchedule: Schedule {
     }
     let awake = ready.filter { sleep[name(of: $0)] == nil }
     guard let first = awake.first else { return nil }
-    var chosen = current.flatMap { awake.contains($0) ? $0 : nil } ?? first
+    // The same one as before: that is the shortest search. For ThreadSanitizer the oldest one, the body's above all: then items stand
+    // before their beginnings side by side, each on a worker of its own, and it sees their races.
+    let usual = SimulatedOrder.isWatched ? nil : current.flatMap { awake.contains($0) ? $0 : nil }
+    var chosen = usual ?? first
     let names = ready.map { name(of: $0) }
     var wanted: [Name]?
     if dependence.extent == .operations, let quiet = ready.first(where: { isQuiet($0) }) {

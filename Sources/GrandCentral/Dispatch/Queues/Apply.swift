@@ -153,6 +153,7 @@ struct ApplyRecord: ~Copyable {
     // relaxed: see `takeAll`.
     let first = next.wrappingAdd(chunk, ordering: .relaxed).oldValue
     if first >= count { return 0 }
+    if Recorder.isOn { World.hasClaimed() }
     let end = min(count, first + chunk)
     body(first, end)
     return end - first

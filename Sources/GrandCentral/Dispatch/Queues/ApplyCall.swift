@@ -93,7 +93,9 @@ struct ApplyCall: ~Copyable {
     let first = claimed.load(ordering: .relaxed)
     if first == Self.closed { return nil }
     let end = min(count, first + chunk)
-    return claimed.compareExchange(expected: first, desired: end, ordering: .relaxed).exchanged ? first..<end : nil
+    guard claimed.compareExchange(expected: first, desired: end, ordering: .relaxed).exchanged else { return nil }
+    if Recorder.isOn { World.hasClaimed() }
+    return first..<end
   }
 
   /// Ends the claiming. Returns the first index that is not claimed; nil if there is none, or another thread has ended it.

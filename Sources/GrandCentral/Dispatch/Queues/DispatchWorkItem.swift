@@ -14,6 +14,7 @@ import Synchronization
 // | 19    | emptied   | the closure has been released                                  |
 // | 20    | timed     | timers may submit it                                           |
 // | 21    | scattered | was submitted to a queue while it waited on another            |
+// | 22    | simulated | made in a simulation                                           |
 //
 // WorkItem.I1  The thread that finds `cancelled` with running = 0 and sets `emptied` releases the closure: exactly one does.
 // WorkItem.I2  Nothing is registered once `finished` is set; setting it with `watched` set is followed by one release of the
@@ -37,6 +38,7 @@ public class DispatchWorkItem: @unchecked Sendable {  // an atomic word; the res
     static let emptied: UInt64 = 1 << 19
     static let timed: UInt64 = 1 << 20
     static let scattered: UInt64 = 1 << 21
+    static let simulated: UInt64 = 1 << 22
     static let runningMask: UInt64 = cancelled - 1
 
     @inline(__always) func has(_ bit: UInt64) -> Bool { rawValue & bit != 0 }
@@ -60,7 +62,7 @@ public class DispatchWorkItem: @unchecked Sendable {  // an atomic word; the res
 
   // An item is made on one thread and freed on another. With at most 120 bytes the C library frees it without the lock of the
   // maker's arena. So the small fields stand together.
-  private let state = AtomicState<State>(State(rawValue: 0))
+  private let state: AtomicState<State>
   private let flagBits: UInt16
   let wantedQoS: QoSWord
   private let lock = Lock()
@@ -92,6 +94,7 @@ public class DispatchWorkItem: @unchecked Sendable {  // an atomic word; the res
   public init(
     qos: DispatchQoS = .unspecified, flags: DispatchWorkItemFlags = [], block: @escaping () -> Void
   ) {
+    state = AtomicState(State(rawValue: World.isSimulated ? State.simulated : 0))
     flagBits = UInt16(truncatingIfNeeded: flags.rawValue)
     if flags.contains(.noQoS) || flags.contains(.detached) {
       wantedQoS = flags.contains(.noQoS) ? .unspecified : QoSWord(qos)
@@ -115,6 +118,7 @@ public class DispatchWorkItem: @unchecked Sendable {  // an atomic word; the res
   ///
   /// Complexity: O(pending timers). Blocking: never.
   public func cancel() {
+    tell(World.changes)
     let (empty, isTimed) = state.update { state in
       state.rawValue |= State.cancelled
       return (state.shouldEmpty(), state.has(State.timed))
@@ -125,13 +129,22 @@ public class DispatchWorkItem: @unchecked Sendable {  // an atomic word; the res
 
   /// Whether `cancel()` has been called. Readable from inside the item.
   public var isCancelled: Bool {
+    tell(World.looks)
     // relaxed: a flag by itself.
-    state.load(ordering: .relaxed).has(State.cancelled)
+    return state.load(ordering: .relaxed).has(State.cancelled)
   }
 
   // MARK: Running
 
+  /// In a simulation: the step that follows is one on the item.
+  @inline(__always)
+  private final func tell(_ kind: UInt8) {
+    // relaxed: from the start, and for ever.
+    if state.load(ordering: .relaxed).has(State.simulated) { World.tell(kind, on: self) }
+  }
+
   final func runSubmitted() {
+    tell(World.looks)
     let runs = state.update { state in
       if state.has(State.cancelled) { return false }
       state.rawValue += 1
@@ -145,6 +158,7 @@ public class DispatchWorkItem: @unchecked Sendable {  // an atomic word; the res
       runner.store(outer, ordering: .relaxed)
     }
     forgetSubmission()
+    tell(World.changes)
     let (empty, finishes) = state.update { state in
       if runs { state.rawValue -= 1 }
       let watched = state.finish()
@@ -225,6 +239,7 @@ public class DispatchWorkItem: @unchecked Sendable {  // an atomic word; the res
 
   /// A cancelled item's time has come.
   final func finishDequeued() {
+    tell(World.changes)
     let finishes = state.update { $0.finish() }
     if finishes { releaseWatchers() }
   }
@@ -251,6 +266,7 @@ public class DispatchWorkItem: @unchecked Sendable {  // an atomic word; the res
   }
 
   final func wait(until deadline: Deadline) -> Bool {
+    tell(World.looks)
     if state.load().has(State.finished) { return true }
     // relaxed: a thread sees its own id.
     if runner.load(ordering: .relaxed) == Thread.id {
@@ -357,6 +373,7 @@ public class DispatchWorkItem: @unchecked Sendable {  // an atomic word; the res
   }
 
   final func notify(_ job: Job, on queue: DispatchQueue) {
+    tell(World.changes)
     if !register({ notes.append(job, for: queue) }) { queue.enqueueSlow(job) }
   }
 }

@@ -83,8 +83,12 @@
     package static func comesAfter(_ object: AnyObject) {
       seen { Sanitizer.comesAfter(object) }
     }
+    /// Whether it is there.
+    package static let isWatched = Sanitizer.isWatched
     /// How many reports it has made.
     package static var reports: Int { Sanitizer.reports }
+    /// Calls the function behind each report, on the thread that has raced; nil calls none.
+    package static func listen(_ heard: (@convention(c) () -> Void)?) { Sanitizer.listen(heard) }
   }
 
   package enum SimulationSupport {
@@ -205,6 +209,10 @@
     package static let asksForTurn = World.asksForTurn
     package static let asksToNotify = World.asksToNotify
     package static let setsTimer = World.setsTimer
+    package static let changes = World.changes
+    package static let looks = World.looks
+    package static let isBeyondOrders = World.isBeyondOrders
+    package static let claims = World.claims
     /// Kinds of records: a queue is suspended, resumed, and goes; a worker begins.
     package static let suspends = Recorder.Kind.suspend.rawValue
     package static let resumes = Recorder.Kind.resume.rawValue

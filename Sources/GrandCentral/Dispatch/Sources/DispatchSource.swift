@@ -92,7 +92,10 @@ public class DispatchSource: DispatchObject, DispatchSourceProtocol, @unchecked 
   }
 
   /// Whether `cancel()` has been called. The cancel handler may not have run yet.
-  public final var isCancelled: Bool { state.load().has(SourceState.cancelled) }
+  public final var isCancelled: Bool {
+    if Recorder.isOn { World.tell(World.looks, on: self) }
+    return state.load().has(SourceState.cancelled)
+  }
 
   // MARK: Handlers
 
@@ -149,6 +152,7 @@ public class DispatchSource: DispatchObject, DispatchSourceProtocol, @unchecked 
   public final func setCancelHandler(handler: DispatchWorkItem) { replace(.cancel, with: SourceHandler(handler)) }
 
   private final func replace(_ role: SourceHandlers.Role, with handler: SourceHandler?) {
+    tellChange()
     lock.lock()
     let former = handlers[role]
     // A finished source would keep the handler, and what it captures, without ever calling it.
@@ -169,6 +173,7 @@ public class DispatchSource: DispatchObject, DispatchSourceProtocol, @unchecked 
   ///
   /// Blocking: never. Complexity: a system call for the kinds that watch kernel objects.
   public final override func activate() {
+    tellChange()
     // Before the step: after it, a thread that cancels and resumes may bring the source to its end at once.
     let own = Owned(self).give()
     let (activation, keeps) = state.update { state in
@@ -196,6 +201,10 @@ public class DispatchSource: DispatchObject, DispatchSourceProtocol, @unchecked 
     }
   }
 
+  /// In a simulation: the step that follows changes the source.
+  @inline(__always)
+  final func tellChange() { if Recorder.isOn { World.tell(World.changes, on: self) } }
+
   /// For messages.
   var watched: String { String(handle) }
 
@@ -204,6 +213,7 @@ public class DispatchSource: DispatchObject, DispatchSourceProtocol, @unchecked 
   ///
   /// Complexity: O(1). Blocking: never.
   public final func cancel() {
+    tellChange()
     carryOut(state.update { $0.cancel() })
   }
 
@@ -325,6 +335,7 @@ public class DispatchSource: DispatchObject, DispatchSourceProtocol, @unchecked 
   }
 
   private final func run(isBarrier: Bool) {
+    tellChange()
     // relaxed: a change takes effect with the next event.
     let barriers = SourceHandlers.Roles(rawValue: isBarrier ? 0 : barriers.load(ordering: .relaxed))
     switch state.update({ $0.begin(except: barriers) }) {
@@ -344,6 +355,7 @@ public class DispatchSource: DispatchObject, DispatchSourceProtocol, @unchecked 
       }
       finishEvent(wasSilenced: silenced)
     }
+    tellChange()
     pay(state.update { $0.end() })
   }
 

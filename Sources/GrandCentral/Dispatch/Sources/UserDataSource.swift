@@ -15,6 +15,7 @@ class UserDataSource: DispatchSource, DispatchSourceUserDataAdd, DispatchSourceU
 
   func add(data: UInt) {
     if data == 0 { return }
+    tellChange()
     // pairs with: takeEvent – publishes what the program did before
     merged.wrappingAdd(data, ordering: .releasing)
     fire()
@@ -22,6 +23,7 @@ class UserDataSource: DispatchSource, DispatchSourceUserDataAdd, DispatchSourceU
 
   func or(data: UInt) {
     if data == 0 { return }
+    tellChange()
     // pairs with: takeEvent – publishes what the program did before
     merged.bitwiseOr(data, ordering: .releasing)
     fire()
@@ -29,6 +31,7 @@ class UserDataSource: DispatchSource, DispatchSourceUserDataAdd, DispatchSourceU
 
   func replace(data: UInt) {
     if data == 0 { return }
+    tellChange()
     // pairs with: takeEvent – publishes what the program did before
     merged.store(data, ordering: .releasing)
     fire()

@@ -143,6 +143,14 @@ enum World {
   static let asksForTurn: UInt8 = 70
   static let asksToNotify: UInt8 = 71
   static let setsTimer: UInt8 = 72
+  /// Likewise: to change a work item (to finish it, to cancel it, to have it notify) or a source (to merge data, to cancel it, to begin or end
+  /// a delivery); and to look at one (to begin or await an item, to ask whether it is cancelled).
+  static let changes: UInt8 = 73
+  static let looks: UInt8 = 74
+  /// No point: something is done whose orders are not looked for.
+  static let isBeyondOrders: UInt8 = 75
+  /// A point, of which nothing is written down: indices of a parallel loop have been taken.
+  static let claims: UInt8 = 76
 
   /// Takes a step that the recorder does not write down. In a simulation another thread may go on before it, and behind it.
   ///
@@ -167,6 +175,14 @@ enum World {
     Sanitizer.unseen { world.object = UInt(bitPattern: ObjectIdentifier(object)) }
     world.note(kind, 0)
   }
+
+  /// Something is done whose orders are not looked for.
+  @inline(never)
+  static func goBeyondOrders() { current?.note(isBeyondOrders, 0) }
+
+  /// Another thread may go on before the indices of a parallel loop that have been taken are done.
+  @inline(never)
+  static func hasClaimed() { current?.note(claims, 0) }
 
   // MARK: Clocks
 
