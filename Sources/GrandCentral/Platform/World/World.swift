@@ -170,6 +170,7 @@ enum World {
   }
 
   /// Another thread may go on before an operation on `object`.
+  @inline(never)
   static func tell(_ kind: UInt8, on object: AnyObject) {
     guard let world = current else { return }
     Sanitizer.unseen { world.object = UInt(bitPattern: ObjectIdentifier(object)) }
