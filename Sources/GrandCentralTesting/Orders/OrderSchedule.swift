@@ -9,18 +9,6 @@
 final class OrderSchedule: Schedule {
   typealias Name = UInt64
 
-  /// A point at which each thread that can go on is a process before its next step.
-  struct Place {
-    let ready: [Name]
-    /// Order.R2, with the number of operations of the step that each of them would take.
-    var sleep: [Name: Int]
-    /// The processes that are to go on here, one after the other.
-    var wanted: [Name]
-    var chosen: Name
-    /// Of the step that the chosen one has taken.
-    var operations: [Operation] = []
-  }
-
   private struct Process {
     let name: Name
     /// How many items it has submitted.
@@ -33,6 +21,8 @@ final class OrderSchedule: Schedule {
     /// What the next step begins with: operations, and serial queues that it gives up.
     var upcoming: [Operation] = []
     var leaves: [UInt] = []
+    /// Items that its next step puts into serial queues.
+    var submitting: [(queue: UInt32, submission: Submission)] = []
     /// Serial queues on which it has its turn since its last step; and what has submitted the items that it has begun.
     var entered: [UInt] = []
     var submitted: [Submission] = []
@@ -64,6 +54,8 @@ final class OrderSchedule: Schedule {
     /// Whether its process is no item.
     var isBare = false
     var wasReady = false
+    /// Its process ends with the step that is next.
+    var isEnding = false
   }
 
   private(set) var places: [Place]
@@ -179,8 +171,8 @@ final class OrderSchedule: Schedule {
   }
 
   private func ask(_ thread: Int, _ queue: UInt32) {
-    // It may give up its turn on the other queue at any time.
-    if queues.kind(queue) == .concurrent, queues.chain(queue).count > 1 { isWhole = false }
+    // When a queue upon a queue gives up its turn there, the pool decides as well.
+    if queues.chain(queue).count > 1 { isWhole = false }
     add(queues.chain(queue).map { Operation(kind: .asks, object: $0) }, thread)
   }
 
@@ -196,7 +188,13 @@ final class OrderSchedule: Schedule {
     // Where time has let it come it is behind all that was.
     let one = process ?? 0
     let step = process == nil ? 0 : processes[one].steps + (members[thread].process == nil ? 0 : 1)
-    waiting[queue, default: []].append(Submission(process: one, step: step, number: processes[one].submissions))
+    let submission = Submission(process: one, step: step, number: processes[one].submissions)
+    if members[thread].process == nil {
+      waiting[queue, default: []].append(submission)
+    } else {
+      // Until then others may put theirs in.
+      processes[one].submitting.append((queue, submission))
+    }
   }
 
   private func itemBegins(_ thread: Int, _ queue: UInt32) {
@@ -214,10 +212,18 @@ final class OrderSchedule: Schedule {
   }
 
   private func itemEnds(_ thread: Int, _ queue: UInt32) {
-    active?.leaves += queues.serial(queue)
-    active?.operations += givesUp(queue)
     members[thread].depth -= 1
-    if thread != 0, members[thread].depth <= 0 { members[thread].process = nil }
+    let isLast = thread != 0 && members[thread].depth <= 0
+    let operations = givesUp(queue)
+    if operations.isEmpty {
+      active?.leaves += queues.serial(queue)
+      if isLast { members[thread].process = nil }
+    } else if let process = members[thread].process {
+      // A step by itself, wherever the one before it has ended: what a process does next must not depend on what others have done.
+      processes[process].leaves += queues.serial(queue)
+      add(operations, thread)
+      members[thread].isEnding = isLast
+    }
   }
 
   /// A process begins on an eager thread.
@@ -289,6 +295,7 @@ final class OrderSchedule: Schedule {
     if index < followed {
       if let wanted = ready.first(where: { name(of: $0) == places[index].chosen }) { return wanted }
       // Order.R4: the process cannot go on here.
+      isWhole = false
       places.removeSubrange(index...)
       followed = index
     }
@@ -338,6 +345,8 @@ final class OrderSchedule: Schedule {
     for queue in processes[process].entered {
       if let clock = ends[queue] { processes[process].clock.join(clock) }
     }
+    for (queue, submission) in processes[process].submitting { waiting[queue, default: []].append(submission) }
+    processes[process].submitting = []
     processes[process].submitted = []
     processes[process].entered = []
     processes[process].steps += 1
@@ -345,6 +354,10 @@ final class OrderSchedule: Schedule {
       process: process, operations: processes[process].upcoming, leaves: processes[process].leaves)
     processes[process].upcoming = []
     processes[process].leaves = []
+    if members[thread].isEnding {
+      members[thread].isEnding = false
+      members[thread].process = nil
+    }
   }
 
   /// Behind a step, with all that it has brought about.
