@@ -57,15 +57,15 @@
 //     step. Between the last operation of an item and its end, another process could only ask for a turn on what is about to be
 //     given up: then it waits, and has its turn in the same order.
 // Order.R4  Where a step is taken for dependent though it is not, classes are looked at twice, and none is missed. Where the process that
-//     a race asks for cannot go on at that place, for our "comes before" knows too little, all that can go on are tried. Where the next one of a schedule that is followed
-//     cannot, the search is not whole.
+//     a race asks for cannot go on at that place, for our "comes before" knows too little, all that can go on are tried. Where the
+//     next one of a schedule that is followed cannot, the search is not whole.
 //
-// What is not seen is not ordered: memory of the program that is used far from a `Simulation.yield()`, specifics,
-// descriptors. A program that orders something by those alone may have outcomes that are not
-// found. `isWhole` is false where a run is known to have left this ground: work of the library runs outside of an item (the parts of
-// `concurrentPerform`), a queue chooses by priority (a workloop) or is suspended, a target changes, a queue stands on another queue
-// (the pool decides as well when that gives up its turn, and a worker may come later than another process's next step), tasks of Swift
-// run, or there were fewer processors than processes.
+// What is not seen is not ordered: memory of the program that is used far from a `Simulation.yield()`, specifics, descriptors. A
+// program that orders something by those alone may have outcomes that are not found. `isWhole` is false where a run is known to
+// have left this ground: work of the library runs outside of an item (the parts of `concurrentPerform`), a queue chooses by
+// priority (a workloop) or is suspended, a target changes, a queue stands on another queue (the pool decides as well when that
+// gives up its turn, and a worker may come later than another process's next step), tasks of Swift run, or there were fewer
+// processors than processes.
 
 /// What a step does to an object that others may use.
 package struct Operation: Hashable {
