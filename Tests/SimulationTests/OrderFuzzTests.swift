@@ -35,6 +35,8 @@ private struct ChancedProgram {
     let left = threads.count { $0.first == .leave }
     objects.leave(3 - left)
     sim.run()
+    objects.end()
+    sim.run()
     return objects.outcome
   }
 
@@ -88,6 +90,12 @@ private struct ChancedProgram {
       case .later: letters.asyncAfter(deadline: .now() + .seconds(1)) { [seen] in seen.value += name + " " }
       case .schedule: timer.schedule(deadline: .now() + .seconds(1))
       }
+    }
+
+    /// Sources that are not cancelled keep themselves, and the numbers of their queues.
+    func end() {
+      source.cancel()
+      timer.cancel()
     }
 
     func leave(_ count: Int) { for _ in 0..<count { group.leave() } }
