@@ -51,7 +51,7 @@ struct TimerEntry: ~Copyable {
     return deadline
   }
 
-  /// As above, for an entry that a wheel holds.
+  /// As above, before the lock is taken under which the timer is set.
   static func noteSetting() { World.current?.note(World.setsTimer, 0) }
 
   /// Whether a wheel holds it. Read under the wheel's lock.
