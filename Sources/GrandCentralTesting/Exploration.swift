@@ -23,6 +23,8 @@ package struct Exploration {
   private static let leastProcessors = 16
   /// Whether all schedules within the bound have been run.
   package private(set) var isComplete = false
+  /// Why all orders may not be all, a sentence for each reason.
+  package var gaps: [String] { orders.gaps.sentences }
 
   /// The next schedule.
   package struct Plan {
@@ -93,7 +95,7 @@ package struct Exploration {
   private mutating func nextOrder() -> Plan? {
     if isComplete { return nil }
     guard let schedule = orders.next() else {
-      isComplete = orders.isWhole
+      isComplete = orders.gaps.isEmpty
       return nil
     }
     if left <= 0 { return nil }

@@ -12,6 +12,10 @@ extension Run {
     var wasWoken = false
     /// A worker that has nothing to do.
     var isIdle = false
+    /// A worker that has been started, or woken to look for a job, and has not gone on yet.
+    var isComing = false
+    /// It stands before an operation, or behind one, and can go on.
+    var isAtPoint = false
     /// What it has noted of its wait.
     var entry: UnsafeRawPointer?
     /// What it does, where it waits for nothing of the library's: "waits for a lock".

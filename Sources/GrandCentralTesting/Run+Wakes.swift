@@ -18,7 +18,8 @@ extension Run {
     let outside = woken < count ? SimulationSupport.wakeOutside(address, count - woken) : 0
     if woken > 0 {
       countStep()
-      point()
+      // Where there is a point before each operation, those that have been woken go on at the next one.
+      if !isFine { point() }
     }
     return woken + outside
   }
@@ -45,10 +46,18 @@ extension Run {
   func endNaps() {
     if !hasBegun || isClosing || !SimulationSupport.hasUntaken { return looks = 0 }
     // A job has to be seen twice before another worker takes it.
-    if looks == Self.mostLooks { return orders.map { $0.lacksProcessors() } ?? () }
+    if looks >= Self.mostLooks { return orders.map { $0.lacks(.tooFewProcessors) } ?? () }
     looks += 1
     for number in members.indices where members[number].isIdle && members[number].deadline != .max {
       release(number, wasWoken: false)
     }
   }
+
+  /// Where a worker that looks for jobs stands still with a job that it has found, or an event that it hands out, another one is to take what
+  /// else there is.
+  func addWorker() {
+    if wantsWorker { SimulationSupport.addWorkerForUntaken() }
+  }
+
+  var wantsWorker: Bool { looks > 0 && looks < Self.mostLooks && !ready.contains { members[$0].isComing } }
 }

@@ -25,29 +25,29 @@ import Synchronization
 final class Run: @unchecked Sendable {  // Run.R1
   static let start: UInt64 = 1_000_000_000_000
   /// Some seconds: the engine's patience is at most half of one.
-  private static let mostTicks = 3_000
+  static let mostTicks = 3_000
 
   var members: [Member] = []
   var current = 0
   var ready: [Int] = []
   /// Those that wait for a word, in the order in which they came.
   var sleepers: [Int] = []
-  private(set) var polls = 0
+  var polls = 0
   /// The step at which those that poll were asked last, because nobody else could go on.
-  private var lookedAt = -1
-  private(set) var now = Run.start
+  var lookedAt = -1
+  var now = Run.start
   private(set) var events = Events()
   /// Also read by the thread that waits for the run: does it get on?
   let progress = Atomic<Int>(0)
-  private var step = 0
+  private(set) var step = 0
   private let limit: Int
   private let schedule: any Schedule
   /// The schedule, if it wants to know what is done.
   let orders: OrderSchedule?
   /// Whether there is a point before each operation of the library's.
-  private let isFine: Bool
+  let isFine: Bool
   /// Kinds of points that are there for that alone.
-  private let fineKinds = (first: SimulationSupport.asksForTurn, last: SimulationSupport.looks)
+  private let fineKinds = (first: SimulationSupport.asksForTurn, last: SimulationSupport.stopsTimer)
   private(set) var record = SwitchRecord()
   private let carriers: Carriers
   /// Passed when the run is over.
@@ -66,12 +66,14 @@ final class Run: @unchecked Sendable {  // Run.R1
   var looks = 0
   /// The program has come to its end: how the engine's threads end makes no difference to it.
   private(set) var isClosing = false
+  /// For the thread that goes on next, at its point: it adds a worker, and no more.
+  private var isToAddWorker = false
   var kernel: SimulatedKernel?
   var descriptors: Descriptors?
   /// Run.R5
   let isGivenUp = Atomic<Bool>(false)
   /// How often time has passed at this step already, with nothing to come but ticks of the monitor.
-  private var ticks = (count: 0, step: 0)
+  var ticks = (count: 0, step: 0)
 
   var steps: Int { step }
   var told: ToldEvents { events.told(threads: members.map(\.name)) }
@@ -120,8 +122,9 @@ final class Run: @unchecked Sendable {  // Run.R1
   /// The thread may go on at once: what its starter does next comes too late for it then.
   private func start(_ name: String, _ body: @escaping () -> Void) {
     add(name) { SimulatedOrder.seen(body) }
+    members[members.count - 1].isComing = true
     countStep()
-    point()
+    if !isFine { point() }
   }
 
   private func add(_ name: String, _ body: @escaping () -> Void) {
@@ -155,6 +158,7 @@ final class Run: @unchecked Sendable {  // Run.R1
     SimulatedOrder.comesBefore(self)
     guard let heir else { return over.pass() }
     current = heir
+    members[heir].isComing = false
     members[heir].carrier.pass()
   }
 
@@ -172,7 +176,7 @@ final class Run: @unchecked Sendable {  // Run.R1
   }
 
   /// Whether the thread waits for something other than work.
-  private func isStuck(_ member: Member) -> Bool {
+  func isStuck(_ member: Member) -> Bool {
     switch member.wait {
     case .nothing, .rest, .ended: false
     case .word, .sleep, .poll: !member.isIdle && !member.isMonitor
@@ -202,8 +206,8 @@ final class Run: @unchecked Sendable {  // Run.R1
   func note(_ kind: UInt8, _ queue: UInt32) {
     let isOnlyFine = kind >= fineKinds.first && kind <= fineKinds.last
     if isOnlyFine, !isFine || !hasBegun { return }
-    if let orders, hasBegun, !isClosing { orders.note(kind, queue, by: current) }
-    if kind == SimulationSupport.isBeyondOrders { return }
+    if let orders, hasBegun, !isClosing { orders.note(kind, queue, by: current, at: now) }
+    if kind == SimulationSupport.isBeyondOrders || isOnlyFine && queue == SimulationSupport.isPart { return }
     if isOnlyFine || kind == SimulationSupport.done || kind == SimulationSupport.claims {
       countStep()
       return point()
@@ -211,13 +215,24 @@ final class Run: @unchecked Sendable {  // Run.R1
     leftovers.note(kind, queue)
     record(kind, queue)
     // From its start until then a worker has touched nothing but its own record.
-    if kind != SimulationSupport.workerBegins { point() }
+    if kind == SimulationSupport.workerBegins || isFine && SimulationSupport.isInside(kind) { return }
+    point()
   }
 
   func point() {
-    if isFine { endNaps() }
+    if isFine {
+      endNaps()
+      addWorker()
+    }
     if ready.count < 2, orders == nil { return }
+    members[current].isAtPoint = true
     go(to: choose(current: current))
+    while isToAddWorker {
+      isToAddWorker = false
+      addWorker()
+      go(to: next(after: nil))
+    }
+    members[current].isAtPoint = false
   }
 
   private func wait(for address: UnsafeRawPointer, while expected: UInt32, until deadline: UInt64) -> Bool {
@@ -289,12 +304,20 @@ final class Run: @unchecked Sendable {  // Run.R1
     members[number].wait = .nothing
     members[number].deadline = .max
     members[number].wasWoken = wasWoken
+    members[number].isComing = members[number].isIdle
     ready.insert(number, at: ready.firstIndex { $0 > number } ?? ready.count)
   }
 
   private func next(after thread: Int?) -> Int {
     while ready.isEmpty { letTimePass() }
-    if isFine { endNaps() }
+    if isFine {
+      endNaps()
+      // The calling thread waits already.
+      if wantsWorker, let helper = ready.first(where: { members[$0].isAtPoint }) {
+        isToAddWorker = true
+        return helper
+      }
+    }
     return ready.count == 1 && orders == nil ? ready[0] : choose(current: thread)
   }
 
@@ -311,65 +334,13 @@ final class Run: @unchecked Sendable {  // Run.R1
     members[current].entry = SimulationSupport.currentEntry
     let me = members[current].carrier
     current = number
+    members[number].isComing = false
     let heir = members[number].carrier
     SimulatedKernel.setAside {
       heir.pass()
       me.wait()
     }
     SimulatedOrder.comesAfter(members[0].carrier)
-  }
-
-  // MARK: Time
-
-  /// Run.R3
-  private func letTimePass() {
-    lookForStrangers()
-    orders?.allWait(now)
-    // A thread may have written to a pipe that another one polls. A poller that finds nothing waits again without a step.
-    if polls > 0 || descriptors != nil, lookedAt != step {
-      lookedAt = step
-      wakePolls()
-      descriptors?.look()
-      return
-    }
-    var soonest = descriptors?.nextExpiration(polls > 0) ?? .max
-    var soonestOfWork = soonest
-    var resting: Rest?
-    var isStuck = false
-    for member in members {
-      if case .rest(let rest) = member.wait { resting = rest }
-      soonest = min(soonest, member.deadline)
-      if !member.isMonitor { soonestOfWork = min(soonestOfWork, member.deadline) }
-      isStuck = isStuck || self.isStuck(member)
-    }
-    switch resting {
-    case nil:
-      break
-    case .until(let end):
-      if soonest > end {
-        now = max(now, end)
-        return release(0, wasWoken: true)
-      }
-    case .untilNothingIsLeft:
-      if soonest == .max || soonestOfWork == .max && !SimulationSupport.isOwed { return release(0, wasWoken: true) }
-    case .untilEnd:
-      if soonest == .max || !isStuck && !SimulationSupport.isOwed { return release(0, wasWoken: true) }
-    case .untilClosed:
-      if soonest == .max || SimulationSupport.engineIsStill { return release(0, wasWoken: true) }
-    }
-    if descriptors?.awaitOutside(soonest == .max ? .max : soonest - now) == true { return }
-    // The body may yet end the waits, once the time has come that it waits for.
-    if case .until = resting {} else if isStuck, onlyTicks(soonestOfWork) { fail(.deadlock(describeWaits())) }
-    if soonest == .max { fail(.deadlock(describeWaits())) }
-    now = max(now, soonest)
-    if descriptors?.timeHasPassed() == true { wakePolls() }
-    for number in members.indices where members[number].deadline <= now { release(number, wasWoken: false) }
-  }
-
-  /// Whether nothing but ticks of the monitor has come for so long that it would have helped: the thread budget is used up.
-  private func onlyTicks(_ soonestOfWork: UInt64) -> Bool {
-    ticks = soonestOfWork == .max && ticks.step == step ? (ticks.count + 1, step) : (0, step)
-    return ticks.count > Self.mostTicks
   }
 }
 

@@ -61,6 +61,10 @@ public final class Simulation: Sendable {
     public fileprivate(set) var timersLeft = 0
     /// Whether these were all schedules that `.exhaustive` or `.everyOrder` stands for, and none has failed.
     public fileprivate(set) var isComplete = false
+    /// What the program does of which `.everyOrder` does not know all orders, a sentence each; empty for other strategies.
+    ///
+    ///     print(Simulation.explore(strategy: .everyOrder()) { sim in … }.gaps)  // ["a queue is suspended"]
+    public fileprivate(set) var gaps: [String] = []
     /// What all schedules follow from.
     public fileprivate(set) var seed: UInt64
     /// The first schedule that fails.
@@ -175,7 +179,7 @@ public final class Simulation: Sendable {
   ) throws -> Report {
     let report = explore(runs: runs, strategy: strategy, processors: processors, seed: seed, body)
     if report.failure == nil, strategy.isExhaustive, !report.isComplete {
-      throw SimulationFailure(.incomplete(report.runs))
+      throw SimulationFailure(.incomplete(report.runs, gaps: report.gaps))
     }
     guard let failure = report.failure else { return report }
     guard case .threw(let error) = failure.reason else { throw failure }
@@ -255,6 +259,7 @@ public final class Simulation: Sendable {
       report.failure = SimulationFailure(reason, token, attempt, runs: report.runs - 1, shrinking?.result())
     }
     report.isComplete = exploration.isComplete
+    report.gaps = exploration.gaps
     return report
   }
 }

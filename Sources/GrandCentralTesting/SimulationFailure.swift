@@ -28,8 +28,8 @@ public struct SimulationFailure: Error, CustomStringConvertible {
     /// The token of `.replay` is none.
     case badToken
     /// There are more schedules than `.exhaustive` or `.everyOrder` may run, or the program does something of which `.everyOrder` does not
-    /// know all orders; so many have not failed.
-    case incomplete(Int)
+    /// know all orders (`gaps` says what that is); so many have not failed.
+    case incomplete(Int, gaps: [String])
     /// The kernel makes no more threads, or the run has more than it may.
     case noThread
   }
@@ -96,6 +96,13 @@ public struct SimulationFailure: Error, CustomStringConvertible {
     return timeline.isEmpty ? text : text + "\n" + timeline
   }
 
+  package static func incomplete(_ runs: Int, _ gaps: [String]) -> String {
+    gaps.isEmpty
+      ? "there are more schedules than the \(runs) that were run, none of which has failed"
+      : "there may be more orders than the \(runs) that were run, none of which has failed: "
+        + gaps.joined(separator: "; ")
+  }
+
   private var isRace: Bool { if case .race = reason { true } else { false } }
 
   var sentence: String {
@@ -109,7 +116,7 @@ public struct SimulationFailure: Error, CustomStringConvertible {
     case .stalled(let message): "escape: " + message
     case .busy:
       "the queues of the process do not come to rest: something runs, or waits, in an item outside the simulation"
-    case .incomplete(let runs): "there are more schedules than the \(runs) that were run, none of which has failed"
+    case .incomplete(let runs, let gaps): Self.incomplete(runs, gaps)
     case .badToken: "the token is none of a simulation"
     case .noThread: "there is no thread for the simulation"
     }

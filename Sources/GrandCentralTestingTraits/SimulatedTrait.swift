@@ -55,7 +55,7 @@ public struct SimulatedTrait: TestTrait, TestScoping {
     if let failure = report.failure {
       Issue.record(Comment(rawValue: failure.description), sourceLocation: test.sourceLocation)
     } else if strategy.isExhaustive, !report.isComplete {
-      let text = "simulation: there are more schedules than the \(report.runs) that were run, none of which has failed"
+      let text = "simulation: " + SimulationFailure.incomplete(report.runs, report.gaps)
       Issue.record(Comment(rawValue: text), sourceLocation: test.sourceLocation)
     }
   }

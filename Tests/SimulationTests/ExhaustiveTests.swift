@@ -77,7 +77,7 @@ struct ExhaustiveTests {
         try Simulation.check(strategy: strategy) { addTwice($0, onOneQueue: true) }
         throw Unexpected()
       } catch let failure as SimulationFailure {
-        guard case .incomplete(2) = failure.reason else { throw failure }
+        guard case .incomplete(2, gaps: []) = failure.reason else { throw failure }
       }
       try require(!Simulation.explore(runs: 3) { addTwice($0, onOneQueue: true) }.isComplete)
     }

@@ -7,7 +7,7 @@ import GrandCentralTesting
 extension OrderProgram {
   static let nested = [
     OrderProgram(
-      "an item comes to a queue upon a queue while it has its turn", needs: (.asks, .givesUp), isNested: true
+      "an item comes to a queue upon a queue while it has its turn", needs: (.asks, .givesUp)
     ) { sim in
       let (bottom, seen) = (DispatchQueue(label: "bottom"), Letters(""))
       let top = DispatchQueue(label: "top", target: bottom)
@@ -24,7 +24,7 @@ extension OrderProgram {
       sim.run()
       return seen.value
     },
-    OrderProgram("an item comes to a queue upon a queue beside a sync there", isNested: true) { sim in
+    OrderProgram("an item comes to a queue upon a queue beside a sync there") { sim in
       let (bottom, seen) = (DispatchQueue(label: "bottom"), Letters(""))
       let top = DispatchQueue(label: "top", target: bottom)
       item { top.sync { seen.value += "a" } }
@@ -35,7 +35,7 @@ extension OrderProgram {
       sim.run()
       return seen.value
     },
-    OrderProgram("two queues upon one", isNested: true) { sim in
+    OrderProgram("two queues upon one") { sim in
       let (bottom, seen) = (DispatchQueue(label: "bottom"), Letters(""))
       let (left, right) = (DispatchQueue(label: "left", target: bottom), DispatchQueue(label: "right", target: bottom))
       item { for letter in ["a", "b"] { left.async { seen.value += letter } } }

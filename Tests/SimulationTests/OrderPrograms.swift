@@ -10,23 +10,22 @@ struct OrderProgram: Sendable {
   let preemptions: Int
   /// Without this pair among the dependent ones the program has outcomes that are not found.
   let needs: Dependence.Pair?
-  /// Whether a queue stands on another one: of such programs no search is complete.
-  let isNested: Bool
   /// Says what has come out.
   let run: @Sendable (Simulation) -> String
 
   init(
-    _ name: String, preemptions: Int = 2, needs: Dependence.Pair? = nil, isNested: Bool = false,
+    _ name: String, preemptions: Int = 2, needs: Dependence.Pair? = nil,
     _ run: @escaping @Sendable (Simulation) -> String
   ) {
     self.name = name
     self.preemptions = preemptions
     self.needs = needs
-    self.isNested = isNested
     self.run = run
   }
 
-  static let all = queues + nested + semaphores + groups + items + timers + timersAgain + sources + memory
+  static let all =
+    queues + nested + semaphores + groups + items + timers + timersAgain + instants + sources + suspensions
+    + memory
 }
 
 let later = DispatchTimeInterval.seconds(1)
@@ -103,7 +102,7 @@ extension OrderProgram {
       sim.run()
       return "\(first.value) \(second.value)"
     },
-    OrderProgram("queues with one target", isNested: true) { sim in
+    OrderProgram("queues with one target") { sim in
       let target = DispatchQueue(label: "target")
       let queues = (0..<2).map { DispatchQueue(label: "queue \($0)", target: target) }
       let seen = Letters("")

@@ -86,6 +86,7 @@ struct DescriptorTable: ~Copyable, @unchecked Sendable {  // the pages are guard
 
   /// Starts watching.
   func add(_ watch: DescriptorWatch.Pointer, on poller: borrowing EpollPoller) -> Addition {
+    World.goBeyondOrders(.kernel)
     lock.lock()
     defer { lock.unlock() }
     guard let epoll = poller.epoll else { return .failed(.descriptorsExhausted) }

@@ -64,6 +64,14 @@ extension Engine {
 
   /// Whether there is a job that no worker has taken yet.
   var hasUntaken: Bool { hasVisibleWork || anySlotIsFull() }
+
+  /// Adds a worker for it, although others search that may stand still meanwhile. For the one thread that goes on.
+  func addWorkerForUntaken() {
+    if anySlotIsFull() { wantWatch() }
+    // relaxed: no other thread writes now.
+    let (state, parallelism) = (pool.load(ordering: .relaxed), parallelism.load(ordering: .relaxed))
+    if state.sleeping > 0 || state.live < threadLimit { reinforce(parallelism: parallelism, budget: threadLimit) }
+  }
 }
 
 extension Timers {

@@ -122,6 +122,7 @@ struct Timers: ~Copyable, @unchecked Sendable {  // the wheels are guarded by `l
 
   private func fire(_ index: Int, _ now: UInt64) -> Bool {
     var due = TimerChain()
+    if Recorder.isOn { World.tellOfTimers(World.firesTimers) }
     lock.lock()
     while !wheel(index).pointee.advance(to: now, limit: Self.entriesAtOnce, into: &due) { lock.makeWay() }
     _ = noteEarliest(index)

@@ -15,6 +15,7 @@ struct ObjectContext {
     guard let pointer, let finalizer else { return }
     // unsafe: the pointer is passed through.
     nonisolated(unsafe) let context = pointer
+    if Recorder.isOn { World.goBeyondOrders(.references) }
     Sanitizer.comesBefore(context)
     target.submit {
       Sanitizer.comesAfter(context)

@@ -98,6 +98,7 @@ struct Lock: ~Copyable, Sendable {
   private borrowing func lockSlow() {
     if spin() { return }
     let address = self.address
+    World.goBeyondOrders(.locks)
     // pairs with: unlock – publishes what the lock guards
     while word.exchange(State.contended, ordering: .acquiring) != State.free {
       _ = Futex.wait(address, while: State.contended)

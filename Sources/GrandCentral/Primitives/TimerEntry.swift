@@ -30,8 +30,7 @@ struct TimerEntry: ~Copyable {
     fire: @escaping Fire = { _ in }
   ) {
     self.deadline = deadline
-    // In a simulation time comes to each deadline by itself.
-    instant = World.isSimulated ? Self.simulated(deadline) : Self.roundest(deadline, leeway)
+    instant = Self.served(deadline, leeway)
     self.context = context
     self.word = word
     self.fire = fire
@@ -41,18 +40,13 @@ struct TimerEntry: ~Copyable {
   /// pending.
   mutating func schedule(_ deadline: UInt64, leeway: UInt64) {
     self.deadline = deadline
-    instant = World.isSimulated ? Self.simulated(deadline) : Self.roundest(deadline, leeway)
+    instant = Self.served(deadline, leeway)
   }
 
-  /// Another thread may go on before a timer is set.
-  @inline(never)
-  private static func simulated(_ deadline: UInt64) -> UInt64 {
-    noteSetting()
-    return deadline
+  /// In a simulation time comes to each deadline by itself.
+  private static func served(_ deadline: UInt64, _ leeway: UInt64) -> UInt64 {
+    World.isSimulated ? deadline : roundest(deadline, leeway)
   }
-
-  /// As above, before the lock is taken under which the timer is set.
-  static func noteSetting() { World.current?.note(World.setsTimer, 0) }
 
   /// Whether a wheel holds it. Read under the wheel's lock.
   var isPending: Bool { list != Self.noList }

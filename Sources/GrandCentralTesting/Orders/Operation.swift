@@ -6,16 +6,19 @@
 
 // All orders of operations, one schedule for each: what that means, and why no order is missed.
 //
-// A *process* is what runs in order: the body, and each item from its beginning to its end. Which worker runs an item makes no
-// difference to a program, so a process has a name of its own: where it was submitted, or which step has let it begin.
+// A *process* is what runs in order: the body, each item from its beginning to its end, and what hands out events that have come with the
+// time: it takes out the timers that are due, and gives each to its queue. Which worker runs a process makes no difference to a program, so a
+// process has a name of its own: where it was submitted, which step has let it begin, or its instant.
 //
 // A *step* is what one process does from one point to its next one, or until it waits or ends. To the step belongs what the pool does in
 // answer: a worker starts, takes what there is, and stands before the item; a worker whose item has ended gives up the queue, lets the
 // next item or the next waiting thread have it, and goes to sleep. The pool's threads are *eager*: no process takes a step while one of
-// them can go on. There are more processors than processes, so that each item that may begin stands there at once.
+// them can go on. There are more processors than processes, so that each item that may begin stands there at once; where a worker that
+// looks for jobs stands still as a process, another one is added (`Run.addWorker`).
 //
 // An *operation* is what a step does to an object that other processes may use as well: a queue, a group, a semaphore, the timers. There is
-// a point before each, so a step has one at most, but for those of the pool. Two operations are *dependent* if they are on one object and
+// a point before each, so a step has one at most, but for those of the pool, and for a source's or an item's with that of its timer. There is
+// none within an operation: no thread meets a lock that is held. Two operations are *dependent* if they are on one object and
 // their order may make a difference:
 //
 //   | object    | dependent                                                               |
@@ -26,9 +29,11 @@
 //   | group     | any two, but for two that enter, two that wait, a wait and a `notify`   |
 //   | work item | two that change it: its end, `cancel`, `notify`; one of those, and one  |
 //   |           | that looks: its beginning, `wait`, `isCancelled`                        |
-//   | source    | two that change it: data, `cancel`, `schedule`, a handler that begins,  |
-//   |           | ends, or is another one; one of those, and `isCancelled`                |
-//   | timers    | any two that set one                                                    |
+//   | source    | two that change it: data, `cancel`, `schedule`, `suspend`, `resume`,    |
+//   |           | another target, a handler that begins, ends, or is another one; one of  |
+//   |           | those, and `isCancelled`, or a look at its data from outside            |
+//   | timers    | two that set one; one that sets or stops one, and the taking out of     |
+//   |           | those that are due                                                      |
 //   | memory    | in a program that yields: any two steps that a `Simulation.yield()`     |
 //   |           | begins or ends, or that begin an item or the work of a `sync`           |
 //
@@ -61,11 +66,8 @@
 //     next one of a schedule that is followed cannot, the search is not whole.
 //
 // What is not seen is not ordered: memory of the program that is used far from a `Simulation.yield()`, specifics, descriptors. A
-// program that orders something by those alone may have outcomes that are not found. `isWhole` is false where a run is known to
-// have left this ground: work of the library runs outside of an item (the parts of `concurrentPerform`), a queue chooses by
-// priority (a workloop) or is suspended, a target changes, a queue stands on another queue (the pool decides as well when that
-// gives up its turn, and a worker may come later than another process's next step), tasks of Swift run, or there were fewer
-// processors than processes.
+// program that orders something by those alone may have outcomes that are not found. Where a run is known to have left this ground,
+// `OrderGap` says by what.
 
 /// What a step does to an object that others may use.
 package struct Operation: Hashable {
@@ -79,12 +81,17 @@ package struct Operation: Hashable {
     case awaitsGroup
     case notifies
     case setsTimer
+    case stopsTimer
+    /// Those that are due are taken out.
+    case firesTimers
     /// A queue that stands on another queue ends its turn there.
     case givesUp
     case changes
     case looks
     /// Memory of the program's, where it yields.
     case touches
+
+    var isOnTimers: Bool { self == .setsTimer || self == .stopsTimer || self == .firesTimers }
   }
 
   let kind: Kind
@@ -101,6 +108,8 @@ package struct Operation: Hashable {
     case SimulationSupport.awaitsGroup: .awaitsGroup
     case SimulationSupport.asksToNotify: .notifies
     case SimulationSupport.setsTimer: .setsTimer
+    case SimulationSupport.stopsTimer: .stopsTimer
+    case SimulationSupport.firesTimers: .firesTimers
     case SimulationSupport.changes: .changes
     case SimulationSupport.looks: .looks
     default: nil
@@ -117,7 +126,7 @@ package struct Dependence: Sendable {
     (.signals, .signals), (.signals, .awaitsSignal), (.awaitsSignal, .awaitsSignal),
     (.enters, .leaves), (.enters, .awaitsGroup), (.enters, .notifies), (.leaves, .leaves), (.leaves, .awaitsGroup),
     (.leaves, .notifies), (.notifies, .notifies),
-    (.setsTimer, .setsTimer), (.touches, .touches),
+    (.setsTimer, .setsTimer), (.setsTimer, .firesTimers), (.stopsTimer, .firesTimers), (.touches, .touches),
     (.asks, .givesUp), (.changes, .changes), (.changes, .looks),
   ]
 

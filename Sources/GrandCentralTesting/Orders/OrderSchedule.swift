@@ -9,58 +9,9 @@
 final class OrderSchedule: Schedule {
   typealias Name = UInt64
 
-  private struct Process {
-    let name: Name
-    /// How many items it has submitted.
-    var submissions = 0
-    /// How many others have begun behind its steps.
-    var begun = 0
-    /// How many steps of each process come before its next one.
-    var clock: StepClock
-    var steps = 0
-    /// What the next step begins with: operations, and serial queues that it gives up.
-    var upcoming: [Operation] = []
-    var leaves: [UInt] = []
-    /// Items that its next step puts into serial queues.
-    var submitting: [(queue: UInt32, submission: Submission)] = []
-    /// Serial queues on which it has its turn since its last step; and what has submitted the items that it has begun.
-    var entered: [UInt] = []
-    var submitted: [Submission] = []
-  }
-
-  /// The step that puts an item into a queue.
-  private struct Submission {
-    let process: Int
-    let step: Int
-    /// Its number among those of the process.
-    let number: Int
-  }
-
-  /// The step that is under way.
-  private struct Active {
-    let process: Int
-    var operations: [Operation]
-    var leaves: [UInt]
-    /// Processes that it lets go on, or begin.
-    var woken: [Int] = []
-  }
-
-  /// What the schedule does with a thread that runs.
-  private struct Member {
-    /// Nil while it is eager.
-    var process: Int?
-    /// How many items it is inside of.
-    var depth = 0
-    /// Whether its process is no item.
-    var isBare = false
-    var wasReady = false
-    /// Its process ends with the step that is next.
-    var isEnding = false
-  }
-
   private(set) var places: [Place]
-  /// Whether all was seen, and done, that Operation.swift speaks of.
-  private(set) var isWhole = true
+  /// What was not seen, or not done, of what Operation.swift speaks of.
+  private(set) var gaps: OrderGaps = []
   /// Order.R2
   private(set) var isRedundant = false
 
@@ -80,8 +31,8 @@ final class OrderSchedule: Schedule {
   private var waiting: [UInt32: [Submission]] = [:]
   /// What has come before the last end on a serial queue.
   private var ends: [UInt: StepClock] = [:]
-  /// Of the last time at which no process could go on.
-  private var instant: (time: UInt64, begun: Int) = (0, 0)
+  /// Now; and how many processes have begun at this instant behind no step, and for events.
+  private var instant: (time: UInt64, begun: Int, fired: Int) = (0, 0, 0)
   private var rest = StepClock()
 
   init(_ places: [Place], _ dependence: Dependence, yields: Bool) {
@@ -96,13 +47,19 @@ final class OrderSchedule: Schedule {
   // MARK: What is done
 
   /// Called behind each note of the library's, before another thread may go on.
-  func note(_ kind: UInt8, _ queue: UInt32, by thread: Int) {
+  func note(_ kind: UInt8, _ queue: UInt32, by thread: Int, at time: UInt64) {
     know(thread)
-    if members[thread].process == nil, Self.isOfProgram(kind) {
-      // Work that is no item.
-      isWhole = false
-      members[thread].isBare = true
-      begin(thread, submission: nil, on: [])
+    if time != instant.time { instant = (time, 0, 0) }
+    if members[thread].process == nil {
+      if kind == SimulationSupport.firesTimers || active == nil && Self.isOfEvent(kind) {
+        instant.fired += 1
+        members[thread].isFiring = true
+        begin(thread, as: Self.name(instant.time, instant.fired, 0), submission: nil, on: [])
+      } else if Self.isOfProgram(kind) {
+        lacks(.loop)
+        members[thread].isBare = true
+        begin(thread, submission: nil, on: [])
+      }
     }
     switch kind {
     case SimulationSupport.itemBegins: itemBegins(thread, queue)
@@ -117,12 +74,14 @@ final class OrderSchedule: Schedule {
     case SimulationSupport.syncEnds:
       if let process = members[thread].process { processes[process].leaves += queues.serial(queue) }
       add(givesUp(queue), thread)
-    case SimulationSupport.suspends, SimulationSupport.isBeyondOrders: isWhole = false
+    case SimulationSupport.suspends: lacks(.suspendedQueue)
+    case SimulationSupport.isBeyondOrders: lacks(Self.gap(queue))
     case SimulationSupport.queueGoes:
       queues.forget(queue)
       waiting[queue] = nil
-    case SimulationSupport.retargets, SimulationSupport.applies:
-      isWhole = false
+    case SimulationSupport.retargets: lacks(.changedTarget)
+    case SimulationSupport.applies:
+      lacks(.loop)
       stopBare(thread)
     case SimulationSupport.hasSlept: stopBare(thread)
     case SimulationSupport.done:
@@ -134,9 +93,20 @@ final class OrderSchedule: Schedule {
       add([Self.touch], thread)
     default:
       guard let operation = Operation.kind(of: kind) else { break }
-      add([Operation(kind: operation, object: operation == .setsTimer ? 0 : SimulationSupport.object)], thread)
+      add([Operation(kind: operation, object: operation.isOnTimers ? 0 : SimulationSupport.object)], thread)
     }
-    isWhole = isWhole && queues.areAllKnown
+    if !queues.areAllKnown { lacks(.tooFewNumbers) }
+  }
+
+  func lacks(_ gap: OrderGap) { gaps.insert(OrderGaps(gap)) }
+
+  private static func gap(_ word: UInt32) -> OrderGap {
+    switch word {
+    case SimulationSupport.beyondTasks: .tasks
+    case SimulationSupport.beyondReferences: .lastReference
+    case SimulationSupport.beyondLocks: .libraryLock
+    default: .kernel
+    }
   }
 
   /// What engine threads do not do by themselves.
@@ -151,10 +121,21 @@ final class OrderSchedule: Schedule {
     }
   }
 
+  /// What a thread does first for an event that has come with the time.
+  private static func isOfEvent(_ kind: UInt8) -> Bool {
+    kind == SimulationSupport.changes || kind == SimulationSupport.submits
+  }
+
   private func stopBare(_ thread: Int) {
-    if !members[thread].isBare { return }
+    if !members[thread].isBare, !members[thread].isFiring { return }
     members[thread].isBare = false
+    members[thread].isFiring = false
     members[thread].process = nil
+  }
+
+  /// Those that have handed out their events, and wait for others.
+  private func stopFiring(except ready: [Int]) {
+    for thread in members.indices where members[thread].isFiring && !ready.contains(thread) { stopBare(thread) }
   }
 
   private func know(_ thread: Int) {
@@ -171,8 +152,6 @@ final class OrderSchedule: Schedule {
   }
 
   private func ask(_ thread: Int, _ queue: UInt32) {
-    // When a queue upon a queue gives up its turn there, the pool decides as well.
-    if queues.chain(queue).count > 1 { isWhole = false }
     add(queues.chain(queue).map { Operation(kind: .asks, object: $0) }, thread)
   }
 
@@ -198,7 +177,7 @@ final class OrderSchedule: Schedule {
   }
 
   private func itemBegins(_ thread: Int, _ queue: UInt32) {
-    if queues.kind(queue) == .sorted { isWhole = false }
+    if queues.kind(queue) == .sorted { lacks(.sortedQueue) }
     let submission = waiting[queue]?.isEmpty ?? true ? nil : waiting[queue]?.removeFirst()
     stopBare(thread)
     if let process = members[thread].process {
@@ -239,6 +218,10 @@ final class OrderSchedule: Schedule {
       instant.begun += 1
       name = Self.name(instant.time, 0, instant.begun)
     }
+    begin(thread, as: name, submission: submission, on: serial)
+  }
+
+  private func begin(_ thread: Int, as name: Name, submission: Submission?, on serial: [UInt]) {
     var process = Process(name: name, clock: rest)
     process.entered = serial
     if let submission { process.submitted = [submission] }
@@ -251,13 +234,10 @@ final class OrderSchedule: Schedule {
     OrderTrace.mix(OrderTrace.mix(parent, UInt64(number)), UInt64(child))
   }
 
-  /// There are too few processors: an item that may begin does not.
-  func lacksProcessors() { isWhole = false }
-
   /// No process can go on: what comes next comes behind all of it.
-  func allWait(_ time: UInt64) {
+  func allWait() {
     endStep()
-    if time != instant.time { instant = (time, 0) }
+    stopFiring(except: [])
     rest = trace.all
     for index in processes.indices { processes[index].clock.join(rest) }
     for index in members.indices { members[index].wasReady = false }
@@ -267,6 +247,7 @@ final class OrderSchedule: Schedule {
 
   func choose(among ready: [Int], current: Int?, from thread: Int) -> Int {
     know(ready[ready.count - 1])
+    stopFiring(except: ready)
     for one in ready where !members[one].wasReady {
       guard let process = members[one].process else { continue }
       active?.woken.append(process)
@@ -277,6 +258,7 @@ final class OrderSchedule: Schedule {
     for one in ready { members[one].wasReady = true }
     if let current, members[current].process == nil { return current }
     for one in ready where members[one].process == nil { return one }
+    if SimulationSupport.hasUntaken { lacks(.untakenItem) }
     endStep()
     if isRedundant { return current ?? ready[0] }
     guard let chosen = go(ready, current) else {
@@ -295,7 +277,7 @@ final class OrderSchedule: Schedule {
     if index < followed {
       if let wanted = ready.first(where: { name(of: $0) == places[index].chosen }) { return wanted }
       // Order.R4: the process cannot go on here.
-      isWhole = false
+      lacks(.lostWay)
       places.removeSubrange(index...)
       followed = index
     }

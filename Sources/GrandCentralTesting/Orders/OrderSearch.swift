@@ -7,8 +7,8 @@ struct OrderSearch {
   private var hasBegun = false
   /// Whether a run has yielded: then more operations are dependent.
   private var yields = false
-  /// Whether each run so far was within what the search speaks of.
-  private(set) var isWhole = true
+  /// Where runs have left what the search speaks of.
+  private(set) var gaps: OrderGaps = []
   /// How many runs were given up for the search: their classes were seen.
   private(set) var redundant = 0
   /// Of the other ones, for tests; as many as there are classes.
@@ -40,7 +40,7 @@ struct OrderSearch {
       return
     }
     places = schedule.places
-    isWhole = isWhole && schedule.isWhole
+    gaps.formUnion(schedule.gaps)
     if schedule.isRedundant {
       redundant += 1
     } else if collects {

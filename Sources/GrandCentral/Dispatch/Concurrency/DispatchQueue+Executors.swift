@@ -55,7 +55,7 @@
     @inline(__always)
     private static func take<Executor: AnyObject>(_ raw: UnsafeMutableRawPointer) -> (UnownedJob, Borrowed<Executor>) {
       let node = Job(raw: raw)
-      if Recorder.isOn { World.goBeyondOrders() }
+      if Recorder.isOn { World.goBeyondOrders(.tasks) }
       // unsafe: see `word`.
       let job = unsafeBitCast(node.extra!, to: UnownedJob.self)
       let executor = Borrowed<Executor>(word: node.owner!)

@@ -83,6 +83,7 @@ final class IOScheduler: @unchecked Sendable {  // guarded by its locks, as said
   private static func ofRun(_ world: World.Functions) -> IOScheduler {
     if let raw = world.ioScheduler { return Borrowed<IOScheduler>(word: raw).object }
     let scheduler = IOScheduler(Engine.shared)
+    World.goBeyondOrders(.kernel)
     Immortal.grant(scheduler)
     world.ioScheduler = Owned(scheduler).intoWord()
     return scheduler

@@ -36,6 +36,7 @@ final class DelayedItem: @unchecked Sendable {  // immutable, but for the entry 
   /// As for the closures of `asyncAfter`, the quality of service is that of the call.
   static func start(_ item: DispatchWorkItem, on queue: DispatchQueue, at deadline: Deadline, leeway: UInt64) {
     let qos = queue.effectiveQoS(item.wantedQoS, item.flags)
+    item.tell(World.changes, timer: World.setsTimer)
     let delayed = Owned(DelayedItem(item, queue, deadline, leeway, qos)).give()
     delayed.use { $0.start() }
     letGo(delayed)
@@ -43,6 +44,7 @@ final class DelayedItem: @unchecked Sendable {  // immutable, but for the entry 
 
   /// Finishes `item`, which has been cancelled, at `deadline`.
   static func finish(_ item: DispatchWorkItem, at deadline: Deadline) {
+    if Recorder.isOn { World.tellOfTimers(World.setsTimer) }
     let delayed = Owned(DelayedItem(item, nil, deadline, 0, .unspecified)).give()
     delayed.use { $0.add() }
     letGo(delayed)
@@ -105,6 +107,7 @@ final class DelayedItem: @unchecked Sendable {  // immutable, but for the entry 
 
   private func fire() {
     guard let queue else { return item.finishDequeued() }
+    item.tell(World.changes)
     item.forgetTimer(self)
     queue.enqueueSlow(item.makeJob(for: queue, qos: qos))
   }

@@ -72,6 +72,7 @@ enum Delay {
 /// A job that waits for its time in the timer wheel, and the queue that it is for.
 enum DelayedJob {
   static func start(_ job: Job, on queue: DispatchQueue, at deadline: Deadline, leeway: UInt64) {
+    if Recorder.isOn { World.tellOfTimers(World.setsTimer) }
     // unsafe: an entry is as large as a node.
     let entry = Magazine.take().bindMemory(to: TimerEntry.self, capacity: 1)
     entry.initialize(

@@ -118,7 +118,7 @@ public class DispatchWorkItem: @unchecked Sendable {  // an atomic word; the res
   ///
   /// Complexity: O(pending timers). Blocking: never.
   public func cancel() {
-    tell(World.changes)
+    tell(World.changes, timer: World.stopsTimer)
     let (empty, isTimed) = state.update { state in
       state.rawValue |= State.cancelled
       return (state.shouldEmpty(), state.has(State.timed))
@@ -138,9 +138,9 @@ public class DispatchWorkItem: @unchecked Sendable {  // an atomic word; the res
 
   /// In a simulation: the step that follows is one on the item.
   @inline(__always)
-  private final func tell(_ kind: UInt8) {
+  final func tell(_ kind: UInt8, timer: UInt8 = World.done) {
     // relaxed: from the start, and for ever.
-    if state.load(ordering: .relaxed).has(State.simulated) { World.tell(kind, on: self) }
+    if state.load(ordering: .relaxed).has(State.simulated) { World.tell(kind, on: self, timer: timer) }
   }
 
   final func runSubmitted() {
@@ -186,7 +186,10 @@ public class DispatchWorkItem: @unchecked Sendable {  // an atomic word; the res
   }
 
   @inline(never)
-  private final func submitNotesSlow() { notes.submitAll() }
+  private final func submitNotesSlow() {
+    if !notes.isEmpty { World.goBeyondOrders(.references) }
+    notes.submitAll()
+  }
 
   // MARK: Submission
 

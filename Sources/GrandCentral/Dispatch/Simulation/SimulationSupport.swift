@@ -169,6 +169,7 @@
 
     /// Whether there is a job that no worker has taken yet.
     package static var hasUntaken: Bool { Engine.current.hasUntaken }
+    package static func addWorkerForUntaken() { Engine.current.addWorkerForUntaken() }
 
     /// Runs the items of the run's main queue, on its first thread.
     package static func drainMain() {
@@ -213,6 +214,12 @@
     package static let looks = World.looks
     package static let isBeyondOrders = World.isBeyondOrders
     package static let claims = World.claims
+    package static let firesTimers = World.firesTimers
+    package static let stopsTimer = World.stopsTimer
+    package static let isPart = World.isPart
+    package static let beyondTasks = World.Beyond.tasks.rawValue
+    package static let beyondReferences = World.Beyond.references.rawValue
+    package static let beyondLocks = World.Beyond.locks.rawValue
     /// Kinds of records: a queue is suspended, resumed, and goes; a worker begins.
     package static let suspends = Recorder.Kind.suspend.rawValue
     package static let resumes = Recorder.Kind.resume.rawValue
@@ -224,6 +231,17 @@
     package static let retargets = Recorder.Kind.retarget.rawValue
     package static let hasSlept = Recorder.Kind.sleep.rawValue
     package static let applies = Recorder.Kind.apply.rawValue
+
+    /// Whether a record tells of a part of an operation: another thread may be half way through what the records around it tell of.
+    package static func isInside(_ kind: UInt8) -> Bool {
+      switch Recorder.Kind(rawValue: kind) {
+      case .wait, .sleep, .wake, .workerBegin, .workerEnd, .freed, .timer, .source, .signal, .groupEmpty, .compensate,
+        .transfer,
+        .steal:
+        true
+      default: false
+      }
+    }
 
     /// What the last note was about, where that is no queue.
     package static var object: UInt { World.current?.object ?? 0 }

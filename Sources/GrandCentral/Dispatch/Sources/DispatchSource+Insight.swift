@@ -33,6 +33,20 @@ extension DispatchSource {
   }
 
   @inline(never)
+  final func noteDelivery(of data: UInt) {
+    Recorder.note(.source, queue: insightNumber, word: UInt64(data))
+    // relaxed: only the thread itself compares it.
+    deliverer.store(Thread.id, ordering: .relaxed)
+  }
+
+  /// In a simulation: the step that follows reads what another thread may deliver.
+  @inline(never)
+  final func tellLookAtData() {
+    // relaxed: see `noteDelivery`.
+    if deliverer.load(ordering: .relaxed) != Thread.id { World.tell(World.looks, on: self) }
+  }
+
+  @inline(never)
   final func noteTarget(_ target: DispatchQueue) {
     let number = target.insightNumber
     InsightObjects.retarget(insight.known, number)

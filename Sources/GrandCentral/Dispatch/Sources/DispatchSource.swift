@@ -34,6 +34,8 @@ public class DispatchSource: DispatchObject, DispatchSourceProtocol, @unchecked 
   let lock = Lock()
   /// Written by the delivery: `data` of this call.
   let snapshot = Atomic<UInt>(0)
+  /// In a simulation: the thread that delivers.
+  let deliverer = Atomic<UInt32>(0)
   /// Set by the activator before the registration is delayed for the first time.
   @exclusivity(unchecked) final var retry: Retry.Pointer?
   /// The lowest QoS of the handlers.
@@ -67,6 +69,7 @@ public class DispatchSource: DispatchObject, DispatchSourceProtocol, @unchecked 
   /// For messages.
   var kindName: String { "source" }
   var insightKind: InsightObjects.Kind { .source }
+  var hasTimer: Bool { false }
 
   /// Begins to watch. Called by the activator; and again, one call at a time, as long as it returns a shortage.
   func register() -> Errno? { nil }
@@ -87,8 +90,9 @@ public class DispatchSource: DispatchObject, DispatchSourceProtocol, @unchecked 
 
   /// What the running event handler was called for; the meaning depends on the kind.
   public var data: UInt {
+    if Recorder.isOn { tellLookAtData() }
     // relaxed: written by the delivery before it calls the handler that asks.
-    snapshot.load(ordering: .relaxed)
+    return snapshot.load(ordering: .relaxed)
   }
 
   /// Whether `cancel()` has been called. The cancel handler may not have run yet.
@@ -173,7 +177,7 @@ public class DispatchSource: DispatchObject, DispatchSourceProtocol, @unchecked 
   ///
   /// Blocking: never. Complexity: a system call for the kinds that watch kernel objects.
   public final override func activate() {
-    tellChange()
+    tellChange(World.setsTimer)
     // Before the step: after it, a thread that cancels and resumes may bring the source to its end at once.
     let own = Owned(self).give()
     let (activation, keeps) = state.update { state in
@@ -201,9 +205,11 @@ public class DispatchSource: DispatchObject, DispatchSourceProtocol, @unchecked 
     }
   }
 
-  /// In a simulation: the step that follows changes the source.
+  /// In a simulation: the step that follows changes the source, and its timer if it has one.
   @inline(__always)
-  final func tellChange() { if Recorder.isOn { World.tell(World.changes, on: self) } }
+  final func tellChange(_ timer: UInt8 = World.done) {
+    if Recorder.isOn { World.tell(World.changes, on: self, timer: hasTimer ? timer : World.done) }
+  }
 
   /// For messages.
   var watched: String { String(handle) }
@@ -213,7 +219,7 @@ public class DispatchSource: DispatchObject, DispatchSourceProtocol, @unchecked 
   ///
   /// Complexity: O(1). Blocking: never.
   public final func cancel() {
-    tellChange()
+    tellChange(World.stopsTimer)
     carryOut(state.update { $0.cancel() })
   }
 
@@ -247,6 +253,7 @@ public class DispatchSource: DispatchObject, DispatchSourceProtocol, @unchecked 
   ///
   /// Complexity: O(1). Blocking: never.
   public final override func suspend() {
+    tellChange()
     let gaveUp = state.update { state in
       let kept = state.keepsItself
       state.suspend()
@@ -261,6 +268,7 @@ public class DispatchSource: DispatchObject, DispatchSourceProtocol, @unchecked 
   ///
   /// Complexity: O(1). Blocking: never.
   public final override func resume() {
+    tellChange()
     // SourceState.V7: before the step, as `activate` does.
     let own = Owned(self).give()
     let (resumption, keeps) = state.update { state in
@@ -283,6 +291,7 @@ public class DispatchSource: DispatchObject, DispatchSourceProtocol, @unchecked 
 
   /// Runs handlers on `queue` from now on; nil stands for the default global queue. What is enqueued stays where it is.
   final override func retarget(to lane: Lane?) {
+    tellChange()
     lock.lock()
     let (former, next) = (target, lane?.queue ?? GlobalQueues.default)
     target = next
@@ -342,10 +351,12 @@ public class DispatchSource: DispatchObject, DispatchSourceProtocol, @unchecked 
     case .nothing: return
     case .again: return submit()
     case .finish(let isLost): return finish(isLost: isLost)
-    case .announce: announce()
+    case .announce:
+      announce()
+      tellChange()
     case .deliver(let silenced):
       if let data = takeEvent() {
-        if Recorder.isOn { Recorder.note(.source, queue: insightNumber, word: UInt64(data)) }
+        if Recorder.isOn { noteDelivery(of: data) }
         // relaxed: read by the handler that this thread calls.
         snapshot.store(data, ordering: .relaxed)
         lock.lock()
@@ -353,9 +364,9 @@ public class DispatchSource: DispatchObject, DispatchSourceProtocol, @unchecked 
         lock.unlock()
         handler?.body()
       }
+      tellChange(World.setsTimer)
       finishEvent(wasSilenced: silenced)
     }
-    tellChange()
     pay(state.update { $0.end() })
   }
 

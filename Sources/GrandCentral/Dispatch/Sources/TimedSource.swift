@@ -37,6 +37,8 @@ class TimedSource: DispatchSource, @unchecked Sendable {  // guarded by the sour
     Magazine.give(UnsafeMutableRawPointer(entry))
   }
 
+  final override var hasTimer: Bool { true }
+
   /// With the lock held, out of the wheel: what a kind does to go back, with `putIn`; nothing if it need not.
   func restartTimer(isReturning: Bool) {}
 
@@ -82,6 +84,7 @@ class TimedSource: DispatchSource, @unchecked Sendable {  // guarded by the sour
   }
 
   private func didFire() {
+    tellChange()
     lock.lock()
     isIn = false
     if Probes.areOn { probeWake() }

@@ -67,10 +67,7 @@ final class TimerSource: TimedSource, DispatchSourceTimer, @unchecked Sendable {
       leeway = 0
     }
     let due = deadline.isNever ? UInt64.max : deadline.nanoseconds == 0 ? deadline.clock.now() : deadline.nanoseconds
-    if Recorder.isOn {
-      tellChange()
-      TimerEntry.noteSetting()
-    }
+    tellChange(World.setsTimer)
     lock.lock()
     schedule = Schedule(clock: deadline.clock, due: due, interval: interval, leeway: leeway)
     if insight.isGiven { noteSchedule() }

@@ -64,6 +64,12 @@ extension Engine {
     if exchanged { wakeIfNeeded() }
   }
 
+  /// Asks for a watch of what was filled between jobs (SlotWatch.S5). For the one thread of a simulation that goes on.
+  func wantWatch() {
+    // relaxed: no other thread looks now.
+    _ = slotWatch.state.compareExchange(expected: SlotWatch.off, desired: SlotWatch.wanted, ordering: .relaxed)
+  }
+
   /// Whether a watch is wanted that no thread keeps.
   var slotsNeedWatcher: Bool {
     // seq-cst: SlotWatch.S2, SlotWatch.S3; looked at after joining the idle list, or ceasing to search.

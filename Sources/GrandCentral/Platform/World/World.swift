@@ -147,10 +147,13 @@ enum World {
   /// a delivery); and to look at one (to begin or await an item, to ask whether it is cancelled).
   static let changes: UInt8 = 73
   static let looks: UInt8 = 74
-  /// No point: something is done whose orders are not looked for.
-  static let isBeyondOrders: UInt8 = 75
+  /// Likewise: to take out the timers that are due, and to take out one.
+  static let firesTimers: UInt8 = 75
+  static let stopsTimer: UInt8 = 76
+  /// No point: something is done whose orders are not looked for. In place of a queue there is the raw value of a `Beyond`.
+  static let isBeyondOrders: UInt8 = 77
   /// A point, of which nothing is written down: indices of a parallel loop have been taken.
-  static let claims: UInt8 = 76
+  static let claims: UInt8 = 78
 
   /// Takes a step that the recorder does not write down. In a simulation another thread may go on before it, and behind it.
   ///
@@ -170,16 +173,38 @@ enum World {
   }
 
   /// Another thread may go on before an operation on `object`.
+  ///
+  /// - Parameter timer: What the same step does to a timer: `setsTimer`, `stopsTimer`, or nothing.
   @inline(never)
-  static func tell(_ kind: UInt8, on object: AnyObject) {
+  static func tell(_ kind: UInt8, on object: AnyObject, timer: UInt8 = done) {
     guard let world = current else { return }
     Sanitizer.unseen { world.object = UInt(bitPattern: ObjectIdentifier(object)) }
-    world.note(kind, 0)
+    if timer == done { return world.note(kind, 0) }
+    world.note(kind, isPart)
+    world.note(timer, 0)
   }
 
-  /// Something is done whose orders are not looked for.
+  /// Another thread may go on before an operation on the timers.
   @inline(never)
-  static func goBeyondOrders() { current?.note(isBeyondOrders, 0) }
+  static func tellOfTimers(_ kind: UInt8) { current?.note(kind, 0) }
+
+  /// In place of a queue: the operation belongs to the step that is noted next, and no point is before it.
+  static let isPart: UInt32 = 1
+
+  /// What is done whose orders are not looked for.
+  enum Beyond: UInt32 {
+    /// A task of Swift runs.
+    case tasks
+    /// The end of an object submits something: which thread lets go of it last is not ordered.
+    case references
+    /// A thread waits for a lock of the library.
+    case locks
+    /// The kernel is asked for events, or to transfer data.
+    case kernel
+  }
+
+  @inline(never)
+  static func goBeyondOrders(_ what: Beyond) { current?.note(isBeyondOrders, what.rawValue) }
 
   /// Another thread may go on before the indices of a parallel loop that have been taken are done.
   @inline(never)

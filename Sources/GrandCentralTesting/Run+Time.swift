@@ -1,0 +1,59 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+#if !GRANDCENTRAL_DROPIN
+  import GrandCentral
+#endif
+
+// How time passes in a run: no thread can go on.
+extension Run {
+  /// Run.R3
+  func letTimePass() {
+    lookForStrangers()
+    orders?.allWait()
+    // A thread may have written to a pipe that another one polls. A poller that finds nothing waits again without a step.
+    if polls > 0 || descriptors != nil, lookedAt != step {
+      lookedAt = step
+      wakePolls()
+      descriptors?.look()
+      return
+    }
+    var soonest = descriptors?.nextExpiration(polls > 0) ?? .max
+    var soonestOfWork = soonest
+    var resting: Rest?
+    var isStuck = false
+    for member in members {
+      if case .rest(let rest) = member.wait { resting = rest }
+      soonest = min(soonest, member.deadline)
+      if !member.isMonitor { soonestOfWork = min(soonestOfWork, member.deadline) }
+      isStuck = isStuck || self.isStuck(member)
+    }
+    switch resting {
+    case nil:
+      break
+    case .until(let end):
+      if soonest > end {
+        now = max(now, end)
+        return release(0, wasWoken: true)
+      }
+    case .untilNothingIsLeft:
+      if soonest == .max || soonestOfWork == .max && !SimulationSupport.isOwed { return release(0, wasWoken: true) }
+    case .untilEnd:
+      if soonest == .max || !isStuck && !SimulationSupport.isOwed { return release(0, wasWoken: true) }
+    case .untilClosed:
+      if soonest == .max || SimulationSupport.engineIsStill { return release(0, wasWoken: true) }
+    }
+    if descriptors?.awaitOutside(soonest == .max ? .max : soonest - now) == true { return }
+    // The body may yet end the waits, once the time has come that it waits for.
+    if case .until = resting {} else if isStuck, onlyTicks(soonestOfWork) { fail(.deadlock(describeWaits())) }
+    if soonest == .max { fail(.deadlock(describeWaits())) }
+    now = max(now, soonest)
+    if descriptors?.timeHasPassed() == true { wakePolls() }
+    for number in members.indices where members[number].deadline <= now { release(number, wasWoken: false) }
+  }
+
+  /// Whether nothing but ticks of the monitor has come for so long that it would have helped: the thread budget is used up.
+  private func onlyTicks(_ soonestOfWork: UInt64) -> Bool {
+    ticks = soonestOfWork == .max && ticks.step == step ? (ticks.count + 1, step) : (0, step)
+    return ticks.count > Self.mostTicks
+  }
+}
