@@ -35,6 +35,19 @@ extension OrderProgram {
       sim.run()
       return seen.value
     },
+    OrderProgram("a sync ends on a queue upon a queue that holds an item, and another one asks for the lower one") { sim in
+      let (queue, seen) = (DispatchQueue(label: "queue"), Letters(""))
+      let lower = DispatchQueue(label: "lower")
+      let upper = DispatchQueue(label: "upper", target: lower)
+      item { lower.sync { queue.async { seen.value += "a" } } }
+      item {
+        upper.async { queue.async { seen.value += "b" } }
+        queue.async { seen.value += "c" }
+      }
+      item { upper.sync { queue.async { seen.value += "d" } } }
+      sim.run()
+      return seen.value
+    },
     OrderProgram("two queues upon one") { sim in
       let (bottom, seen) = (DispatchQueue(label: "bottom"), Letters(""))
       let (left, right) = (DispatchQueue(label: "left", target: bottom), DispatchQueue(label: "right", target: bottom))

@@ -155,9 +155,12 @@ final class OrderSchedule: Schedule {
     add(queues.chain(queue).map { Operation(kind: .asks, object: $0) }, thread)
   }
 
-  /// A queue that stands on another one, if it is empty now, has its next turn there behind all that wait.
+  /// A queue that stands on another one, if it is empty now, has its next turn there behind all that wait. If it is not, it may ask for that
+  /// turn now.
   private func givesUp(_ queue: UInt32) -> [Operation] {
-    queues.chain(queue).dropLast().map { Operation(kind: .givesUp, object: $0) }
+    let chain = queues.chain(queue)
+    return chain.dropLast().map { Operation(kind: .givesUp, object: $0) }
+      + chain.dropFirst().map { Operation(kind: .asks, object: $0) }
   }
 
   private func noteSubmission(_ thread: Int, _ queue: UInt32) {
