@@ -6,9 +6,7 @@ import GrandCentralTesting
 // Queues upon queues, work items, and timers that are set again.
 extension OrderProgram {
   static let nested = [
-    OrderProgram(
-      "an item comes to a queue upon a queue while it has its turn", needs: (.asks, .givesUp)
-    ) { sim in
+    OrderProgram("an item comes to a queue upon a queue while it has its turn") { sim in
       let (bottom, seen) = (DispatchQueue(label: "bottom"), Letters(""))
       let top = DispatchQueue(label: "top", target: bottom)
       let lock = DispatchSemaphore(value: 0)
@@ -45,6 +43,46 @@ extension OrderProgram {
         queue.async { seen.value += "c" }
       }
       item { upper.sync { queue.async { seen.value += "d" } } }
+      sim.run()
+      return seen.value
+    },
+    OrderProgram("three queues, one upon the other") { sim in
+      let (queue, seen) = (DispatchQueue(label: "queue"), Letters(""))
+      let bottom = DispatchQueue(label: "bottom")
+      let middle = DispatchQueue(label: "middle", target: bottom)
+      let top = DispatchQueue(label: "top", target: middle)
+      item { top.sync { queue.async { seen.value += "t" } } }
+      item { middle.async { queue.async { seen.value += "m" } } }
+      item { bottom.sync { queue.async { seen.value += "b" } } }
+      sim.run()
+      return seen.value
+    },
+    OrderProgram("readers upon a serial queue, and a barrier") { sim in
+      let (queue, seen) = (DispatchQueue(label: "queue"), Letters(""))
+      let bottom = DispatchQueue(label: "bottom")
+      let readers = DispatchQueue(label: "readers", attributes: .concurrent, target: bottom)
+      item { readers.sync { queue.async { seen.value += "r" } } }
+      item { readers.sync(flags: .barrier) { queue.async { seen.value += "w" } } }
+      item { bottom.async { queue.async { seen.value += "b" } } }
+      sim.run()
+      return seen.value
+    },
+    OrderProgram("a serial queue upon a concurrent one, and a barrier there") { sim in
+      let (queue, seen) = (DispatchQueue(label: "queue"), Letters(""))
+      let bottom = DispatchQueue(label: "bottom", attributes: .concurrent)
+      let top = DispatchQueue(label: "top", target: bottom)
+      item { top.sync { queue.async { seen.value += "t" } } }
+      item { bottom.sync(flags: .barrier) { queue.async { seen.value += "w" } } }
+      item { top.async { queue.async { seen.value += "a" } } }
+      sim.run()
+      return seen.value
+    },
+    OrderProgram("a queue upon the main queue") { sim in
+      let (queue, seen) = (DispatchQueue(label: "queue"), Letters(""))
+      let top = DispatchQueue(label: "top", target: .main)
+      item { top.async { queue.async { seen.value += "t" } } }
+      item { DispatchQueue.main.async { queue.async { seen.value += "m" } } }
+      item { top.sync { queue.async { seen.value += "s" } } }
       sim.run()
       return seen.value
     },

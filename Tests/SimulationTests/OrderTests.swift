@@ -51,9 +51,7 @@ struct OrderTests {
         let all = Outcomes(program, by: .exhaustive(preemptions: program.preemptions), processors: 4)
         tell("\(program.name): \(orders.text); \(all.text); by chance \(chance.text)")
         try require(all.report.isComplete, program.name)
-        // Other strategies have no point before each of the operations on work items and sources.
-        let finer = OrderProgram.items + OrderProgram.instants + OrderProgram.sources + OrderProgram.suspensions
-        let isFiner = finer.contains { $0.name == program.name }
+        let isFiner = OrderProgram.finer.contains { $0.name == program.name }
         let others = all.seen.union(chance.seen)
         try require(
           isFiner ? orders.seen.isSuperset(of: others) : orders.seen == others,

@@ -171,11 +171,15 @@ extension Lane {
 
   @inline(never)
   final func beginSyncRecorded(_ context: UnsafeMutablePointer<QueueContext>, barrier: Bool) -> Bool {
-    World.current?.note(World.asksForTurn, insightNumber)
+    tellQuestion()
     let begins = beginSyncUnseen(context, barrier: barrier)
     if begins { recordSync(.syncBegin) }
     return begins
   }
+
+  /// In a simulation: the step that follows asks for a turn on the lane.
+  @inline(never)
+  final func tellQuestion() { World.current?.note(World.asksForTurn, insightNumber) }
 
   @inline(never)
   final func recordSync(_ kind: Recorder.Kind) {

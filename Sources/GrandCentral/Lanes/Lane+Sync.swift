@@ -146,6 +146,7 @@ extension Lane {
     while true {
       // unsafe: Targets.I1: the lane is held, so its target stands still; and it is nested, so there is one.
       let target = lane.use { $0.targetWord.lane.unsafelyUnwrapped }
+      if Recorder.isOn { target.use { $0.tellQuestion() } }
       let held = target.use { $0.holdAsTarget(me, for: self) }
       if held == .threadBound {
         releaseTargets(context)

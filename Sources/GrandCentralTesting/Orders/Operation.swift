@@ -23,8 +23,8 @@
 //
 //   | object    | dependent                                                               |
 //   |-----------|-------------------------------------------------------------------------|
-//   | queue     | two that ask for a turn: `async`, `sync`; for a queue upon a queue, a   |
-//   |           | question for a turn, and the end of an item or a `sync`                 |
+//   | queue     | two that ask for a turn: `async`, `sync`, the end of an item or a       |
+//   |           | `sync` of a queue that stands on it                                     |
 //   | semaphore | any two                                                                 |
 //   | group     | any two, but for two that enter, two that wait, a wait and a `notify`   |
 //   | work item | two that change it: its end, `cancel`, `notify`; one of those, and one  |
@@ -40,7 +40,8 @@
 // A wait that ends by its deadline is an operation on its object once more. An operation on a queue is one on all of its targets too.
 // The end of an item, or of a `sync`, is independent of a question for a turn on the queue at the bottom: turns are given in the order of
 // the questions, and a thread that asks earlier only waits longer. A queue that stands on another one is different: an item that comes
-// while it has its turn there is part of that turn, and one that comes later waits behind all that the other queue has by then.
+// while it has its turn there is part of that turn, one that comes later waits behind all that the other queue has by then, and where items
+// are left the end of the turn asks for the next one.
 //
 // Step e *comes before* step f if they are of one process in this order; if they are dependent and e was first; if e has let the process
 // of f begin or go on; if f is an item's first step and e has submitted it, or is behind the end of e on the same serial queue; or if time
@@ -72,7 +73,7 @@
 /// What a step does to an object that others may use.
 package struct Operation: Hashable {
   package enum Kind: Int, CaseIterable {
-    /// A turn on a queue is asked for: by `sync`, or for an item.
+    /// A turn on a queue is asked for: by `sync`, for an item, or at the end of a turn of a queue that stands on it.
     case asks
     case signals
     case awaitsSignal
@@ -84,8 +85,6 @@ package struct Operation: Hashable {
     case stopsTimer
     /// Those that are due are taken out.
     case firesTimers
-    /// A queue that stands on another queue ends its turn there.
-    case givesUp
     case changes
     case looks
     /// Memory of the program's, where it yields.
@@ -127,7 +126,7 @@ package struct Dependence: Sendable {
     (.enters, .leaves), (.enters, .awaitsGroup), (.enters, .notifies), (.leaves, .leaves), (.leaves, .awaitsGroup),
     (.leaves, .notifies), (.notifies, .notifies),
     (.setsTimer, .setsTimer), (.setsTimer, .firesTimers), (.stopsTimer, .firesTimers), (.touches, .touches),
-    (.asks, .givesUp), (.changes, .changes), (.changes, .looks),
+    (.changes, .changes), (.changes, .looks),
   ]
 
   /// What is run: a schedule of each class, or for tests of the search all interleavings, of steps that begin with an operation or of all.

@@ -67,13 +67,14 @@ final class OrderSchedule: Schedule {
     case SimulationSupport.submits:
       ask(thread, queue)
       noteSubmission(thread, queue)
-    case SimulationSupport.asksForTurn: ask(thread, queue)
+    // A thread asks for its turn on a queue upon a queue from above, for one after the other.
+    case SimulationSupport.asksForTurn: add(queues.chain(queue).prefix(1).map { Operation(kind: .asks, object: $0) }, thread)
     case SimulationSupport.syncBegins:
       if let process = members[thread].process { processes[process].entered += queues.serial(queue) }
       if yields { add([Self.touch], thread) }
     case SimulationSupport.syncEnds:
       if let process = members[thread].process { processes[process].leaves += queues.serial(queue) }
-      add(givesUp(queue), thread)
+      add(asksBelow(queue), thread)
     case SimulationSupport.suspends: lacks(.suspendedQueue)
     case SimulationSupport.isBeyondOrders: lacks(Self.gap(queue))
     case SimulationSupport.queueGoes:
@@ -155,12 +156,10 @@ final class OrderSchedule: Schedule {
     add(queues.chain(queue).map { Operation(kind: .asks, object: $0) }, thread)
   }
 
-  /// A queue that stands on another one, if it is empty now, has its next turn there behind all that wait. If it is not, it may ask for that
-  /// turn now.
-  private func givesUp(_ queue: UInt32) -> [Operation] {
-    let chain = queues.chain(queue)
-    return chain.dropLast().map { Operation(kind: .givesUp, object: $0) }
-      + chain.dropFirst().map { Operation(kind: .asks, object: $0) }
+  /// A queue that stands on another one, at the end of a turn: if it is empty now, it has its next turn there behind all that wait. If it is not,
+  /// it may ask for that turn now.
+  private func asksBelow(_ queue: UInt32) -> [Operation] {
+    queues.chain(queue).dropFirst().map { Operation(kind: .asks, object: $0) }
   }
 
   private func noteSubmission(_ thread: Int, _ queue: UInt32) {
@@ -196,7 +195,7 @@ final class OrderSchedule: Schedule {
   private func itemEnds(_ thread: Int, _ queue: UInt32) {
     members[thread].depth -= 1
     let isLast = thread != 0 && members[thread].depth <= 0
-    let operations = givesUp(queue)
+    let operations = asksBelow(queue)
     if operations.isEmpty {
       active?.leaves += queues.serial(queue)
       if isLast { members[thread].process = nil }
