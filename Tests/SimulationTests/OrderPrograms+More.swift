@@ -33,7 +33,8 @@ extension OrderProgram {
       sim.run()
       return seen.value
     },
-    OrderProgram("a sync ends on a queue upon a queue that holds an item, and another one asks for the lower one") { sim in
+    OrderProgram("a sync ends on a queue upon a queue that holds an item, and another one asks for the lower one") {
+      sim in
       let (queue, seen) = (DispatchQueue(label: "queue"), Letters(""))
       let lower = DispatchQueue(label: "lower")
       let upper = DispatchQueue(label: "upper", target: lower)

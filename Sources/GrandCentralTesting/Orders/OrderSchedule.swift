@@ -68,7 +68,8 @@ final class OrderSchedule: Schedule {
       ask(thread, queue)
       noteSubmission(thread, queue)
     // A thread asks for its turn on a queue upon a queue from above, for one after the other.
-    case SimulationSupport.asksForTurn: add(queues.chain(queue).prefix(1).map { Operation(kind: .asks, object: $0) }, thread)
+    case SimulationSupport.asksForTurn:
+      add(queues.chain(queue).prefix(1).map { Operation(kind: .asks, object: $0) }, thread)
     case SimulationSupport.syncBegins:
       if let process = members[thread].process { processes[process].entered += queues.serial(queue) }
       if yields { add([Self.touch], thread) }
