@@ -159,6 +159,8 @@ struct OrderFuzzTests {
         let (orders, chance) = (Box<Set<String>>([]), Box<Set<String>>([]))
         let report = Simulation.explore(strategy: .everyOrder(atMost: 3_000)) { orders.value.insert(program.run($0)) }
         try require(report.failure == nil, "\(seed): \(program.description) \(String(describing: report.failure))")
+        try require(
+          Set(report.gaps).isDisjoint(with: OrderGap.ofSearch), "\(seed): \(program.description) \(report.gaps)")
         if !report.isComplete { continue }
         whole += 1
         for strategy in [Simulation.Strategy.random, .pct(depth: 4)] {

@@ -1,7 +1,7 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
 /// Why a search may have missed orders: what a program has done, or the search could not do. See Operation.swift.
-enum OrderGap: Int, CaseIterable {
+package enum OrderGap: Int, CaseIterable {
   // What the program has done.
   case loop
   case sortedQueue
@@ -17,12 +17,15 @@ enum OrderGap: Int, CaseIterable {
   case untakenItem
   case lostWay
 
-  var sentence: String {
+  /// Those that say that the search does not do what Operation.swift says.
+  package static let ofSearch = [libraryLock, untakenItem, lostWay].map(\.sentence)
+
+  package var sentence: String {
     switch self {
     case .loop: "the library works outside of an item, as concurrentPerform does"
     case .sortedQueue: "a workloop chooses by priority"
     case .suspendedQueue: "a queue is suspended"
-    case .changedTarget: "a queue or a source gets another target"
+    case .changedTarget: "a queue gets another target"
     case .tasks: "tasks of Swift run"
     case .lastReference: "the last reference to an object, which any thread may let go of, submits something"
     case .libraryLock: "threads have met at a lock inside of the library"
