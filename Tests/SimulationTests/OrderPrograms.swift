@@ -23,9 +23,9 @@ struct OrderProgram: Sendable {
     self.run = run
   }
 
-  static let all = queues + nested + semaphores + groups + finer + memory
-  /// Other strategies have no point before each of their operations.
-  static let finer = items + timers + timersAgain + instants + sources + suspensions
+  static let all = queues + semaphores + groups + finer + memory
+  /// Other strategies have no point before each of their operations, or show all orders with more interruptions alone.
+  static let finer = nested + items + timers + timersAgain + instants + sources + suspensions
 }
 
 let later = DispatchTimeInterval.seconds(1)

@@ -133,7 +133,7 @@ extension Lane {
     withTarget { target in
       job.extra = target.reference.word
       if !target.kind.isRunQueue {
-        target.enqueue(job)
+        target.enqueueSlow(job)
       } else if fair {
         Engine.current.submitBehind(job)
       } else {

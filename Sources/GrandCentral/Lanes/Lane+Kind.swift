@@ -96,4 +96,8 @@ extension Lane {
   /// As `enqueue`, which is long, and is copied to where it is called: for places where one call more is nothing.
   @inline(never)
   final func enqueueSlow(_ job: Job) { enqueue(job) }
+
+  /// Likewise.
+  @inline(never)
+  final func submitSlow(_ work: consuming @escaping @Sendable () -> Void) { submit(work) }
 }

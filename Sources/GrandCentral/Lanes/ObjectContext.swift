@@ -17,7 +17,7 @@ struct ObjectContext {
     nonisolated(unsafe) let context = pointer
     if Recorder.isOn { World.goBeyondOrders(.references) }
     Sanitizer.comesBefore(context)
-    target.submit {
+    target.submitSlow {
       Sanitizer.comesAfter(context)
       finalizer(context)
     }

@@ -100,7 +100,10 @@ final class OrderSchedule: Schedule {
     if !queues.areAllKnown { lacks(.tooFewNumbers) }
   }
 
-  func lacks(_ gap: OrderGap) { gaps.insert(OrderGaps(gap)) }
+  func lacks(_ gap: OrderGap) {
+    // A run that was given up goes on without an order.
+    if !isRedundant { gaps.insert(OrderGaps(gap)) }
+  }
 
   private static func gap(_ word: UInt32) -> OrderGap {
     switch word {

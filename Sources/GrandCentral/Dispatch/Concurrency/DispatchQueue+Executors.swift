@@ -100,7 +100,7 @@
         invoke: ConcurrencyJobs.barrier, flags: .barrier, qos: qos.rawValue, band: qos.band,
         owner: Borrowed(self).word)
       node.extra = ConcurrencyJobs.word(of: UnownedJob(job))
-      queue.enqueue(node)
+      queue.enqueueSlow(node)
     }
   }
 

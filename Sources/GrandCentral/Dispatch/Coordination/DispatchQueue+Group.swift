@@ -32,7 +32,7 @@ extension DispatchQueue {
     group.enter()
     job.invoke = Items.groupedWorkItem
     job.owner = Owned(group).intoWord()
-    enqueue(job)
+    enqueueSlow(job)
   }
 }
 

@@ -119,7 +119,7 @@ extension DispatchData.Deallocator {
       // The program said on which queue the block runs: that is its consent to another thread.
       let work = unsafeBitCast(block, to: (@Sendable () -> Void).self)
       if Recorder.isOn { World.goBeyondOrders(.references) }
-      (queue ?? .global()).async(execute: work)
+      (queue ?? .global()).submitSlow(work)
     }
   }
 }

@@ -303,7 +303,7 @@ final class IOChannel: @unchecked Sendable {  // immutable, atomic, or guarded b
     case .leave(let file, let cleanup): IOScheduler.shared.files.leave(file, cleanup: cleanup)
     case .barrier(let barrier):
       let queue = lock.withLock { target } ?? GlobalQueues.default
-      queue.async {
+      queue.submitSlow {
         // relaxed: see `descriptor`.
         if barrier.hasDescriptor { self.barrierThread.store(Thread.id, ordering: .relaxed) }
         barrier.body()

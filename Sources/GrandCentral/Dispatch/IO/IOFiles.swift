@@ -121,6 +121,6 @@ struct IOCleanup {
 
   func submit(_ error: Int32) {
     let handler = handler
-    queue.async { handler(error) }
+    queue.submitSlow { handler(error) }
   }
 }

@@ -39,6 +39,11 @@ extension DispatchSource {
     deliverer.store(Thread.id, ordering: .relaxed)
   }
 
+  @inline(never)
+  final func tellChangeSlow(_ timer: UInt8) {
+    World.tell(World.changes, on: self, timer: self is TimedSource ? timer : World.done)
+  }
+
   /// In a simulation: the step that follows reads what another thread may deliver.
   @inline(never)
   final func tellLookAtData() {

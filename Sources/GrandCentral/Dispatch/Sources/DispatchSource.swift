@@ -69,7 +69,6 @@ public class DispatchSource: DispatchObject, DispatchSourceProtocol, @unchecked 
   /// For messages.
   var kindName: String { "source" }
   var insightKind: InsightObjects.Kind { .source }
-  var hasTimer: Bool { false }
 
   /// Begins to watch. Called by the activator; and again, one call at a time, as long as it returns a shortage.
   func register() -> Errno? { nil }
@@ -208,7 +207,7 @@ public class DispatchSource: DispatchObject, DispatchSourceProtocol, @unchecked 
   /// In a simulation: the step that follows changes the source, and its timer if it has one.
   @inline(__always)
   final func tellChange(_ timer: UInt8 = World.done) {
-    if Recorder.isOn { World.tell(World.changes, on: self, timer: hasTimer ? timer : World.done) }
+    if Recorder.isOn { tellChangeSlow(timer) }
   }
 
   /// For messages.
@@ -331,7 +330,7 @@ public class DispatchSource: DispatchObject, DispatchSourceProtocol, @unchecked 
     let job = Job(
       invoke: DispatchSource.step, flags: flags.contains(.barrier) ? .barrier : [], qos: qos.rawValue, band: qos.band,
       owner: Borrowed(self).word)
-    target.enqueue(job)
+    target.enqueueSlow(job)
   }
 
   private static let step: Job.Invoke = { raw in

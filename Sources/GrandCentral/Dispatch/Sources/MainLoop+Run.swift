@@ -21,7 +21,7 @@ extension MainLoop {
       source.setEventHandler { ToolchainMain.drain(descriptor) }
       source.activate()
       // What was there before.
-      GlobalQueues.main.async { ToolchainMain.drain(descriptor) }
+      GlobalQueues.main.submitSlow { ToolchainMain.drain(descriptor) }
     }
   }
 #endif

@@ -37,8 +37,6 @@ class TimedSource: DispatchSource, @unchecked Sendable {  // guarded by the sour
     Magazine.give(UnsafeMutableRawPointer(entry))
   }
 
-  final override var hasTimer: Bool { true }
-
   /// With the lock held, out of the wheel: what a kind does to go back, with `putIn`; nothing if it need not.
   func restartTimer(isReturning: Bool) {}
 
