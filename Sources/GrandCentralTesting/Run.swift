@@ -329,12 +329,12 @@ final class Run: @unchecked Sendable {  // Run.R1
   }
 
   private func go(to number: Int) {
+    members[number].isComing = false
     if number == current { return }
     SimulatedOrder.comesBefore(self)
     members[current].entry = SimulationSupport.currentEntry
     let me = members[current].carrier
     current = number
-    members[number].isComing = false
     let heir = members[number].carrier
     SimulatedKernel.setAside {
       heir.pass()

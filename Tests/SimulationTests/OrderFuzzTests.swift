@@ -26,9 +26,11 @@ private struct ChancedProgram {
 
   var description: String { threads.map { $0.map { "\($0)" }.joined(separator: ", ") }.joined(separator: " | ") }
 
-  func run(_ sim: Simulation) -> String {
+  /// - Parameter isReversed: The last thread's item is submitted first: the outcomes are the same ones.
+  func run(_ sim: Simulation, isReversed: Bool = false) -> String {
     let objects = Objects()
-    for (number, acts) in threads.enumerated() {
+    let numbered = Array(threads.enumerated())
+    for (number, acts) in isReversed ? numbered.reversed() : numbered {
       DispatchQueue.global().async {
         for (index, act) in acts.enumerated() { objects.take(act, "\(number)\(index)") }
       }
@@ -163,6 +165,16 @@ struct OrderFuzzTests {
           Set(report.gaps).isDisjoint(with: OrderGap.ofSearch), "\(seed): \(program.description) \(report.gaps)")
         if !report.isComplete { continue }
         whole += 1
+        let reversed = Box<Set<String>>([])
+        let again = Simulation.explore(strategy: .everyOrder(atMost: 3_000)) {
+          reversed.value.insert(program.run($0, isReversed: true))
+        }
+        if again.isComplete, reversed.value != orders.value {
+          wrong += 1
+          tell(
+            "\(seed): \(program.description): \(reversed.value.symmetricDifference(orders.value).sorted()) in one order"
+          )
+        }
         for strategy in [Simulation.Strategy.random, .pct(depth: 4)] {
           let report = Simulation.explore(runs: isThorough ? 1_000 : 100, strategy: strategy, processors: 8, seed: seed)
           {

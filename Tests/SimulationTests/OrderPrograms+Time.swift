@@ -127,6 +127,9 @@ extension OrderProgram {
       let source = DispatchSource.makeUserDataAddSource(queue: DispatchQueue(label: "queue"))
       source.setEventHandler {}
       source.activate()
+      // The worker that has delivered looks as well.
+      source.add(data: 1)
+      sim.run()
       let found = Box<UInt>(0)
       item { source.add(data: 3) }
       item { found.value = source.data }

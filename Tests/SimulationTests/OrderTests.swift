@@ -153,6 +153,15 @@ struct OrderTests {
           sim.run()
         },
         { sim in
+          let upper = DispatchQueue(label: "upper", target: DispatchWorkloop(label: "loop"))
+          upper.sync {}
+        },
+        { sim in
+          let lower = DispatchQueue(label: "lower")
+          DispatchQueue(label: "upper", attributes: .initiallyInactive, target: lower).activate()
+        },
+        { sim in DispatchQueue(label: "upper", target: DispatchQueue(label: "lower")).asyncAndWait {} },
+        { sim in
           let work = Box<DispatchWorkItem?>(DispatchWorkItem {})
           work.value?.notify(queue: .global()) {}
           work.value = nil

@@ -47,6 +47,8 @@ extension Lane {
     Sanitizer.comesBefore(reference.word)
     // A thread that changes the target of an inactive lane relies on the lane's being inactive meanwhile.
     Lane.holdHierarchy(true)
+    // relaxed: the target of an inactive lane stands still meanwhile.
+    if Recorder.isOn, state.load(ordering: .relaxed).has(LaneState.nested) { World.goBeyondOrders(.activation) }
     let call = state.update { $0.activate() }
     Lane.holdHierarchy(false)
     noteActivation()

@@ -44,6 +44,7 @@ extension Lane {
   final func beginIfIdle(_ context: UnsafeMutablePointer<QueueContext>, barrier: Bool) -> Bool {
     // relaxed: a busy lane is found busy by `beginSync` too, which then waits for its turn: slower, not wrong.
     let seen = state.load(ordering: .relaxed)
+    if Recorder.isOn, seen.has(LaneState.nested) { World.goBeyondOrders(.asyncAndWait) }
     if !kind.isRunQueue, !items.tailIsNil || seen.has(~(LaneState.idle | LaneState.readerMask)) { return false }
     // At its limit it is busy too.
     if isFull(seen) { return false }

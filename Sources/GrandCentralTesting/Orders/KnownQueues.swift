@@ -17,6 +17,8 @@ struct KnownQueues {
   private var known: [UInt32: Queue] = [:]
   /// Whether each one was a queue that the library could tell of.
   private(set) var areAllKnown = true
+  /// Whether any of them, or a target of one, chooses by priority.
+  private(set) var areSorted = false
 
   mutating func kind(_ number: UInt32) -> SimulationSupport.QueueKind { queue(number).kind }
   mutating func chain(_ number: UInt32) -> [UInt] { queue(number).chain }
@@ -33,6 +35,7 @@ struct KnownQueues {
     var (next, each) = (number, own)
     while each.kind != .global, !chain.contains(UInt(next)) {
       chain.append(UInt(next))
+      if each.kind == .sorted { areSorted = true }
       if each.kind == .serial { serial.append(UInt(next)) }
       if each.target == 0 { break }
       next = each.target

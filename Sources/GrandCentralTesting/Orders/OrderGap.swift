@@ -7,6 +7,8 @@ package enum OrderGap: Int, CaseIterable {
   case sortedQueue
   case suspendedQueue
   case changedTarget
+  case activation
+  case asyncAndWait
   case tasks
   case lastReference
   case kernel
@@ -26,6 +28,8 @@ package enum OrderGap: Int, CaseIterable {
     case .sortedQueue: "a workloop chooses by priority"
     case .suspendedQueue: "a queue is suspended"
     case .changedTarget: "a queue gets another target"
+    case .activation: "a queue upon a queue is activated"
+    case .asyncAndWait: "asyncAndWait is called on a queue upon a queue"
     case .tasks: "tasks of Swift run"
     case .lastReference: "the last reference to an object, which any thread may let go of, submits something"
     case .libraryLock: "threads have met at a lock inside of the library"

@@ -98,6 +98,7 @@ final class OrderSchedule: Schedule {
       add([Operation(kind: operation, object: operation.isOnTimers ? 0 : SimulationSupport.object)], thread)
     }
     if !queues.areAllKnown { lacks(.tooFewNumbers) }
+    if queues.areSorted { lacks(.sortedQueue) }
   }
 
   func lacks(_ gap: OrderGap) {
@@ -110,6 +111,8 @@ final class OrderSchedule: Schedule {
     case SimulationSupport.beyondTasks: .tasks
     case SimulationSupport.beyondReferences: .lastReference
     case SimulationSupport.beyondLocks: .libraryLock
+    case SimulationSupport.beyondActivation: .activation
+    case SimulationSupport.beyondAsyncAndWait: .asyncAndWait
     default: .kernel
     }
   }
@@ -183,7 +186,6 @@ final class OrderSchedule: Schedule {
   }
 
   private func itemBegins(_ thread: Int, _ queue: UInt32) {
-    if queues.kind(queue) == .sorted { lacks(.sortedQueue) }
     let submission = waiting[queue]?.isEmpty ?? true ? nil : waiting[queue]?.removeFirst()
     stopBare(thread)
     if let process = members[thread].process {

@@ -220,6 +220,8 @@
     package static let beyondTasks = World.Beyond.tasks.rawValue
     package static let beyondReferences = World.Beyond.references.rawValue
     package static let beyondLocks = World.Beyond.locks.rawValue
+    package static let beyondActivation = World.Beyond.activation.rawValue
+    package static let beyondAsyncAndWait = World.Beyond.asyncAndWait.rawValue
     /// Kinds of records: a queue is suspended, resumed, and goes; a worker begins.
     package static let suspends = Recorder.Kind.suspend.rawValue
     package static let resumes = Recorder.Kind.resume.rawValue

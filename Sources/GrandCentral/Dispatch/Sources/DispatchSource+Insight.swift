@@ -40,6 +40,12 @@ extension DispatchSource {
   }
 
   @inline(never)
+  final func noteDeliveryEnd() {
+    // relaxed: see `noteDelivery`.
+    deliverer.store(0, ordering: .relaxed)
+  }
+
+  @inline(never)
   final func tellChangeSlow(_ timer: UInt8) {
     World.tell(World.changes, on: self, timer: self is TimedSource ? timer : World.done)
   }

@@ -362,6 +362,7 @@ public class DispatchSource: DispatchObject, DispatchSourceProtocol, @unchecked 
         let handler = handlers.event
         lock.unlock()
         handler?.body()
+        if Recorder.isOn { noteDeliveryEnd() }
       }
       tellChange(World.setsTimer)
       finishEvent(wasSilenced: silenced)

@@ -201,6 +201,10 @@ enum World {
     case locks
     /// The kernel is asked for events, or to transfer data.
     case kernel
+    /// A queue upon a queue is activated: it asks for its turn there.
+    case activation
+    /// `asyncAndWait` on a queue upon a queue: how it asks for its turns depends on whether the queue is idle.
+    case asyncAndWait
   }
 
   @inline(never)
