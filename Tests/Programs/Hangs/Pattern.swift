@@ -50,7 +50,7 @@ final class Formation: Sendable {
 enum Watch {
   private static let milliseconds = getenv("HANGS_WATCH").flatMap { UInt32(String(cString: $0)) }
   private static let reported = Latch()
-  /// By how much, at most, the machine was late for a thread of this process that sleeps for a millisecond.
+  /// By how much, at most, the machine was late for a thread of this process that sleeps for a millisecond, or computes for five.
   private static let lateness = Atomic<UInt64>(0)
   private static let isCycle = Atomic(false)
 
@@ -79,8 +79,20 @@ enum Watch {
     while true {
       let start = monotonicNanoseconds()
       usleep(1_000)
-      lateness.max(monotonicNanoseconds() - start - 1_000_000, ordering: .relaxed)
+      let awake = monotonicNanoseconds()
+      lateness.max(awake - start - 1_000_000, ordering: .relaxed)
+      let computed = processorNanoseconds()
+      while processorNanoseconds() - computed < 5_000_000 {}
+      let (took, used) = (monotonicNanoseconds() - awake, processorNanoseconds() - computed)
+      if took > used { lateness.max(took - used, ordering: .relaxed) }
     }
+  }
+
+  /// Of the calling thread.
+  private static func processorNanoseconds() -> UInt64 {
+    var time = timespec()
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+    return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
   }
 
   private static func forward(from reading: Int32, to writing: Int32) {
