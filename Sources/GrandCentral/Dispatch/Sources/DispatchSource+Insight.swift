@@ -1,6 +1,7 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
 import CPlatform
+import Synchronization
 
 // What other processes may know of a source. All of it runs only where objects are listed, or while recording is on.
 extension DispatchSource {
