@@ -33,6 +33,17 @@ extension OrderProgram {
       sim.run()
       return seen.value
     },
+    OrderProgram("two queues upon one") { sim in
+      let (bottom, seen) = (DispatchQueue(label: "bottom"), Letters(""))
+      let (left, right) = (DispatchQueue(label: "left", target: bottom), DispatchQueue(label: "right", target: bottom))
+      item { for letter in ["a", "b"] { left.async { seen.value += letter } } }
+      item { right.async { seen.value += "c" } }
+      sim.run()
+      return seen.value
+    },
+  ]
+
+  static let deeper = [
     OrderProgram("a sync ends on a queue upon a queue that holds an item, and another one asks for the lower one") {
       sim in
       let (queue, seen) = (DispatchQueue(label: "queue"), Letters(""))
@@ -84,14 +95,6 @@ extension OrderProgram {
       item { top.async { queue.async { seen.value += "t" } } }
       item { DispatchQueue.main.async { queue.async { seen.value += "m" } } }
       item { top.sync { queue.async { seen.value += "s" } } }
-      sim.run()
-      return seen.value
-    },
-    OrderProgram("two queues upon one") { sim in
-      let (bottom, seen) = (DispatchQueue(label: "bottom"), Letters(""))
-      let (left, right) = (DispatchQueue(label: "left", target: bottom), DispatchQueue(label: "right", target: bottom))
-      item { for letter in ["a", "b"] { left.async { seen.value += letter } } }
-      item { right.async { seen.value += "c" } }
       sim.run()
       return seen.value
     },
@@ -148,6 +151,16 @@ extension OrderProgram {
   ]
 
   static let timersAgain = [
+    OrderProgram("a repeating timer, and its cancellation by an item of its queue") { sim in
+      let (queue, seen) = (DispatchQueue(label: "queue"), Box(0))
+      let timer = DispatchSource.makeTimerSource(queue: queue)
+      timer.schedule(deadline: .now() + later, repeating: later)
+      timer.setEventHandler { seen.value += 1 }
+      timer.resume()
+      DispatchQueue.global().asyncAfter(deadline: .now() + .seconds(2)) { queue.sync { timer.cancel() } }
+      sim.run()
+      return "\(seen.value)"
+    },
     OrderProgram("a timer that is set is set again, to another one's instant") { sim in
       let (queue, seen) = (DispatchQueue(label: "queue"), Letters(""))
       let timer = DispatchSource.makeTimerSource(queue: queue)
@@ -159,7 +172,7 @@ extension OrderProgram {
       item { queue.asyncAfter(deadline: .now() + later) { seen.value += "a" } }
       sim.run()
       return seen.value
-    }
+    },
   ]
 }
 

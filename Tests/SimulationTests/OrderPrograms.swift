@@ -23,9 +23,9 @@ struct OrderProgram: Sendable {
     self.run = run
   }
 
-  static let all = queues + semaphores + groups + finer + memory
+  static let all = queues + nested + semaphores + groups + timers + finer + memory
   /// Other strategies have no point before each of their operations, or show all orders with more interruptions alone.
-  static let finer = nested + items + timers + timersAgain + instants + sources + suspensions
+  static let finer = deeper + items + timersAgain + instants + sources + suspensions
 }
 
 let later = DispatchTimeInterval.seconds(1)
@@ -299,16 +299,6 @@ extension OrderProgram {
       item { queue.async { seen.value += "c" } }
       sim.run()
       return seen.value
-    },
-    OrderProgram("a repeating timer, and its cancellation by an item of its queue") { sim in
-      let (queue, seen) = (DispatchQueue(label: "queue"), Box(0))
-      let timer = DispatchSource.makeTimerSource(queue: queue)
-      timer.schedule(deadline: .now() + later, repeating: later)
-      timer.setEventHandler { seen.value += 1 }
-      timer.resume()
-      DispatchQueue.global().asyncAfter(deadline: .now() + .seconds(2)) { queue.sync { timer.cancel() } }
-      sim.run()
-      return "\(seen.value)"
     },
   ]
 }

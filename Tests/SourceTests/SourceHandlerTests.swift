@@ -165,10 +165,4 @@ struct SourceHandlerTests {
     #expect(cancelled.wait())
     #expect(cost < 100_000_000, "\(cost) ns")
   }
-
-  private func threadNanoseconds() -> UInt64 {
-    var time = timespec()
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
-    return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
-  }
 }

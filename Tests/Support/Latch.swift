@@ -73,6 +73,13 @@ public func monotonicNanoseconds() -> UInt64 {
   return UInt64(now.tv_sec) * 1_000_000_000 + UInt64(now.tv_nsec)
 }
 
+/// The processor time that the calling thread has used.
+public func threadNanoseconds() -> UInt64 {
+  var time = timespec()
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+  return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
+}
+
 /// Seconds that `body` takes.
 public func measureSeconds(_ body: () -> Void) -> Double {
   let start = monotonicNanoseconds()

@@ -81,18 +81,11 @@ enum Watch {
       usleep(1_000)
       let awake = monotonicNanoseconds()
       lateness.max(awake - start - 1_000_000, ordering: .relaxed)
-      let computed = processorNanoseconds()
-      while processorNanoseconds() - computed < 5_000_000 {}
-      let (took, used) = (monotonicNanoseconds() - awake, processorNanoseconds() - computed)
+      let computed = threadNanoseconds()
+      while threadNanoseconds() - computed < 5_000_000 {}
+      let (took, used) = (monotonicNanoseconds() - awake, threadNanoseconds() - computed)
       if took > used { lateness.max(took - used, ordering: .relaxed) }
     }
-  }
-
-  /// Of the calling thread.
-  private static func processorNanoseconds() -> UInt64 {
-    var time = timespec()
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
-    return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
   }
 
   private static func forward(from reading: Int32, to writing: Int32) {

@@ -46,12 +46,6 @@ extension Scenario {
     report("preempted", preempted.value)
   }
 
-  private static func threadNanoseconds() -> UInt64 {
-    var time = timespec()
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
-    return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
-  }
-
   @Sendable private static func overrideByAPI() {
     GrandCentralRuntime.processorOverride = 1
     reportThreadsOfApply()

@@ -237,10 +237,8 @@
     /// Whether a record tells of a part of an operation: another thread may be half way through what the records around it tell of.
     package static func isInside(_ kind: UInt8) -> Bool {
       switch Recorder.Kind(rawValue: kind) {
-      case .wait, .sleep, .wake, .workerBegin, .workerEnd, .freed, .timer, .source, .signal, .groupEmpty, .compensate,
-        .transfer,
-        .steal:
-        true
+      case .wait, .sleep, .wake, .workerBegin, .workerEnd, .freed: true
+      case .timer, .source, .signal, .groupEmpty, .compensate, .transfer, .steal: true
       default: false
       }
     }

@@ -188,8 +188,8 @@ enum World {
   @inline(never)
   static func tellOfTimers(_ kind: UInt8) { current?.note(kind, 0) }
 
-  /// In place of a queue: the operation belongs to the step that is noted next, and no point is before it.
-  static let isPart: UInt32 = 1
+  /// In place of a queue, and no queue's number: the operation belongs to the step that is noted next, and no point is before it.
+  static let isPart = UInt32.max
 
   /// What is done whose orders are not looked for.
   enum Beyond: UInt32 {
