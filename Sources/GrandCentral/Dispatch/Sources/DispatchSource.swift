@@ -34,14 +34,15 @@ public class DispatchSource: DispatchObject, DispatchSourceProtocol, @unchecked 
   let lock = Lock()
   /// Written by the delivery: `data` of this call.
   let snapshot = Atomic<UInt>(0)
-  /// In a simulation: the thread that delivers.
-  let deliverer = Atomic<UInt32>(0)
   /// Set by the activator before the registration is delayed for the first time.
   @exclusivity(unchecked) final var retry: Retry.Pointer?
   /// The lowest QoS of the handlers.
   let floor = Atomic<UInt16>(0)
   /// Written under the lock: the roles whose handlers are barriers.
   private let barriers = Atomic<UInt8>(0)
+  /// In a simulation: the thread that delivers. It lies where there was room: one word more, and the timers of very many sources cost
+  /// another line of the cache.
+  let deliverer = Atomic<UInt32>(0)
   /// What the source watches, as a number: a descriptor, a signal, a process; 0 if its kind has none.
   public let handle: UInt
   /// What the source watches for, as the bits of its kind's option set; 0 if its kind has none.
