@@ -144,7 +144,7 @@ misuse_each_way() {
 
 # ThreadSanitizer wraps what programs submit, and looks into our queues while it does so. It reports nothing.
 run_sanitized() {
-  local program
+  local program status
   for program in basics undeclared; do
     "${binary[@]}" -g -fsanitize=thread -I "$prefix/include" -I "$theirs/Block" "$c_programs/$program.c" \
       -ldispatch -lBlocksRuntime -o "$folder/$program-tsan"
@@ -157,8 +157,11 @@ run_sanitized() {
     fail "ThreadSanitizer does not find a race between items and their submitter"
   fi
   for program in basics-tsan undeclared-tsan concurrency-tsan; do
-    run "$folder/$program" insist >"$folder/$program.log" 2>&1
-    ! grep -q 'WARNING: ThreadSanitizer' "$folder/$program.log" || fail "$program: ThreadSanitizer reports something"
+    status=0
+    LD_LIBRARY_PATH=$prefix/lib timeout 60 "$folder/$program" insist >"$folder/$program.log" 2>&1 || status=$?
+    ! grep -q 'WARNING: ThreadSanitizer' "$folder/$program.log" ||
+      fail "$program: ThreadSanitizer reports $(grep -A 12 'WARNING: ThreadSanitizer' "$folder/$program.log" | head -n 40)"
+    [ "$status" -eq 0 ] || fail "$program ended with $status: $(tail -n 20 "$folder/$program.log")"
   done
   fact "ThreadSanitizer: 3 programs, no report"
 }

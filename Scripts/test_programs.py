@@ -15,8 +15,9 @@ import unittest.mock
 
 import usage
 
-# What a run may take, in seconds; a run that is stopped fails the test that it stands in.
+# What a run may take, in seconds, and how long it may print nothing; a run that is stopped fails the test that it stands in.
 PATIENCE = 3000
+SILENCE = 100
 ALONE = 300
 # How often all tests run again on both, when ours has used too much.
 AGAIN = 2
@@ -54,12 +55,12 @@ class Library:
 
 
 def command_output(command, library, limit):
-    """What a test program prints, and whether it ended by itself. It is not waited for longer than `limit` seconds."""
+    """What a test program prints, and its status, or None. It is not waited for longer than `limit` seconds, nor for one that is silent."""
     with tempfile.TemporaryFile() as output:
         process = subprocess.Popen(command, env=library.environment(), stdin=subprocess.DEVNULL, stdout=output,
                                    stderr=subprocess.STDOUT, cwd=pathlib.Path(command[0]).parents[3])
         watch = usage.Watch(process)
-        status = watch.wait(limit)
+        status = watch.wait(limit, output, SILENCE)
         library.usage.add(watch.usage)
         output.seek(0)
         return output.read().decode(errors="replace"), status
@@ -214,25 +215,28 @@ def chance(ours, theirs, runs):
     return ways / math.comb(2 * runs, failures)
 
 
-def everything(program, library):
-    """Runs all tests on a library: for each kind of tests the verdicts, what they took in seconds, and what they used."""
+def everything(program, library, endless=()):
+    """Runs all tests on a library, but for the classes `endless`: for each kind of tests the verdicts, what they took in seconds, and
+    what they used."""
     begin = time.monotonic()
     library.take_usage()
     verdicts = []
     for tests in (XCTests(program), SwiftTests(program)):
         listed = tests.list()
-        verdicts.append(tests.run(library, listed, PATIENCE, everything=True) if listed else {})
+        wanted = {name: key for name, key in listed.items() if tests.group(name) not in endless}
+        verdicts.append(tests.run(library, wanted, PATIENCE, everything=wanted == listed) if wanted else {})
     return verdicts, time.monotonic() - begin, library.take_usage()
 
 
-def contest(program, libraries, rounds):
-    """Runs all tests on both libraries, ours first, and judges what fails on ours only, and what ours uses."""
+def contest(program, libraries, rounds, endless=()):
+    """Runs all tests on both libraries, ours first, and judges what fails on ours only, and what ours uses. The classes `endless`
+    do not run."""
     result = {"tests": 0, "skipped": 0, "both": [], "theirs": [], "ours": [], "unsteady": []}
-    runs = [everything(program, library) for library in libraries]
+    runs = [everything(program, library, endless) for library in libraries]
     result["seconds"] = [round(seconds, 1) for _, seconds, _ in runs]
-    result.update(judge_usage(program, libraries, [used for _, _, used in runs]))
+    result.update(judge_usage(program, libraries, endless, [used for _, _, used in runs]))
     for tests, ours, theirs in zip((XCTests(program), SwiftTests(program)), *(verdicts for verdicts, _, _ in runs)):
-        listed = tests.list()
+        listed = {name: key for name, key in tests.list().items() if tests.group(name) not in endless}
         result["tests"] += len(listed)
         for name in listed:
             on_ours, on_theirs = ours.get(name, "not run"), theirs.get(name, "not run")
@@ -247,13 +251,13 @@ def contest(program, libraries, rounds):
     return result
 
 
-def judge_usage(program, libraries, used):
+def judge_usage(program, libraries, endless, used):
     """What both use. If ours is over a bar, both run again in turn, and the medians count."""
     runs = 1
     if usage.over(*used):
         more = [used]
         for _ in range(AGAIN):
-            more.append([everything(program, library)[2] for library in libraries])
+            more.append([everything(program, library, endless)[2] for library in libraries])
         used = [usage.median(column) for column in zip(*more)]
         runs += AGAIN
     return {"usage": [dataclasses.asdict(one) for one in used], "runs": runs, "over": usage.over(*used)}
@@ -312,6 +316,7 @@ def check_itself():
         with unittest.mock.patch.object(usage, "Watch", Seeing):
             found = contest(program, libraries, 3)
             swapped = contest(program, libraries[::-1], 3)
+            spared = contest(program, libraries, 3, endless=["C"])
             endured = endure(program, libraries, r"\.(bad|after)$", 2)
     names = [[line.split(" ")[0] for line in found[kind]] for kind in ("ours", "unsteady", "both", "theirs")]
     if names != [["C.bad", "C.worse"], ["C.chance"], [], []] or swapped["ours"] or len(swapped["theirs"]) != 2:
@@ -319,6 +324,8 @@ def check_itself():
     greedy = [line for line in found["over"] if "MiB" in line]
     if not greedy or found["runs"] != 1 + AGAIN or swapped["over"]:
         sys.exit(f"the comparison does not find what is used: {found}, {swapped}")
+    if spared["tests"] or spared["ours"]:
+        sys.exit(f"a class that is left out has run: {spared}")
     if endured != {"C.bad": [2, 0], "C.after": [0, 0]}:
         sys.exit(f"what is repeated does not fail as it should: {endured}")
     print("=> finds a failure, a crash, a failure by chance, and a program that uses too much")

@@ -1,19 +1,26 @@
 # Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 """Runs programs that nobody has built for us, alone and under `gcd trace`: what they print and how they end must be the same.
 
-usage: traced_programs.py GCD LIBRARY-FOLDER ENGINE-FOLDER WORK-FOLDER [-- PROGRAM ARGUMENTS...]
+usage: traced_programs.py GCD LIBRARY-FOLDER ENGINE-FOLDER WORK-FOLDER [--tests PACKAGE]
 
-LIBRARY-FOLDER has our libdispatch.so, ENGINE-FOLDER Perfetto's engine. A program behind `--` is the only one that runs; of what it
-prints the numbers do not count, as tests print times.
+LIBRARY-FOLDER has our libdispatch.so, ENGINE-FOLDER Perfetto's engine. With `--tests` the tests of another's package, which have been
+built, are the only program that runs; of what they print the numbers do not count, as tests print times.
 """
 
 import json
+import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import sys
 
+from others import OUT, PACKAGES
+from test_programs import XCTests
+
+# What a program may take, in seconds.
+PATIENCE = 240
 PACKAGE = """\
 // swift-tools-version: 6.0
 import PackageDescription
@@ -83,11 +90,18 @@ class Case:
         self.name, self.command, self.said, self.look, self.clean = name, command, said, look, clean
 
     def run(self, folder, before=()):
-        """Exit code, output and errors."""
+        """Exit code, output and errors. What does not end is killed, with all that it has started, and has no exit code."""
         for each in self.clean:
             shutil.rmtree(folder / each, ignore_errors=True)
-        done = subprocess.run([*before, *self.command], cwd=folder, input=self.said.encode(), capture_output=True, check=False)
-        return done.returncode, self.look(done.stdout), self.look(done.stderr)
+        process = subprocess.Popen([*before, *self.command], cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, start_new_session=True)
+        try:
+            output, errors = process.communicate(self.said.encode(), PATIENCE)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            output, errors = process.communicate()
+            return f"none in {PATIENCE} s", output[-500:], errors[-500:]
+        return process.returncode, self.look(output), self.look(errors)
 
 
 def cases(folder):
@@ -121,6 +135,15 @@ def cases(folder):
     ]
 
 
+def tests_of(name):
+    """The tests of a package that Scripts/packages has built, but for those that wait for ever on any library now and then."""
+    package = next(package for package in PACKAGES if package.name == name)
+    program = OUT / name / ".build/debug" / f"{name}PackageTests.xctest"
+    tests = XCTests(program)
+    wanted = [key for test, key in tests.list().items() if tests.group(test) not in package.endless]
+    return [Case(f"the tests of {name}", command, look=without_numbers) for command in tests.commands(wanted)]
+
+
 def judge(case, tool, library, engine, folder):
     """What is wrong, or how many slices the trace has."""
     alone = case.run(folder)
@@ -139,9 +162,8 @@ def judge(case, tool, library, engine, folder):
 
 def main():
     tool, library, engine, folder = (pathlib.Path(each).resolve() for each in sys.argv[1:5])
-    program = sys.argv[6:]
     folder.mkdir(parents=True, exist_ok=True)
-    chosen = [Case(pathlib.Path(program[0]).name, program, look=without_numbers)] if program else cases(folder)
+    chosen = tests_of(sys.argv[6]) if sys.argv[5:6] == ["--tests"] else cases(folder)
     failed = 0
     for case in chosen:
         wrong, slices = judge(case, tool, library, engine, folder)

@@ -7,6 +7,7 @@ Processor time is what the kernel charges the process and the children that it h
 
 import contextlib
 import dataclasses
+import math
 import os
 import re
 import signal
@@ -76,14 +77,16 @@ class Watch:
             self.usage.threads = max(self.usage.threads, int(threads[1]))
             self.usage.memory = max(self.usage.memory, int(memory[1]) / 1024)
 
-    def wait(self, limit):
-        """The exit status, or None when it had to be killed after `limit` seconds."""
-        deadline, killed = time.monotonic() + limit, False
+    def wait(self, limit, output=None, silence=math.inf):
+        """The exit status, or None when it had to be killed: after `limit` seconds, or when `output` had not grown for `silence`."""
+        deadline, killed, size, grown = time.monotonic() + limit, False, 0, time.monotonic()
         while True:
             pid, status, used = os.wait4(self.process.pid, os.WNOHANG)
             if pid:
                 break
-            if time.monotonic() > deadline and not killed:
+            if output and os.fstat(output.fileno()).st_size != size:
+                size, grown = os.fstat(output.fileno()).st_size, time.monotonic()
+            if time.monotonic() > min(deadline, grown + silence) and not killed:
                 os.kill(self.process.pid, signal.SIGKILL)
                 killed = True
             self.look()

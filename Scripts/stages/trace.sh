@@ -205,7 +205,7 @@ another() { grep -v ': as alone' "$folder/same" | cut -c 1-600; }
 same || fail "under gcd trace a program is another one: $(another)"
 tests=$OUT/packages/swift-async-algorithms/.build/debug/swift-async-algorithmsPackageTests.xctest
 [ -x "$tests" ] || Scripts/packages --prefix "$DROPIN" swift-async-algorithms
-same -- "$(pwd)/$tests" || fail "under gcd trace the tests of swift-async-algorithms are others: $(another)"
+same --tests swift-async-algorithms || fail "under gcd trace the tests of swift-async-algorithms are others: $(another)"
 fact "$(wc -l <"$folder/same") programs under gcd trace: output, errors and exit code as alone"
 
 # --- The probes, for other tools.
