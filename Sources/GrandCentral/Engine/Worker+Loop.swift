@@ -17,6 +17,8 @@ extension Worker {
     record.pointee.worker = UnsafeMutableRawPointer(me)
     // relaxed: the monitor reads it to find the CPU clock; a late view skips one look.
     thread.store(Thread.id, ordering: .relaxed)
+    // Before its first job: if that blocks, and nothing else is pending, no other thread of ours would do it.
+    InsightRegion.makeOnce()
     InsightRegion.noteWorkerBegins(index)
     Probes.look()
     if Recorder.isOn { Recorder.note(.workerBegin) }

@@ -162,6 +162,17 @@ let otherPatterns: [Pattern] = [
       formation.wait { log.sync {} }
     }
   },
+  .other("first-items-with-two-mutexes", says: "2 threads wait for each other", "a mutex of the program's own") {
+    // No thread waits in the library, nothing is pending, and no worker has ever slept.
+    let (locks, formation) = ([Mutex(), Mutex()], Formation(2))
+    for mine in 0..<2 {
+      DispatchQueue(label: "part.\(mine)").async {
+        locks[mine].lock()
+        formation.meet()
+        formation.wait { locks[1 - mine].lock() }
+      }
+    }
+  },
   .other("item-of-a-queue-behind-a-semaphore", says: "worker", "semaphore") {
     // The last thread of the chain waits for a signal: it is no cycle, however long the chain is.
     let queues = (0..<4).map { DispatchQueue(label: "worker.\($0)") }
