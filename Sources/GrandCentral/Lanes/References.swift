@@ -95,11 +95,19 @@ struct Owned<Object: AnyObject>: ~Copyable, @unchecked Sendable {  // a pointer,
   }
 
   @inline(__always)
-  consuming func release() { reference.release() }
+  consuming func release() { _ = take() }
 
   /// The object; the count that this reference stood for is the caller's.
+  ///
+  /// The object is moved out of a word. `Unmanaged` would count one reference more first, and then give back two.
   @inline(__always)
-  consuming func take() -> Object { reference.takeRetainedValue() }
+  consuming func take() -> Object {
+    var word = reference.toOpaque()
+    return _withUnprotectedUnsafeMutablePointer(to: &word) {
+      // unsafe: a reference is such a word, and this one's count is taken.
+      UnsafeMutableRawPointer($0).assumingMemoryBound(to: Object.self).move()
+    }
+  }
 }
 
 extension Lane {
