@@ -99,13 +99,13 @@ struct Owned<Object: AnyObject>: ~Copyable, @unchecked Sendable {  // a pointer,
 
   /// The object; the count that this reference stood for is the caller's.
   ///
-  /// The object is moved out of a word. `Unmanaged` would count one reference more first, and then give back two.
+  /// The object is moved out of a word. `takeRetainedValue` would count one reference more first, and then give back two.
   @inline(__always)
   consuming func take() -> Object {
-    var word = reference.toOpaque()
+    var word = reference
     return _withUnprotectedUnsafeMutablePointer(to: &word) {
-      // unsafe: a reference is such a word, and this one's count is taken.
-      UnsafeMutableRawPointer($0).assumingMemoryBound(to: Object.self).move()
+      // unsafe: an uncounted reference is a word as a counted one is, and this one's count is taken.
+      $0.withMemoryRebound(to: Object.self, capacity: 1) { $0.move() }
     }
   }
 }

@@ -34,10 +34,10 @@ final class DelayedItem: @unchecked Sendable {  // immutable, but for the entry 
   fileprivate var isListed = false
 
   /// As for the closures of `asyncAfter`, the quality of service is that of the call.
-  static func start(_ item: DispatchWorkItem, on queue: DispatchQueue, at deadline: Deadline, leeway: UInt64) {
+  static func start(_ item: DispatchWorkItem, on queue: DispatchQueue, at deadline: Deadline) {
     let qos = queue.effectiveQoS(item.wantedQoS, item.flags)
     item.tell(World.changes, timer: World.setsTimer)
-    let delayed = Owned(DelayedItem(item, queue, deadline, leeway, qos)).give()
+    let delayed = Owned(DelayedItem(item, queue, deadline, qos)).give()
     delayed.use { $0.start() }
     letGo(delayed)
   }
@@ -45,21 +45,19 @@ final class DelayedItem: @unchecked Sendable {  // immutable, but for the entry 
   /// Finishes `item`, which has been cancelled, at `deadline`.
   static func finish(_ item: DispatchWorkItem, at deadline: Deadline) {
     if Recorder.isOn { World.tellOfTimers(World.setsTimer) }
-    let delayed = Owned(DelayedItem(item, nil, deadline, 0, .unspecified)).give()
+    let delayed = Owned(DelayedItem(item, nil, deadline, .unspecified)).give()
     delayed.use { $0.add() }
     letGo(delayed)
   }
 
-  private init(
-    _ item: DispatchWorkItem, _ queue: DispatchQueue?, _ deadline: Deadline, _ leeway: UInt64, _ qos: QoSWord
-  ) {
+  private init(_ item: DispatchWorkItem, _ queue: DispatchQueue?, _ deadline: Deadline, _ qos: QoSWord) {
     self.item = item
     self.queue = queue
     self.deadline = deadline
     self.qos = qos
     // unsafe: an entry is as large as a node.
     entry = Magazine.take().bindMemory(to: TimerEntry.self, capacity: 1)
-    entry.initialize(to: TimerEntry(deadline: deadline.nanoseconds, leeway: leeway, fire: DelayedItem.fired))
+    entry.initialize(to: TimerEntry(deadline: deadline.nanoseconds, leeway: 0, fire: DelayedItem.fired))
   }
 
   deinit {

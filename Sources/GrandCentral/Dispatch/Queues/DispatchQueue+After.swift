@@ -11,7 +11,8 @@ extension DispatchQueue {
   /// queue.asyncAfter(deadline: .now() + .milliseconds(200)) { retry() }
   /// ```
   ///
-  /// A deadline that has passed submits at once; `.distantFuture` never does, and releases the closure.
+  /// A deadline that has passed submits at once; `.distantFuture` never does, and releases the closure. There is no leeway: a timer
+  /// source has one.
   ///
   /// Complexity: O(1). Blocking: never.
   public final func asyncAfter(
@@ -49,35 +50,26 @@ extension DispatchQueue {
   final func after(_ deadline: Deadline, _ makeJob: () -> Job) {
     if deadline.isNever { return }
     let job = makeJob()
-    let remaining = deadline.remaining()
-    if remaining == 0 { return enqueueSlow(job) }
-    DelayedJob.start(job, on: self, at: deadline, leeway: Delay.leeway(for: remaining))
+    if deadline.remaining() == 0 { return enqueueSlow(job) }
+    DelayedJob.start(job, on: self, at: deadline)
   }
 
   final func after(_ deadline: Deadline, _ item: DispatchWorkItem) {
     if deadline.isNever { return }
-    let remaining = deadline.remaining()
-    if remaining == 0 { return async(execute: item) }
-    DelayedItem.start(item, on: self, at: deadline, leeway: Delay.leeway(for: remaining))
+    if deadline.remaining() == 0 { return async(execute: item) }
+    DelayedItem.start(item, on: self, at: deadline)
   }
-}
-
-/// How late a delayed submission may be so that it can share a wake-up with its neighbours.
-enum Delay {
-  private static let largestLeeway: UInt64 = 32_000
-
-  static func leeway(for remaining: UInt64) -> UInt64 { min(remaining / 16, largestLeeway) }
 }
 
 /// A job that waits for its time in the timer wheel, and the queue that it is for.
 enum DelayedJob {
-  static func start(_ job: Job, on queue: DispatchQueue, at deadline: Deadline, leeway: UInt64) {
+  static func start(_ job: Job, on queue: DispatchQueue, at deadline: Deadline) {
     if Recorder.isOn { World.tellOfTimers(World.setsTimer) }
     // unsafe: an entry is as large as a node.
     let entry = Magazine.take().bindMemory(to: TimerEntry.self, capacity: 1)
     entry.initialize(
       to: TimerEntry(
-        deadline: deadline.nanoseconds, leeway: leeway, context: job.raw,
+        deadline: deadline.nanoseconds, leeway: 0, context: job.raw,
         word: UInt64(Owned(queue).give().bits), fire: fired))
     Engine.current.timers.add(entry, on: deadline.clock, in: Engine.current)
   }
