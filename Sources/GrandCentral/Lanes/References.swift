@@ -95,19 +95,11 @@ struct Owned<Object: AnyObject>: ~Copyable, @unchecked Sendable {  // a pointer,
   }
 
   @inline(__always)
-  consuming func release() { _ = take() }
+  consuming func release() { reference.release() }
 
   /// The object; the count that this reference stood for is the caller's.
-  ///
-  /// The object is moved out of a word. `takeRetainedValue` would count one reference more first, and then give back two.
   @inline(__always)
-  consuming func take() -> Object {
-    var word = reference
-    return _withUnprotectedUnsafeMutablePointer(to: &word) {
-      // unsafe: an uncounted reference is a word as a counted one is, and this one's count is taken.
-      $0.withMemoryRebound(to: Object.self, capacity: 1) { $0.move() }
-    }
-  }
+  consuming func take() -> Object { reference.takeRetainedValue() }
 }
 
 extension Lane {
