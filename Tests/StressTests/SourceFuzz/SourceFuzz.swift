@@ -115,11 +115,14 @@ struct SourceFuzz {
     load.tidyUp()
   }
 
+  /// Without those of timers. The tests run on the toolchain's library as well, which makes one when a task first sleeps; ours
+  /// makes them for the wall clock, and nothing here waits for that.
   private static func openDescriptors() -> [String] {
     (0..<1024).compactMap { number in
       var target = [UInt8](repeating: 0, count: 256)
       let count = readlink("/proc/self/fd/\(number)", &target, 255)
-      return count > 0 ? "\(number) \(String(decoding: target[..<count], as: UTF8.self))" : nil
+      let name = String(decoding: target[..<max(count, 0)], as: UTF8.self)
+      return count > 0 && name != "anon_inode:[timerfd]" ? "\(number) \(name)" : nil
     }
   }
 }
