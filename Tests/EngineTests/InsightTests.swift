@@ -120,7 +120,7 @@ struct InsightTests {
     #expect(result.number("child") == 0)
   }
 
-  @Test("F3: the region is there in the first item, and not before", arguments: ["on", "off"])
+  @Test("F3: the region is there once a worker has slept, and not before", arguments: ["on", "off"])
   func presence(setting: String) {
     let result = Probe.run("insight-presence", environment: ["GRANDCENTRAL_INSIGHT": setting])
     #expect(result.ended, "\(result)")

@@ -207,6 +207,8 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
     }
     engine.pointee.lookForEndOfExhaustion()
     let seen = findStalled(engine, now, elapsed: elapsed)
+    // A tool that asks why nothing gets on finds the worker that blocks, though no thread has slept or waited here.
+    if seen.stalled > 0 { InsightRegion.makeOnce() }
     // relaxed: a setting; the claims look at the word again.
     let parallelism = engine.pointee.parallelism.load(ordering: .relaxed)
     // relaxed: a hint.

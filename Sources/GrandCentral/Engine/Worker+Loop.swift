@@ -17,8 +17,9 @@ extension Worker {
     record.pointee.worker = UnsafeMutableRawPointer(me)
     // relaxed: the monitor reads it to find the CPU clock; a late view skips one look.
     thread.store(Thread.id, ordering: .relaxed)
-    // Before its first job: if that blocks, and nothing else is pending, no other thread of ours would do it.
-    InsightRegion.makeOnce()
+    // If the first items of two workers block each other, and nothing else is pending, no other thread of ours would do it. The first
+    // worker does not: the process's first item would begin later.
+    if index > 0 { InsightRegion.makeOnce() }
     InsightRegion.noteWorkerBegins(index)
     Probes.look()
     if Recorder.isOn { Recorder.note(.workerBegin) }

@@ -31,7 +31,7 @@ enum RegionFailure: Error, Equatable {
     case .notPermitted(let process):
       "process \(process) belongs to another user, or protects itself: the kernel does not let us look into it"
     case .noRegion(let process):
-      "process \(process) has nothing to look into: it does not use GrandCentral, or has no worker yet, and no thread that waits in it"
+      "process \(process) has nothing to look into: it does not use GrandCentral, or none of its threads has slept or waited in it yet"
     case .closed(let process):
       "process \(process) has closed the descriptor by which tools look into it (/memfd:grandcentral)"
     case .unfinished(let process):

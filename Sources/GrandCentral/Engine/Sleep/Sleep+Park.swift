@@ -14,6 +14,7 @@ extension Engine {
   /// - Returns: false when the worker has retired instead.
   @inline(never)
   func sleep(_ worker: Worker.Pointer) -> Bool {
+    InsightRegion.makeOnce()
     let begun = Cycles.now
     InsightThread.ready?.fallAsleep(at: begun)
     InsightRegion.noteWorkerIsListed(worker.pointee.index)

@@ -5,14 +5,14 @@ import Synchronization
 
 /// The memory through which other processes may look at this one; `CPlatformInsight.h` says what lies where.
 ///
-/// The first worker makes it before it runs anything, or a thread that waits in the library, or the first record does: so the threads
-/// that submit pay nothing, and a program that hangs has it. It costs a descriptor, and the pages that are used. Where the kernel
-/// refuses it there is none, and everything else works.
+/// It is made when the first worker goes to sleep or the second begins, when a thread first waits in the library, or at the first record: so a
+/// program that only submits pays nothing, and one that hangs has it. It costs a descriptor, and the pages that are used.
+/// Where the kernel refuses it there is none, and everything else works.
 ///
 /// InsightRegion.G1  `state` goes from `unasked` to `making` by exchange, and on to `made` or `none`. A thread that finds it
 ///     `making` waits for the region if it has something to write there (`makeAndAwait`): a record, a name, or a wait that may
-///     be for ever and then must be seen. The one that makes it locks nothing that others hold. A worker that
-///     begins does without.
+///     be for ever and then must be seen. The one that makes it locks nothing that others hold. A worker that goes to sleep
+///     does without.
 /// InsightRegion.G2  `base` and what it points to live until the process ends; but in a child of a fork, whose only thread
 ///     forgets the parent's region before it runs anything else.
 /// InsightRegion.G3  What other processes may have written is never trusted: indices and counts that the library needs
