@@ -215,6 +215,11 @@ def chance(ours, theirs, runs):
     return ways / math.comb(2 * runs, failures)
 
 
+def select(tests, endless):
+    """As `list`, without the classes `endless`."""
+    return {name: key for name, key in tests.list().items() if tests.group(name) not in endless}
+
+
 def everything(program, library, endless=()):
     """Runs all tests on a library, but for the classes `endless`: for each kind of tests the verdicts, what they took in seconds, and
     what they used."""
@@ -222,9 +227,8 @@ def everything(program, library, endless=()):
     library.take_usage()
     verdicts = []
     for tests in (XCTests(program), SwiftTests(program)):
-        listed = tests.list()
-        wanted = {name: key for name, key in listed.items() if tests.group(name) not in endless}
-        verdicts.append(tests.run(library, wanted, PATIENCE, everything=wanted == listed) if wanted else {})
+        wanted = select(tests, endless)
+        verdicts.append(tests.run(library, wanted, PATIENCE, everything=not endless) if wanted else {})
     return verdicts, time.monotonic() - begin, library.take_usage()
 
 
@@ -236,7 +240,7 @@ def contest(program, libraries, rounds, endless=()):
     result["seconds"] = [round(seconds, 1) for _, seconds, _ in runs]
     result.update(judge_usage(program, libraries, endless, [used for _, _, used in runs]))
     for tests, ours, theirs in zip((XCTests(program), SwiftTests(program)), *(verdicts for verdicts, _, _ in runs)):
-        listed = {name: key for name, key in tests.list().items() if tests.group(name) not in endless}
+        listed = select(tests, endless)
         result["tests"] += len(listed)
         for name in listed:
             on_ours, on_theirs = ours.get(name, "not run"), theirs.get(name, "not run")

@@ -17,7 +17,7 @@ import subprocess
 import sys
 
 from others import OUT, PACKAGES
-from test_programs import XCTests
+from test_programs import XCTests, select
 
 # What a program may take, in seconds.
 PATIENCE = 240
@@ -140,8 +140,8 @@ def tests_of(name):
     package = next(package for package in PACKAGES if package.name == name)
     program = OUT / name / ".build/debug" / f"{name}PackageTests.xctest"
     tests = XCTests(program)
-    wanted = [key for test, key in tests.list().items() if tests.group(test) not in package.endless]
-    return [Case(f"the tests of {name}", command, look=without_numbers) for command in tests.commands(wanted)]
+    commands = tests.commands(select(tests, package.endless).values())
+    return [Case(f"the tests of {name}", command, look=without_numbers) for command in commands]
 
 
 def judge(case, tool, library, engine, folder):

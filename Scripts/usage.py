@@ -14,6 +14,7 @@ import signal
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 
 # How often a process is looked at, in seconds. A look takes some 20 us, a two-hundredth of this.
@@ -84,8 +85,9 @@ class Watch:
             pid, status, used = os.wait4(self.process.pid, os.WNOHANG)
             if pid:
                 break
-            if output and os.fstat(output.fileno()).st_size != size:
-                size, grown = os.fstat(output.fileno()).st_size, time.monotonic()
+            written = os.fstat(output.fileno()).st_size if output else size
+            if written != size:
+                size, grown = written, time.monotonic()
             if time.monotonic() > min(deadline, grown + silence) and not killed:
                 os.kill(self.process.pid, signal.SIGKILL)
                 killed = True
@@ -144,4 +146,8 @@ def check_itself():
     stopped = Watch(subprocess.Popen([sys.executable, "-c", "import time; time.sleep(100)"]))
     if stopped.wait(0.2) is not None:
         sys.exit("a process was not stopped at its limit")
+    with tempfile.TemporaryFile() as output:
+        silent = Watch(subprocess.Popen([sys.executable, "-uc", "import time; print('begun'); time.sleep(100)"], stdout=output))
+        if silent.wait(60, output, 2) is not None or output.seek(0, os.SEEK_END) == 0:
+            sys.exit("a process was not stopped when it had long been silent")
     print("=> finds threads, processor time and memory, and is over the bars by them")

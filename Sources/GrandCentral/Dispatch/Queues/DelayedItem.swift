@@ -57,7 +57,7 @@ final class DelayedItem: @unchecked Sendable {  // immutable, but for the entry 
     self.qos = qos
     // unsafe: an entry is as large as a node.
     entry = Magazine.take().bindMemory(to: TimerEntry.self, capacity: 1)
-    entry.initialize(to: TimerEntry(deadline: deadline.nanoseconds, leeway: 0, fire: DelayedItem.fired))
+    entry.initialize(to: TimerEntry(deadline: deadline.nanoseconds, fire: DelayedItem.fired))
   }
 
   deinit {

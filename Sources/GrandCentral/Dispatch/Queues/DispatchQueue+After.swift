@@ -69,7 +69,7 @@ enum DelayedJob {
     let entry = Magazine.take().bindMemory(to: TimerEntry.self, capacity: 1)
     entry.initialize(
       to: TimerEntry(
-        deadline: deadline.nanoseconds, leeway: 0, context: job.raw,
+        deadline: deadline.nanoseconds, context: job.raw,
         word: UInt64(Owned(queue).give().bits), fire: fired))
     Engine.current.timers.add(entry, on: deadline.clock, in: Engine.current)
   }

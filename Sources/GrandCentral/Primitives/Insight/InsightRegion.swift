@@ -5,9 +5,9 @@ import Synchronization
 
 /// The memory through which other processes may look at this one; `CPlatformInsight.h` says what lies where.
 ///
-/// It is made when the first worker goes to sleep or the second begins, when a thread first waits in the library, or at the first record: so a
-/// program that only submits pays nothing, and one that hangs has it. It costs a descriptor, and the pages that are used.
-/// Where the kernel refuses it there is none, and everything else works.
+/// It is made when the first worker goes to sleep or the second begins, when a thread first waits in the library, or at the
+/// first record: so a program that only submits pays nothing, and one that hangs has it. It costs a descriptor, and the pages
+/// that are used. Where the kernel refuses it there is none, and everything else works.
 ///
 /// InsightRegion.G1  `state` goes from `unasked` to `making` by exchange, and on to `made` or `none`. A thread that finds it
 ///     `making` waits for the region if it has something to write there (`makeAndAwait`): a record, a name, or a wait that may
