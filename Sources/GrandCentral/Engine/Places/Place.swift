@@ -133,8 +133,9 @@ struct Place: ~Copyable, @unchecked Sendable {  // fields are immutable or atomi
 
   @inline(__always)
   private func backlog(_ band: Band) -> UnsafeMutablePointer<FIFOQueue>? {
-    // pairs with: makeBacklog – publishes the backlog
-    backlogs[Int(band.rank)].load(ordering: .acquiring)?.assumingMemoryBound(to: FIFOQueue.self)
+    // seq-cst: with anything weaker a searcher that has cleared a bit may still see no backlog at its second look, while the
+    // submitter of the first job has seen the bit set: both miss.
+    backlogs[Int(band.rank)].load(ordering: .sequentiallyConsistent)?.assumingMemoryBound(to: FIFOQueue.self)
   }
 
   @inline(__always)
@@ -146,9 +147,10 @@ struct Place: ~Copyable, @unchecked Sendable {  // fields are immutable or atomi
     let made = Memory.allocate(MemoryLayout<FIFOQueue>.stride, alignment: CacheLine.size)
       .bindMemory(to: FIFOQueue.self, capacity: 1)
     made.initialize(to: FIFOQueue())
-    // pairs with: backlog – publishes the backlog
+    // seq-cst: see `backlog`. It publishes the backlog as well.
     let (exchanged, first) = backlogs[Int(band.rank)].compareExchange(
-      expected: nil, desired: UnsafeMutableRawPointer(made), successOrdering: .releasing, failureOrdering: .acquiring)
+      expected: nil, desired: UnsafeMutableRawPointer(made), successOrdering: .sequentiallyConsistent,
+      failureOrdering: .acquiring)
     if exchanged { return made }
     made.deinitialize(count: 1)
     Memory.free(UnsafeMutableRawPointer(made))

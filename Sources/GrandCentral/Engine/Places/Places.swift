@@ -22,8 +22,9 @@ struct Places: ~Copyable, @unchecked Sendable {  // the words are atomic, the ar
 
   @inline(__always)
   var count: Int {
-    // pairs with: grow – publishes the places below the count
-    used.load(ordering: .acquiring)
+    // seq-cst: with anything weaker a searcher that has cleared a bit may miss a new place at its second look, while the
+    // submitter to that place has seen the bit set: both miss. It also acquires the places below the count.
+    used.load(ordering: .sequentiallyConsistent)
   }
 
   @inline(__always)
@@ -47,9 +48,10 @@ struct Places: ~Copyable, @unchecked Sendable {  // the words are atomic, the ar
     for index in 0..<wanted {
       (array + index + 1).initialize(to: UnsafeMutableRawPointer(index < old ? self[index] : Self.make(index)))
     }
-    // pairs with: subscript – publishes the array; then count – that the index exists
+    // pairs with: subscript – publishes the array
     entries.store(UnsafeMutableRawPointer(array), ordering: .releasing)
-    used.store(wanted, ordering: .releasing)
+    // seq-cst: see `count`. It publishes that the index exists as well.
+    used.store(wanted, ordering: .sequentiallyConsistent)
   }
 
   /// Frees all places. Nobody sees them any more.

@@ -12,15 +12,20 @@ func sleepers() -> [Scenario] { sleep() + slots() }
 
 private func sleep() -> [Scenario] {
   /// The searcher finds the job, or sees that something is pending before it sleeps, or is woken.
-  func submission(_ name: String, _ submit: @escaping (Job) -> Void) -> Scenario {
+  /// A place has no backlog before its first job: then the searcher has to see the backlog as well as the job.
+  func submission(_ name: String, isFirst: Bool = false, _ submit: @escaping (Job) -> Void) -> Scenario {
     protocolScenario(name, of: "Sleep", unusual: 0) { run in
       engine.pointee.setParallelism(1)
       setPool(live: 1, searching: 1)
       let worker = engine.pointee.workers.take(), job = makeJob(), first = makeJob()
       _ = engine.pointee.takePlace(worker)
-      // The place's queue is made, and the bit outlives the work.
-      engine.pointee.places[0].pointee.enqueue(first, in: engine.pointee)
-      _ = engine.pointee.places[0].pointee.dequeue(.normal)
+      // The bit outlives the work.
+      if isFirst {
+        engine.pointee.pending.store(Band.normal.loose, ordering: .relaxed)
+      } else {
+        engine.pointee.places[0].pointee.enqueue(first, in: engine.pointee)
+        _ = engine.pointee.places[0].pointee.dequeue(.normal)
+      }
       var isFound = false, isSeen = false
       run.thread {
         sign(job)
@@ -44,6 +49,23 @@ private func sleep() -> [Scenario] {
   return [
     submission("S1 to W4: a job for a global queue is not slept over") { engine.pointee.submit($0) },
     submission("S1 to W4: a job without an order is not slept over") { engine.pointee.submitAway($0) },
+    submission("S1 to W4: the first job of a place is not slept over", isFirst: true) { engine.pointee.submitAway($0) },
+    protocolScenario("S1 to W4: a job in a place that was just made is not slept over", of: "Sleep", unusual: 0) { run in
+      setPool(live: 1, searching: 1)
+      engine.pointee.pending.store(Band.normal.loose, ordering: .relaxed)
+      let worker = engine.pointee.workers.take(), job = makeJob()
+      var isSeen = false
+      run.thread {
+        engine.pointee.setParallelism(2)
+        engine.pointee.places[1].pointee.enqueue(job, in: engine.pointee)
+      }
+      run.thread {
+        _ = engine.pointee.settle(Band.normal.loose)
+        engine.pointee.joinIdle(worker)
+        isSeen = engine.pointee.pending.load(ordering: .sequentiallyConsistent) != 0
+      }
+      run.finally { run.check(isSeen || worker.pointee.parker.tryConsume(), "a job waits, and everybody sleeps") }
+    },
     protocolScenario("what lies beside the newest sleeper: the place that it had", of: "IdleList", unusual: 0) { run in
       engine.pointee.setParallelism(1)
       setPool(live: 1, searching: 1)
