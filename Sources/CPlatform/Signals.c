@@ -29,15 +29,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#if defined(__GLIBC__)
-#define GC_INTERPOSES 1
-#endif
-#if defined(__has_feature)
-#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
-#undef GC_INTERPOSES
-#endif
-#endif
-
 #ifdef GC_INTERPOSES
 extern int __sigaction(int number, const struct sigaction *new, struct sigaction *old);
 #define system_sigaction __sigaction
@@ -63,51 +54,10 @@ static _Atomic(int) descriptor = -1;
 static _Atomic(pid_t) owner;
 
 static uint64_t bit(int number) { return (uint64_t)1 << (number - 1); }
-// The C library's own: 32 and 33 of glibc, and 34 as well of musl.
-#if defined(__GLIBC__)
-static const uint64_t reserved = (uint64_t)3 << 31;
-#else
-static const uint64_t reserved = (uint64_t)7 << 31;
-#endif
 static bool is_number(int number) { return number >= 1 && number <= last; }
 static bool is_watched(int number) { return is_number(number) && (atomic_load(&watched) & bit(number)) != 0; }
 static uintptr_t word(sighandler_t function) { return (uintptr_t)function; }
 static bool is_function(uintptr_t function) { return function != word(SIG_DFL) && function != word(SIG_IGN); }
-
-// MARK: Masks
-
-static uint64_t change_mask(int how, uint64_t mask) {
-  uint64_t former = 0;
-  syscall(SYS_rt_sigprocmask, how, &mask, &former, sizeof mask);
-  return former;
-}
-
-uint64_t gc_signals_set_mask(uint64_t mask) { return change_mask(SIG_SETMASK, mask); }
-
-/// The signals that the process's first thread blocks; all of them if the kernel does not say.
-static uint64_t mask_of_first_thread(void) {
-  char text[4096];
-  int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return UINT64_MAX;
-  ssize_t count = read(fd, text, sizeof text - 1);
-  close(fd);
-  text[count > 0 ? count : 0] = 0;
-  const char *line = strstr(text, "\nSigBlk:");
-  return line != NULL ? strtoull(line + 8, NULL, 16) : UINT64_MAX;
-}
-
-uint64_t gc_signals_pool_mask(void) {
-  static _Atomic(uint64_t) known;  // 0 before; the C library's own signals' bits tell that it is known.
-  uint64_t mask = atomic_load(&known);
-  if (mask == 0) {
-    // A signal that a single thread blocks for itself, such as one of another library's pool, is not blocked by the program.
-    uint64_t own = change_mask(SIG_BLOCK, 0);
-    if ((pid_t)syscall(SYS_gettid) != getpid()) own &= mask_of_first_thread();
-    own |= reserved;
-    mask = atomic_compare_exchange_strong(&known, &mask, own) ? own : mask;
-  }
-  return mask & ~reserved;
-}
 
 bool gc_signals_wait_mask(uint64_t *mask) {
   uint64_t open = atomic_load_explicit(&watched, memory_order_relaxed);
@@ -121,7 +71,7 @@ bool gc_signals_wait_mask(uint64_t *mask) {
 static atomic_flag held = ATOMIC_FLAG_INIT;
 
 static uint64_t lock(void) {
-  uint64_t mask = gc_signals_set_mask(~reserved);
+  uint64_t mask = gc_signals_set_mask(~gc_signals_reserved());
   // The holder makes a system call or two. A yield would give the processor to another program.
   while (atomic_flag_test_and_set(&held)) gc_nanosleep(20000);
   return mask;
@@ -222,7 +172,7 @@ bool gc_signal_can_be_watched(int number) {
     case SIGKILL: case SIGSTOP: case SIGSEGV: case SIGBUS: case SIGFPE: case SIGILL: case SIGTRAP: case SIGSYS:
       return false;
     default:
-      return is_number(number) && (reserved & bit(number)) == 0;
+      return is_number(number) && (gc_signals_reserved() & bit(number)) == 0;
   }
 }
 
@@ -284,7 +234,7 @@ void gc_signals_unlock_after_fork(bool in_child) {
     atomic_store(&watched, 0);
     gc_signals_set_descriptor(-1);
   }
-  unlock(mask_before_fork);
+  unlock(in_child ? gc_signals_child_mask(mask_before_fork) : mask_before_fork);
 }
 
 // MARK: The C library's functions
@@ -392,8 +342,11 @@ EXPORTED sighandler_t sigset(int number, sighandler_t handler) {
   if (holds && change(number, NULL, &former) != 0) return SIG_ERR;
   sighandler_t old = holds ? former.sa_handler : set_handler(number, handler, 0, false);
   if (old == SIG_ERR) return SIG_ERR;
-  uint64_t mask = change_mask(holds ? SIG_BLOCK : SIG_UNBLOCK, bit(number));
-  return (mask & bit(number)) != 0 ? SIG_HOLD : old;
+  sigset_t changed, mask;
+  sigemptyset(&changed);
+  sigaddset(&changed, number);
+  pthread_sigmask(holds ? SIG_BLOCK : SIG_UNBLOCK, &changed, &mask);
+  return sigismember(&mask, number) == 1 ? SIG_HOLD : old;
 }
 
 #endif

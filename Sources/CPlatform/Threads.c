@@ -102,7 +102,7 @@ int gc_thread_start(gc_thread_body body, void *argument, size_t stack_size) {
   if (stack_size == 0) stack_size = usual_stack_size();
   if (stack_size != 0) pthread_attr_setstacksize(&attributes, stack_size);
 
-  // A child that is started from the new thread inherits its mask: it is to be the program's own.
+  // The new thread inherits it, so that it takes no signal of the program before it gets going.
   uint64_t mask = gc_signals_set_mask(gc_signals_pool_mask());
   pthread_t thread;
   int error = pthread_create(&thread, &attributes, thread_entry, record);

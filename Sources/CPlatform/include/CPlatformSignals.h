@@ -12,6 +12,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+// Whether functions of the C library are defined here. Sanitizers have their own, and go without ours.
+#if defined(__GLIBC__)
+#define GC_INTERPOSES 1
+#endif
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
+#undef GC_INTERPOSES
+#endif
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -38,8 +48,12 @@ void gc_signals_reassert(void);
 
 /// The mask for a wait that is to let watched signals in; false when none is watched.
 bool gc_signals_wait_mask(uint64_t *mask);
-/// What pool threads block: what the program's threads blocked when the first one was started.
+/// What pool threads block: all but what a thread causes itself, and what the program blocked when the first one was started.
 uint64_t gc_signals_pool_mask(void);
+/// What a child inherits of `mask`, its starter's: for a pool thread's mask the program's.
+uint64_t gc_signals_child_mask(uint64_t mask);
+/// The signals that the C library keeps for itself.
+uint64_t gc_signals_reserved(void);
 /// Replaces the calling thread's mask; returns the former one.
 uint64_t gc_signals_set_mask(uint64_t mask);
 

@@ -9,10 +9,12 @@
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 extern char **environ;
@@ -251,6 +253,73 @@ static int watches_signals(void) {
   return 0;
 }
 
+/// A signal that the program blocks, now that queues have run, is the program's to take.
+static int takes_what_it_blocks(void) {
+  keep_busy();
+  use_everything();
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGTERM);
+  CHECK(pthread_sigmask(SIG_BLOCK, &set, NULL) == 0);
+  for (int i = 0; i < 50; i++) {
+    kill(getpid(), SIGTERM);
+    struct timespec limit = {.tv_sec = 10};
+    CHECK(sigtimedwait(&set, NULL, &limit) == SIGTERM);
+  }
+  return 0;
+}
+
+static unsigned long blocked_in(FILE *file) {
+  char line[256];
+  unsigned long mask = ~0ul;
+  CHECK(file != NULL);
+  while (fgets(line, sizeof line, file) != NULL) sscanf(line, "SigBlk: %lx", &mask);
+  return mask;
+}
+
+static unsigned long blocked_by_spawned(bool searches) {
+  int ends[2];
+  posix_spawn_file_actions_t actions;
+  pid_t child;
+  char *call[] = {"cat", "/proc/self/status", NULL};
+  CHECK(pipe(ends) == 0);
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, ends[1], 1);
+  if (searches) CHECK(posix_spawnp(&child, "cat", &actions, NULL, call, environ) == 0);
+  else CHECK(posix_spawn(&child, "/bin/cat", &actions, NULL, call, environ) == 0);
+  close(ends[1]);
+  FILE *file = fdopen(ends[0], "r");
+  unsigned long mask = blocked_in(file);
+  fclose(file);
+  posix_spawn_file_actions_destroy(&actions);
+  wait_for(child, 0);
+  return mask;
+}
+
+static void start_children(void *unused) {
+  (void)unused;
+  FILE *file = fopen("/proc/thread-self/status", "r");
+  unsigned long own = blocked_in(file);
+  CHECK((own & 1ul << (SIGTERM - 1)) != 0 && (own & 1ul << (SIGSEGV - 1)) == 0);
+  fclose(file);
+  CHECK(blocked_by_spawned(false) == 0);
+  CHECK(blocked_by_spawned(true) == 0);
+  signal(SIGUSR1, handle);
+  CHECK(raise(SIGUSR1) == 0 && handled == 1);
+  file = fopen("/proc/thread-self/status", "r");
+  CHECK(blocked_in(file) == own);
+  fclose(file);
+}
+
+/// A child that an item starts blocks nothing, though its thread does.
+static int starts_children_inside_an_item(void) {
+  keep_busy();
+  dispatch_group_t group = dispatch_group_create();
+  dispatch_group_async_f(group, global, NULL, start_children);
+  CHECK(dispatch_group_wait(group, DISPATCH_TIME_FOREVER) == 0);
+  return 0;
+}
+
 /// Stopped in the middle of everything, and continued.
 static int is_stopped(void) {
   keep_busy();
@@ -286,6 +355,8 @@ static const struct {
     {"dies of a signal", dies_of_a_signal, -SIGTERM},
     {"handles signals", handles_signals, 0},
     {"watches signals", watches_signals, 0},
+    {"takes what it blocks", takes_what_it_blocks, 0},
+    {"starts children inside an item", starts_children_inside_an_item, 0},
     {"is stopped", is_stopped, 0},
 };
 

@@ -104,7 +104,8 @@ extension Scenario {
   }
 }
 
-private enum Pipes {
+/// Pipes that a child gets no other end of than it is given.
+enum Pipes {
   static func make() -> (read: Int32, write: Int32) {
     var ends: [Int32] = [0, 0]
     require(pipe(&ends) == 0, "pipe")

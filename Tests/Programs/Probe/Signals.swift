@@ -9,7 +9,8 @@ private let handled = Atomic<Int>(0)
 private let handledLater = Atomic<Int>(0)
 
 extension Scenario {
-  static let signals: [String: Body] = scenarios.merging(signalChildren) { body, _ in body }.mapValues { body in
+  static let signals: [String: Body] = scenarios.merging(signalChildren) { body, _ in body }
+    .merging(signalMasks) { body, _ in body }.mapValues { body in
     {
       // Nothing of what the starter of this process blocked or ignored.
       block(how: SIG_SETMASK)

@@ -1,0 +1,183 @@
+//===- Masks.c - the signals that pool threads block ------------*- C -*-===//
+//
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+//
+// A signal that is sent to the process goes to a thread that does not block it.
+// A program that blocks one in its own threads, to read it from a descriptor or
+// to keep it out of a critical section, does not count on ours: pool threads
+// block every signal, except those that a thread causes itself, and let in
+// those that are watched where they wait.
+//
+// A child inherits the mask of the thread that starts it. What we have added
+// is taken away again: after a fork in the child, for `posix_spawn` by an
+// attribute. (`system` and `popen` of the C library start a shell with the
+// thread's mask; dash takes it away by itself.) A thread that a job makes
+// inherits the mask as well, and its children are treated alike.
+//
+// The program's mask is what its threads blocked when the first pool thread
+// was started.
+//
+//===----------------------------------------------------------------------===//
+#define _GNU_SOURCE 1
+#include "CPlatform.h"
+#include "CPlatformSignals.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define BIT(number) ((uint64_t)1 << ((number) - 1))
+
+// The C library's own: 32 and 33 of glibc, and 34 as well of musl.
+#if defined(__GLIBC__)
+static const uint64_t reserved = (uint64_t)3 << 31;
+#else
+static const uint64_t reserved = (uint64_t)7 << 31;
+#endif
+
+/// What the kernel sends to a thread for something that the thread does, and what profilers count a thread's time by.
+static const uint64_t caused = BIT(SIGILL) | BIT(SIGTRAP) | BIT(SIGABRT) | BIT(SIGBUS) | BIT(SIGFPE) | BIT(SIGSEGV) |
+                               BIT(SIGSYS) | BIT(SIGPIPE) | BIT(SIGXFSZ) | BIT(SIGTTIN) | BIT(SIGTTOU) | BIT(SIGPROF);
+
+static uint64_t change_mask(int how, uint64_t mask) {
+  uint64_t former = 0;
+  syscall(SYS_rt_sigprocmask, how, &mask, &former, sizeof mask);
+  return former;
+}
+
+uint64_t gc_signals_set_mask(uint64_t mask) { return change_mask(SIG_SETMASK, mask); }
+
+uint64_t gc_signals_reserved(void) { return reserved; }
+
+static uint64_t own_mask(void) { return change_mask(SIG_BLOCK, 0); }
+
+/// What the process's first thread blocks; all signals if the kernel does not say.
+static uint64_t mask_of_first_thread(void) {
+  char text[4096];
+  int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return UINT64_MAX;
+  ssize_t count = read(fd, text, sizeof text - 1);
+  close(fd);
+  text[count > 0 ? count : 0] = 0;
+  const char *line = strstr(text, "\nSigBlk:");
+  return line != NULL ? strtoull(line + 8, NULL, 16) : UINT64_MAX;
+}
+
+/// The program's mask; the C library's own signals' bits tell that it is known.
+static _Atomic(uint64_t) known;
+
+static uint64_t program_mask(void) {
+  uint64_t mask = atomic_load(&known);
+  if (mask == 0) {
+    // A signal that a single thread blocks for itself, such as one of another library's pool, is not blocked by the program.
+    uint64_t own = own_mask();
+    if ((pid_t)syscall(SYS_gettid) != getpid()) own &= mask_of_first_thread();
+    own |= reserved;
+    mask = atomic_compare_exchange_strong(&known, &mask, own) ? own : mask;
+  }
+  return mask & ~reserved;
+}
+
+/// Nobody can block these: the kernel takes them out of a mask.
+static const uint64_t unblockable = BIT(SIGKILL) | BIT(SIGSTOP);
+
+uint64_t gc_signals_pool_mask(void) { return (program_mask() | ~(caused | reserved)) & ~unblockable; }
+
+uint64_t gc_signals_child_mask(uint64_t mask) {
+  return atomic_load(&known) != 0 && mask == gc_signals_pool_mask() ? program_mask() : mask;
+}
+
+// MARK: The C library's functions
+
+#ifdef GC_INTERPOSES
+
+#define EXPORTED __attribute__((visibility("default"), noinline))
+
+/// Lets in the signal that the calling thread sends to itself.
+EXPORTED int raise(int number) {
+  uint64_t mask = own_mask();
+  bool opens = number >= 1 && number <= 64 && gc_signals_child_mask(mask) != mask;
+  if (opens) change_mask(SIG_UNBLOCK, BIT(number) & ~program_mask());
+  int result = (int)syscall(SYS_tgkill, getpid(), (pid_t)syscall(SYS_gettid), number);
+  if (opens) gc_signals_set_mask(mask);
+  return result;
+}
+
+typedef int (*spawn)(
+    pid_t *, const char *, const posix_spawn_file_actions_t *, const posix_spawnattr_t *, char *const *, char *const *);
+
+/// A static program has the function by this name, as `system` needs it.
+extern __typeof__(posix_spawn) __posix_spawn __attribute__((weak));
+static void *const needs_spawn __attribute__((used)) = (void *)system;
+
+/// Calls `function` so that the child has the mask that it would have from a thread of the program's own.
+static int start(
+    spawn function, pid_t *child, const char *file, const posix_spawn_file_actions_t *actions,
+    const posix_spawnattr_t *attributes, char *const *arguments, char *const *environment) {
+  short flags = 0;
+  if (attributes != NULL) posix_spawnattr_getflags(attributes, &flags);
+  uint64_t mask = own_mask(), wanted = gc_signals_child_mask(mask);
+  if (wanted == mask || (flags & POSIX_SPAWN_SETSIGMASK) != 0) {
+    return function(child, file, actions, attributes, arguments, environment);
+  }
+  posix_spawnattr_t own;  // A copy of the caller's, which stays as it is. Neither owns memory.
+  sigset_t set;
+  if (attributes != NULL) own = *attributes;
+  else posix_spawnattr_init(&own);
+  sigemptyset(&set);
+  memcpy(&set, &wanted, sizeof wanted);
+  posix_spawnattr_setsigmask(&own, &set);
+  posix_spawnattr_setflags(&own, (short)(flags | POSIX_SPAWN_SETSIGMASK));
+  return function(child, file, actions, &own, arguments, environment);
+}
+
+EXPORTED int posix_spawn(
+    pid_t *restrict child, const char *restrict path, const posix_spawn_file_actions_t *actions,
+    const posix_spawnattr_t *restrict attributes, char *const arguments[restrict], char *const environment[restrict]) {
+  static _Atomic(uintptr_t) found;
+  if (atomic_load(&found) == 0) {
+    void *next = dlsym(RTLD_NEXT, "posix_spawn");
+    atomic_store(&found, next != NULL ? (uintptr_t)next : (uintptr_t)__posix_spawn);
+  }
+  return start((spawn)atomic_load(&found), child, path, actions, attributes, arguments, environment);
+}
+
+/// What `posix_spawnp` does, in a static program, which has no other one.
+static int search(
+    pid_t *child, const char *file, const posix_spawn_file_actions_t *actions, const posix_spawnattr_t *attributes,
+    char *const *arguments, char *const *environment) {
+  const char *folders = strchr(file, '/') != NULL ? "" : getenv("PATH");
+  if (folders == NULL) folders = "/bin:/usr/bin";
+  for (int error = ENOENT;; folders += 1) {
+    size_t length = strcspn(folders, ":");
+    char *path = NULL;
+    if (asprintf(&path, "%.*s%s%s", (int)length, folders, length != 0 ? "/" : "", file) < 0) return ENOMEM;
+    int result = posix_spawn(child, path, actions, attributes, arguments, environment);
+    free(path);
+    if (result != ENOENT && result != ENOTDIR && result != EACCES) return result;
+    if (result == EACCES) error = EACCES;
+    folders += length;
+    if (*folders == 0) return error;
+  }
+}
+
+EXPORTED int posix_spawnp(
+    pid_t *restrict child, const char *restrict file, const posix_spawn_file_actions_t *actions,
+    const posix_spawnattr_t *restrict attributes, char *const arguments[restrict], char *const environment[restrict]) {
+  static _Atomic(uintptr_t) found;
+  if (atomic_load(&found) == 0) {
+    void *next = dlsym(RTLD_NEXT, "posix_spawnp");
+    atomic_store(&found, next != NULL ? (uintptr_t)next : (uintptr_t)search);
+  }
+  return start((spawn)atomic_load(&found), child, file, actions, attributes, arguments, environment);
+}
+
+#endif
