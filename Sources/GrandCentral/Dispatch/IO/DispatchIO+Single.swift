@@ -52,7 +52,7 @@ extension DispatchIO {
     let operation = IOOperation(
       direction, offset: nil, length: length, limits: limits, file: file, channel: nil, queue: queue,
       takesWhatIsThere: true, handler: handler)
-    if let data { operation.rest = data }
+    if let data { operation.begin(with: data) }
     if case .failure(let error) = entered {
       operation.outcome = error.code
       operation.kick()

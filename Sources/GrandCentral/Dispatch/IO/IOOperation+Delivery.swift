@@ -27,8 +27,26 @@ extension IOOperation {
   }
 
   private func deliverNow() {
-    unreported = 0
-    send(false, direction == .read ? takeGathered() : rest, 0)
+    if direction == .write { moveReport(unreported) }
+    send(false, direction == .read ? takeGathered() : reported, 0)
+  }
+
+  /// The submitter: what is to be written.
+  func begin(with data: DispatchData) {
+    rest = data
+    reported = data
+  }
+
+  /// Tells how far a write has come, if that is worth a call.
+  func report() {
+    if unreported >= limits.progress, remaining > 0 { _ = deliver() }
+  }
+
+  /// The next report is about `written` bytes more, or about as many as one call may bring.
+  private func moveReport(_ written: Int) {
+    let count = min(written, limits.highWater)
+    unreported -= count
+    reported = unreported == 0 ? rest : reported.subdata(in: count..<reported.count)
   }
 
   /// Nothing more is there to read: delivers what is worth it.
@@ -42,6 +60,11 @@ extension IOOperation {
     // The last bytes come first, in a call of their own. The end of the file follows with empty data, an error or the
     // channel's stop without data.
     if gatheredCount > 0, isAtEnd || error != 0, !takesWhatIsThere {
+      _ = deliver()
+      return
+    }
+    // A mark that was passed while the handler was out. The last call is about the last one.
+    if unreported > limits.highWater {
       _ = deliver()
       return
     }
@@ -111,6 +134,7 @@ extension IOOperation {
     file = nil
     self.channel = nil
     rest = .empty
+    reported = .empty
     channel?.didEnd(self)
   }
 

@@ -24,7 +24,6 @@ extension IOOperation {
       fail(error)
     } else if direction == .write {
       accountWritten(result)
-      if unreported >= limits.progress, remaining > 0 { _ = deliver() }
     } else if result == 0 {
       end()
     } else {

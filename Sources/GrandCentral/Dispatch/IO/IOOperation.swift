@@ -32,7 +32,8 @@ struct IOLimits {
 ///                               └─ end, error, all done ─► last delivery ─► the turn goes on, the channel counts
 ///
 /// **Memory.** A read holds at most the high water mark while it gathers, and as much again while the handler has it:
-/// it does not go on while both are full.
+/// it does not go on while both are full. A write goes on beside a handler that is out, and tells of each high water mark
+/// afterwards.
 ///
 /// **Pace.** As long as the handler takes less time than waking another thread would, reading goes on after it has returned,
 /// on the same thread and into the same buffer, which is still in the processor's cache. Beside a slower handler the operation
@@ -74,8 +75,9 @@ final class IOOperation: @unchecked Sendable {  // see IOState.swift
   @exclusivity(unchecked) var gatheredCount = 0
   @exclusivity(unchecked) var buffer: UnsafeMutableRawPointer?
   @exclusivity(unchecked) var used = 0
-  /// The step's alone, writing: what is left; what was written since the last report.
+  /// The step's alone, writing: what is left; what was left at the last report, and how much of that was written since.
   @exclusivity(unchecked) var rest = DispatchData.empty
+  @exclusivity(unchecked) var reported = DispatchData.empty
   @exclusivity(unchecked) var unreported = 0
   /// The submitter's, then the step's: bytes to write that the channel's entry in the insight region counts.
   @exclusivity(unchecked) var shownBytes = 0
@@ -172,6 +174,7 @@ final class IOOperation: @unchecked Sendable {  // see IOState.swift
     if seen.has(IOState.landed) { land() }
     if seen.has(IOState.cancelled) { cancel() }
     if seen.has(IOState.ticked) { tick() }
+    if direction == .write { report() }
     if request != nil { return }
     guard outcome == nil, let file else { return finish() }
     if !seen.has(IOState.turn) { return }
@@ -353,7 +356,7 @@ final class IOOperation: @unchecked Sendable {  // see IOState.swift
       case .moved(let count):
         accountWritten(count)
         budget -= count
-        if unreported >= limits.progress, remaining > 0 { _ = deliver() }
+        report()
         if budget <= 0, remaining > 0 {
           yields = true
           return
