@@ -162,8 +162,8 @@ ssize_t gc_write(int fd, const void *buffer, size_t count) {
 
 int gc_pipe(int fds[2]) { return (int)result(pipe2(fds, O_CLOEXEC | O_NONBLOCK)); }
 
-int gc_eventfd(void) { return (int)result(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)); }
-int gc_epoll_create(void) { return (int)result(epoll_create1(EPOLL_CLOEXEC)); }
+int gc_eventfd(void) { return gc_above_standard((int)result(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK))); }
+int gc_epoll_create(void) { return gc_above_standard((int)result(epoll_create1(EPOLL_CLOEXEC))); }
 
 static int epoll_control(int epfd, int operation, int fd, uint32_t events, uint64_t token) {
   struct epoll_event event = {.events = events, .data = {.u64 = token}};
@@ -215,6 +215,8 @@ int gc_epoll_wait(int epfd, gc_epoll_event *events, int capacity, uint64_t timeo
     }
     count = (int)syscall(SYS_epoll_pwait, epfd, raw, capacity, milliseconds, open, sizeof mask);
     if (count < 0 && errno == EINTR) count = epoll_wait(epfd, raw, capacity, 0);
+    // Where it is a call of its own, a filter may let it pass.
+    if (count < 0 && errno != EBADF && errno != EINVAL) count = epoll_wait(epfd, raw, capacity, milliseconds);
     if (count < 0) return -errno;
   }
   for (int i = 0; i < count; i++) {
@@ -224,7 +226,9 @@ int gc_epoll_wait(int epfd, gc_epoll_event *events, int capacity, uint64_t timeo
   return count;
 }
 
-int gc_timerfd_create(int clock) { return (int)result(timerfd_create(clock, TFD_CLOEXEC | TFD_NONBLOCK)); }
+int gc_timerfd_create(int clock) {
+  return gc_above_standard((int)result(timerfd_create(clock, TFD_CLOEXEC | TFD_NONBLOCK)));
+}
 
 int gc_timerfd_set(int fd, uint64_t deadline_ns, bool cancel_on_set) {
   struct itimerspec spec = {

@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 #define _GNU_SOURCE 1
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/sockios.h>
 #include <poll.h>
@@ -19,6 +20,13 @@ int gc_poll(int fd, uint32_t events) {
   struct pollfd query = {.fd = fd, .events = (short)events};
   int count = poll(&query, 1, 0);
   return count > 0 ? query.revents : 0;
+}
+
+int gc_above_standard(int fd) {
+  if (fd < 0 || fd > STDERR_FILENO) return fd;
+  int higher = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1), error = errno;
+  close(fd);
+  return higher >= 0 ? higher : -error;
 }
 
 bool gc_is_open(int fd) { return fcntl(fd, F_GETFD) >= 0; }

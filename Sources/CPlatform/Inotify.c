@@ -9,6 +9,7 @@
 #include <sys/inotify.h>
 #include <sys/stat.h>
 
+#include "CPlatform.h"
 #include "CPlatformFiles.h"
 
 _Static_assert(
@@ -20,7 +21,7 @@ _Static_assert(
 
 int gc_inotify_create(void) {
   int result = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-  return result < 0 ? -errno : result;
+  return result < 0 ? -errno : gc_above_standard(result);
 }
 
 int gc_inotify_add(int inotify, int file, bool parent, uint32_t events) {

@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "CPlatform.h"
 #include "CPlatformProcesses.h"
 
 #ifndef SYS_pidfd_open
@@ -26,7 +27,7 @@
 int gc_pidfd_open(int32_t pid) {
   // The kernel closes such a descriptor on exec by definition.
   long result = syscall(SYS_pidfd_open, pid, 0);
-  return result < 0 ? -errno : (int)result;
+  return result < 0 ? -errno : gc_above_standard((int)result);
 }
 
 /// How the process has ended, which kernels from 6.15 on remember in the descriptor after it was reaped, by whichever parent.

@@ -11,6 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "CPlatform.h"
 #include "CPlatformRing.h"
 
 _Static_assert(sizeof(struct io_uring_sqe) == 64 && sizeof(struct io_uring_cqe) == 16, "as the header says");
@@ -28,6 +29,7 @@ int gc_ring_open(uint32_t entries, gc_ring *ring) {
   memset(&parameters, 0, sizeof parameters);
   int fd = (int)syscall(SYS_io_uring_setup, entries, &parameters);
   if (fd < 0) return -errno;
+  if ((fd = gc_above_standard(fd)) < 0) return fd;
   const uint32_t needed = IORING_FEAT_SINGLE_MMAP | IORING_FEAT_NODROP | IORING_FEAT_RW_CUR_POS;
   int error = ENOSYS;
   if ((parameters.features & needed) == needed) {

@@ -295,6 +295,19 @@ struct DescriptorSourceTests {
     close(old.writing)
   }
 
+  @Test("S10: a source whose descriptor was closed, while a duplicate keeps the file open, falls silent soon")
+  func duplicateUnderLiveSource() {
+    let probe = Probe.run("descriptors-closed-duplicate")
+    #expect(probe.ended, "\(probe)")
+    #expect((probe.number("calls") ?? .max) <= 500, "\(probe)")
+  }
+
+  @Test("S1: a program without standard streams may open them later: none of ours has their numbers")
+  func standardStreamsClosed() {
+    let probe = Probe.run("standard-streams-closed")
+    #expect(probe.ended && probe.number("used") == 2, "\(probe)")
+  }
+
   @Test("S10: a descriptor closed under its sources is reported, unless the program cancels them all the same")
   func closedDescriptor() {
     let silent = Probe.run("descriptors-closed-cancelled")

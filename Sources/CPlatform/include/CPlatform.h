@@ -210,6 +210,9 @@ int gc_pipe(int fds[2]);
 
 /// Whether the number is one of an open descriptor.
 bool gc_is_open(int fd);
+/// A descriptor of ours: `fd`, or a copy in its place if the number is one of the standard streams', which a program that has
+/// closed these may take back with `dup2`. A negative number stays what it is, and -errno says that there is no room.
+int gc_above_standard(int fd);
 
 /// Which of `events` (GC_EPOLL…), errors and hang-ups are there now; 0 none.
 int gc_poll(int fd, uint32_t events);

@@ -131,7 +131,7 @@ enum Shortages {
   static let rings = Shortage("io_uring")
   /// The pace of parties that have to look by themselves for what the kernel does not tell them.
   static let looks = Shortage("")
-  static let waits = Shortage("to wait for events; they are looked for every few milliseconds")
+  static let waits = Shortage("to wait for events; it is asked again every few milliseconds")
 
   /// What a failed registration is short of. `.again` stands for a registration that is served by looks: each attempt looks for
   /// the event that the kernel would have told.

@@ -9,6 +9,7 @@ extension Scenario {
   static let files: [String: Body] = [
     "files-closed": filesClosed, "files-overflow": filesOverflow, "files-fork": filesFork,
     "descriptors-closed-cancelled": descriptorsClosedCancelled, "descriptors-closed": descriptorsClosed,
+    "descriptors-closed-duplicate": descriptorsClosedDuplicate, "standard-streams-closed": standardStreamsClosed,
   ]
 
   /// A file without a name, but the one under `/proc`.
@@ -62,6 +63,57 @@ extension Scenario {
   /// The write source is forgotten.
   private static let descriptorsClosed: Body = {
     closingUnderSources { reader, writer in reader.cancel() }
+  }
+
+  /// Closes a descriptor, of which a duplicate stays open, under a source whose handler takes nothing.
+  private static let descriptorsClosedDuplicate: Body = {
+    guard let ends = Kernel.closeOnExecPipe() else { return require(false, "descriptors") }
+    let (keeper, calls, began, over) = (dup(ends.readEnd), Counter(), Latch(), Latch())
+    let source = DispatchSource.makeReadSource(fileDescriptor: ends.readEnd, queue: .global())
+    source.setEventHandler {
+      calls.add()
+      began.open()
+    }
+    source.activate()
+    require(write(ends.writeEnd, "x", 1) == 1, "a byte was written")
+    require(began.wait(), "an event")
+    close(ends.readEnd)
+    let before = calls.value
+    DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(300)) { over.open() }
+    require(over.wait(), "a timer")
+    report("calls", calls.value - before)
+    source.cancel()
+    close(keeper)
+  }
+
+  /// A program that was started without standard streams, and that becomes a daemon later.
+  private static let standardStreamsClosed: Body = {
+    let output = dup(1)
+    for stream in 0...2 as ClosedRange<Int32> { close(stream) }
+    let seen = Counter()
+    let useAll: @Sendable () -> Void = {
+      let (done, fired) = (Latch(3), Latch())
+      let file = watch(temporary()) { _ in done.open() }
+      let timer = DispatchSource.makeTimerSource(queue: .global())
+      timer.setEventHandler { done.open() }
+      timer.schedule(wallDeadline: .now() + .milliseconds(2))
+      timer.activate()
+      guard let ends = Kernel.closeOnExecPipe() else { return }
+      DispatchIO.read(fromFileDescriptor: ends.readEnd, maxLength: 1, runningHandlerOn: .global()) { _, _ in done.open() }
+      DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(3)) {
+        fired.open()
+        _ = write(ends.writeEnd, "x", 1)
+        fchmod(Int32(file.handle), 0o600)
+      }
+      if fired.wait(), done.wait() { seen.add() }
+    }
+    // The probe's own descriptors take the numbers as well, so it has these closed again.
+    useAll()
+    let null = open("/dev/null", O_RDWR)
+    for stream in 0...2 as ClosedRange<Int32> where stream != null { dup2(null, stream) }
+    useAll()
+    dup2(output, 1)
+    report("used", seen.value)
   }
 
   /// Closes a descriptor under its source, then has something happen to the file.
