@@ -111,18 +111,28 @@ public func dispatch_data_get_size(_ data: dispatch_data_t?) -> Int { DataHandle
 @c @implementation
 public func dispatch_data_create_concat(_ first: dispatch_data_t?, _ second: dispatch_data_t?) -> dispatch_data_t? {
   var joined = DataHandle.data(first)
-  joined.append(DataHandle.data(second))
+  let end = DataHandle.data(second)
+  // Beside nothing either is the whole: the handle itself, with a reference more.
+  if end.count == 0 { return retained(first) }
+  if joined.count == 0 { return retained(second) }
+  joined.append(end)
   return DataHandle.make(joined)
+}
+
+private func retained(_ data: dispatch_data_t?) -> dispatch_data_t? {
+  dispatch_retain(UnsafeMutableRawPointer(data))
+  return data
 }
 
 @c @implementation
 public func dispatch_data_create_subrange(
-  _ data: dispatch_data_t?, _ offset: Int, _ length: Int
+  _ handle: dispatch_data_t?, _ offset: Int, _ length: Int
 ) -> dispatch_data_t? {
-  let data = DataHandle.data(data)
+  let data = DataHandle.data(handle)
   // Sizes are unsigned in C: what is negative here is beyond the end.
   let lower = offset < 0 ? data.count : min(offset, data.count)
   let upper = length < 0 ? data.count : lower + min(length, data.count - lower)
+  if upper - lower == data.count { return retained(handle) }
   return DataHandle.make(data.subdata(in: lower..<upper))
 }
 
@@ -136,9 +146,8 @@ public func dispatch_data_create_map(
   buffer?.pointee = whole.count == 0 ? nil : UnsafeRawPointer(whole.span(at: 0).start)
   size?.pointee = whole.count
   guard given.count > 0, given.position >= 0 else { return DataHandle.make(whole) }
-  // In one region already: the handle itself, with a reference more.
-  dispatch_retain(UnsafeMutableRawPointer(data))
-  return data
+  // In one region already.
+  return retained(data)
 }
 
 @c @implementation

@@ -23,7 +23,7 @@ private final class ReportedSource: UserDataSource, @unchecked Sendable {  // ad
 private func make(_ kind: Int, _ handle: UInt, _ mask: UInt, _ queue: DispatchQueue?) -> DispatchSource? {
   switch kind {
   case GCD_SOURCE_DATA_ADD, GCD_SOURCE_DATA_OR, GCD_SOURCE_DATA_REPLACE:
-    return ReportedSource(kind, handle: handle, mask: mask, queue: queue)
+    return mask != 0 ? nil : ReportedSource(kind, handle: handle, mask: mask, queue: queue)
   case GCD_SOURCE_TIMER:
     if mask & ~1 != 0 { return nil }
     return TimerSource(flags: DispatchSource.TimerFlags(rawValue: mask), queue: queue)

@@ -255,6 +255,7 @@ static void timers(void) {
   CHECK(fires >= 3 && dispatch_source_testcancel(timer) != 0);
   dispatch_release(timer);
 
+  CHECK(dispatch_source_create(DISPATCH_SOURCE_TYPE_DATA_ADD, 0, 5, queue) == NULL);
   dispatch_source_t added = dispatch_source_create(DISPATCH_SOURCE_TYPE_DATA_ADD, 0, 0, queue);
   __block unsigned long sum = 0;
   dispatch_source_set_event_handler(added, ^{
@@ -307,6 +308,16 @@ static void data(void) {
   dispatch_data_t part = dispatch_data_create_subrange(both, 4, 4);
   CHECK(dispatch_data_get_size(part) == 4);
   dispatch_release(part);
+  // The whole is the object itself, with a reference more.
+  dispatch_data_t wholes[] = {
+      dispatch_data_create_subrange(both, 0, 11), dispatch_data_create_subrange(both, 0, SIZE_MAX),
+      dispatch_data_create_concat(both, dispatch_data_empty), dispatch_data_create_concat(dispatch_data_empty, both),
+  };
+  for (int i = 0; i < 4; i++) {
+    CHECK(wholes[i] == both);
+    dispatch_release(wholes[i]);
+  }
+  CHECK(dispatch_data_create_concat(dispatch_data_empty, dispatch_data_empty) == dispatch_data_empty);
   dispatch_release(map);
   dispatch_release(both);
   dispatch_release(world);
