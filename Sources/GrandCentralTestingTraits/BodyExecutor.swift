@@ -14,6 +14,7 @@ final class BodyExecutor: TaskExecutor, @unchecked Sendable {  // guarded by the
     var isWanted = false
     var isClosed = false
     var isFinished = false
+    var isCancelled = false
     var thrown: (any Error)?
     var issue: String?
     var waiting: CheckedContinuation<Bool, Never>?
@@ -51,6 +52,9 @@ final class BodyExecutor: TaskExecutor, @unchecked Sendable {  // guarded by the
     }
   }
 
+  /// The test is cancelled, by the function or by its time limit: no further run calls the function.
+  func cancel() { state.withLock { $0.isCancelled = true } }
+
   /// The function has returned.
   func finish(_ thrown: (any Error)?, _ issue: String?) {
     state.withLock {
@@ -70,6 +74,7 @@ final class BodyExecutor: TaskExecutor, @unchecked Sendable {  // guarded by the
 
   /// Runs the function.
   func perform(_ sim: Simulation) throws {
+    if state.withLock({ $0.isCancelled }) { throw CancellationError() }
     let waiting = state.withLock { state in
       state.isFinished = false
       let waiting = state.waiting

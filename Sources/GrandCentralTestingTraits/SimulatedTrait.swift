@@ -37,21 +37,28 @@ public struct SimulatedTrait: TestTrait, TestScoping {
       }
     }
     let function = KeptFunction(function)
-    while await executor.isWanted() {
-      // A task of its own, which knows the test: a run that fails may never come back from it.
-      Task(executorPreference: executor) {
-        let issues = Issues()
-        var thrown: (any Error)?
-        do {
-          try await IssueHandlingTrait.compactMapIssues { issues.take($0) }
-            .provideScope(for: test, testCase: testCase) { try await function.call() }
-        } catch {
-          thrown = error
+    let notices = Notices()
+    await withTaskCancellationHandler {
+      while await executor.isWanted() {
+        // A task of its own, which knows the test: a run that fails may never come back from it.
+        Task(executorPreference: executor) {
+          let issues = Issues(notices)
+          var thrown: (any Error)?
+          do {
+            try await IssueHandlingTrait.compactMapIssues { issues.take($0) }
+              .provideScope(for: test, testCase: testCase) { try await function.call() }
+          } catch {
+            thrown = error
+          }
+          executor.finish(thrown, issues.first)
         }
-        executor.finish(thrown, issues.first)
       }
+    } onCancel: {
+      executor.cancel()
     }
     let report = await exploration.value
+    // `Test.cancel` cancels the test's task, and throws what Swift Testing takes for that.
+    if Task.isCancelled, case .threw(let error) = report.failure?.reason { throw error }
     if let failure = report.failure {
       Issue.record(Comment(rawValue: failure.description), sourceLocation: test.sourceLocation)
     } else if strategy.isExhaustive, !report.isComplete {

@@ -8,6 +8,9 @@ import Testing
 
 /// How often a function has run.
 private let count = Atomic<Int>(0)
+private let knownRuns = Atomic<Int>(0)
+private let warnedRuns = Atomic<Int>(0)
+private let cancelledRuns = Atomic<Int>(0)
 
 /// Lets no issue through, and requires that there was one which says all of this.
 private struct Expects: TestTrait, TestScoping {
@@ -91,5 +94,45 @@ struct TraitTests {
     }
     #expect(value == 7 && sim.elapsed == .seconds(60))
     #expect(Simulation.current != nil)
+  }
+
+  @Test("A known issue is no failure of a schedule, and is told once", .simulated(runs: 20))
+  func known() {
+    // relaxed: a figure.
+    knownRuns.add(1, ordering: .relaxed)
+    withKnownIssue("known") { #expect(Bool(false)) }
+    withKnownIssue("known to be thrown") { throw Unexpected() }
+  }
+
+  @Test("A warning is no failure of a schedule, and is told once", .simulated(runs: 20))
+  func warning() {
+    // relaxed: a figure.
+    warnedRuns.add(1, ordering: .relaxed)
+    Issue.record("a warning", severity: .warning)
+  }
+
+  @Test("A known issue that does not come is a failure", .expects("Known issue was not recorded"), .simulated(runs: 20))
+  func knownAndAbsent() { withKnownIssue {} }
+
+  @Test("A cancelled test is cancelled, and runs no further schedule", .simulated(runs: 20))
+  func cancelled() throws {
+    // relaxed: a figure.
+    cancelledRuns.add(1, ordering: .relaxed)
+    try Test.cancel("not here")
+  }
+
+  @Test("A failure before the cancelling is a failure", .expects("the failure"), .simulated(runs: 20))
+  func failedAndCancelled() throws {
+    Issue.record("the failure")
+    try Test.cancel("too late")
+  }
+
+  @Test("Known issues and warnings have let all schedules run, and the cancelling has let one run")
+  func runsOfNotices() {
+    // relaxed: figures; the other tests are over.
+    let runs = (
+      knownRuns.load(ordering: .relaxed), warnedRuns.load(ordering: .relaxed), cancelledRuns.load(ordering: .relaxed)
+    )
+    #expect(runs == (20, 20, 1))
   }
 }
