@@ -201,3 +201,36 @@ extension OrderProgram {
     },
   ]
 }
+
+extension OrderProgram {
+  static let onces = [
+    OrderProgram("two run one once") { sim in
+      let (once, seen) = (DispatchOnce(), Letters(""))
+      for letter in ["a", "b"] { item { once.run { seen.value += letter } } }
+      sim.run()
+      return seen.value
+    },
+    OrderProgram("three run one once, and then ask for a queue") { sim in
+      let (once, queue) = (DispatchOnce(), DispatchQueue(label: "queue"))
+      let (first, seen) = (Letters(""), Letters(""))
+      for letter in ["a", "b", "c"] {
+        item {
+          once.run { first.value = letter }
+          queue.sync { seen.value += letter }
+        }
+      }
+      sim.run()
+      return first.value + seen.value
+    },
+    OrderProgram("the body of a once asks for a queue") { sim in
+      let (once, queue, seen) = (DispatchOnce(), DispatchQueue(label: "queue"), Letters(""))
+      item { once.run { queue.sync { seen.value += "a" } } }
+      item {
+        queue.sync { seen.value += "b" }
+        once.run { seen.value += "c" }
+      }
+      sim.run()
+      return seen.value
+    },
+  ]
+}

@@ -25,7 +25,7 @@ struct OrderProgram: Sendable {
 
   static let all = queues + nested + semaphores + groups + timers + finer + memory
   /// Other strategies have no point before each of their operations, or show all orders with more interruptions alone.
-  static let finer = deeper + items + timersAgain + instants + sources + suspensions
+  static let finer = deeper + items + timersAgain + instants + sources + suspensions + onces
 }
 
 let later = DispatchTimeInterval.seconds(1)

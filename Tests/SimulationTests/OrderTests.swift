@@ -136,6 +136,56 @@ struct OrderTests {
     }
   }
 
+  @Test("The order of two calls of a once is seen, and so is a deadlock of a once and a queue")
+  func onces() async {
+    await #expect(processExitsWith: .success) {
+      let crossed: @Sendable (Simulation) -> Void = { sim in
+        let (once, queue) = (DispatchOnce(), DispatchQueue(label: "queue"))
+        queue.async { once.run {} }
+        once.run { queue.sync {} }
+        sim.run()
+      }
+      let failure = try unwrap(Simulation.explore(strategy: .everyOrder(), crossed).failure)
+      guard case .deadlock(let waits) = failure.reason else { throw Unexpected() }
+      try require(waits.contains { $0.contains("waits for the body of a once") }, "\(waits)")
+      let again = Simulation.explore(strategy: .replay(failure.token), crossed)
+      guard case .deadlock? = again.failure?.reason else { throw Unexpected() }
+      let first = Simulation.explore(strategy: .everyOrder()) { sim in
+        let (once, first) = (DispatchOnce(), Letters(""))
+        DispatchQueue.global().async { once.run { first.value = "an item's" } }
+        once.run { first.value = "the body's" }
+        sim.run()
+        sim.expect(first.value == "the body's", first.value)
+      }
+      guard case .expectation("an item's")? = first.failure?.reason else { throw Unexpected() }
+    }
+  }
+
+  @Test("A pool's choice of a queue is no operation, and is told as a gap; the queue of a key is none")
+  func pools() async {
+    await #expect(processExitsWith: .success) {
+      let bodies: [@Sendable (DispatchQueuePool) -> Void] = [
+        { $0.leastLoaded.async {} }, { $0.queue.async {} }, { _ = $0.statistics },
+      ]
+      for (index, body) in bodies.enumerated() {
+        let report = Simulation.explore(strategy: .everyOrder()) { sim in
+          let pool = DispatchQueuePool(name: "pool", queueCount: 2)
+          DispatchQueue.global().async { body(pool) }
+          sim.run()
+        }
+        try require(
+          report.failure == nil && !report.isComplete && report.gaps.contains { $0.contains("DispatchQueuePool") },
+          "\(index): \(report.gaps)")
+      }
+      let keys = try Simulation.check(strategy: .everyOrder()) { sim in
+        let pool = DispatchQueuePool(name: "pool", queueCount: 2)
+        for key in 0..<2 { DispatchQueue.global().async { pool.queue(forKey: key).async {} } }
+        sim.run()
+      }
+      try require(keys.isComplete && keys.gaps.isEmpty)
+    }
+  }
+
   @Test("What it does not know all orders of is not complete, and check throws")
   func incomplete() async {
     await #expect(processExitsWith: .success) {

@@ -32,6 +32,7 @@
 //   | source    | two that change it: data, `cancel`, `schedule`, `suspend`, `resume`,    |
 //   |           | another target, a handler that begins, ends, or is another one; one of  |
 //   |           | those, and `isCancelled`, or a look at its data from outside            |
+//   | once      | the first call, or the end of its body, and any call                    |
 //   | timers    | two that set one; one that sets or stops one, and the taking out of     |
 //   |           | those that are due                                                      |
 //   | memory    | in a program that yields: any two steps that a `Simulation.yield()`     |

@@ -9,6 +9,7 @@ package enum OrderGap: Int, CaseIterable {
   case changedTarget
   case activation
   case asyncAndWait
+  case queuePool
   case tasks
   case lastReference
   case kernel
@@ -30,6 +31,7 @@ package enum OrderGap: Int, CaseIterable {
     case .changedTarget: "a queue gets another target"
     case .activation: "a queue upon a queue is activated"
     case .asyncAndWait: "asyncAndWait is called on a queue upon a queue"
+    case .queuePool: "a DispatchQueuePool chooses a queue by the thread or by the load, or tells its statistics"
     case .tasks: "tasks of Swift run"
     case .lastReference: "the last reference to an object, which any thread may let go of, submits something"
     case .libraryLock: "threads have met at a lock inside of the library"

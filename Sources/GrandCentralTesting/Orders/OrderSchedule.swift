@@ -113,6 +113,7 @@ final class OrderSchedule: Schedule {
     case SimulationSupport.beyondLocks: .libraryLock
     case SimulationSupport.beyondActivation: .activation
     case SimulationSupport.beyondAsyncAndWait: .asyncAndWait
+    case SimulationSupport.beyondPools: .queuePool
     default: .kernel
     }
   }

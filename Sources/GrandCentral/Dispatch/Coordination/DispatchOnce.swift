@@ -18,8 +18,11 @@ import Synchronization
 /// | tid     | runs on that thread, no other thread waits         |
 /// | tid + W | runs on that thread, another sleeps on the word    |
 /// | done    | has run                                            |
+/// | ran     | has run in a simulation, which sees each call      |
 public final class DispatchOnce: @unchecked Sendable {  // one atomic word
   private static let done: UInt32 = .max
+  /// No thread has this number with `waited`. `hasRun` denies it, so that `begin` comes by.
+  private static let ran: UInt32 = .max - 1
   private static let waited: UInt32 = 1 << 31
 
   private let word = Atomic<UInt32>(0)
@@ -52,6 +55,10 @@ public final class DispatchOnce: @unchecked Sendable {  // one atomic word
   @inline(never)
   func begin() -> Bool {
     let me = Thread.id
+    World.tell(World.looks, on: self)
+    // pairs with: finish – publishes what the body wrote
+    if word.load(ordering: .acquiring) == Self.ran { return false }
+    World.tell(World.changes, on: self)
     while true {
       // relaxed: the first one finds what the initialiser has left.
       // pairs with: finish – publishes what the body wrote
@@ -61,7 +68,7 @@ public final class DispatchOnce: @unchecked Sendable {  // one atomic word
         Thread.enterBody()
         return true
       }
-      if seen == Self.done { return false }
+      if seen >= Self.ran { return false }
       if seen & ~Self.waited == me {
         Fault.misuse(
           .onceReentered,
@@ -91,15 +98,16 @@ public final class DispatchOnce: @unchecked Sendable {  // one atomic word
   static func awaited(_ word: Job.Word) -> Awaited {
     Awaited(.once, word, nil) { wait in
       let seen = wait.word
-      return seen == 0 || seen == done ? .unknown : .runs(on: seen & ~waited)
+      return seen == 0 || seen >= ran ? .unknown : .runs(on: seen & ~waited)
     }
   }
 
   @usableFromInline
   func finish() {
     Thread.leaveBody()
+    World.tell(World.changes, on: self)
     // pairs with: hasRun, begin – publishes what the body wrote
-    if word.exchange(Self.done, ordering: .releasing) & Self.waited != 0 {
+    if word.exchange(World.isSimulated ? Self.ran : Self.done, ordering: .releasing) & Self.waited != 0 {
       _ = _withUnprotectedUnsafePointer(to: word) { Futex.wake($0, count: .max) }
     }
   }

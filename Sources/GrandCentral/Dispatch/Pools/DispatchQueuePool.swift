@@ -155,6 +155,8 @@ public final class DispatchQueuePool: @unchecked Sendable {  // immutable, but f
 
   @inline(never)
   private func begin() -> Int {
+    // Each thread of a simulation comes by once at least.
+    World.goBeyondOrders(.pools)
     gc_thread_self().pointee.pool = UnsafeRawPointer(Borrowed(self).word)
     // relaxed: a number by itself.
     let ticket = nextStart.wrappingAdd(1, ordering: .relaxed).oldValue
@@ -193,6 +195,7 @@ public final class DispatchQueuePool: @unchecked Sendable {  // immutable, but f
   /// What is counted is work submitted to run later: `async` in its forms, delayed items once they are due, notifications.
   /// Calls of `sync` are not. Complexity: O(`queueCount`). Blocking: never.
   public var statistics: [QueueStatistics] {
+    World.goBeyondOrders(.pools)
     let now = DispatchTime.now()
     return (0..<queueCount).map { index in
       let (depth, completed) = figures(of: index)

@@ -222,6 +222,7 @@
     package static let beyondLocks = World.Beyond.locks.rawValue
     package static let beyondActivation = World.Beyond.activation.rawValue
     package static let beyondAsyncAndWait = World.Beyond.asyncAndWait.rawValue
+    package static let beyondPools = World.Beyond.pools.rawValue
     /// Kinds of records: a queue is suspended, resumed, and goes; a worker begins.
     package static let suspends = Recorder.Kind.suspend.rawValue
     package static let resumes = Recorder.Kind.resume.rawValue

@@ -205,6 +205,8 @@ enum World {
     case activation
     /// `asyncAndWait` on a queue upon a queue: how it asks for its turns depends on whether the queue is idle.
     case asyncAndWait
+    /// A pool of queues chooses by the thread or by the load, or tells its figures.
+    case pools
   }
 
   @inline(never)
