@@ -41,6 +41,9 @@ public final class DispatchQueuePool: @unchecked Sendable {  // immutable, but f
   /// Where the next thread that comes begins.
   private let nextStart = Atomic<UInt32>(0)
 
+  /// The same in a simulation: the number of the run in the upper half, as each run begins anew.
+  private let nextSimulated = Atomic<UInt64>(0)
+
   /// A pool with queues of its own.
   ///
   /// - Parameters:
@@ -159,8 +162,19 @@ public final class DispatchQueuePool: @unchecked Sendable {  // immutable, but f
     World.goBeyondOrders(.pools)
     gc_thread_self().pointee.pool = UnsafeRawPointer(Borrowed(self).word)
     // relaxed: a number by itself.
-    let ticket = nextStart.wrappingAdd(1, ordering: .relaxed).oldValue
+    let ticket =
+      World.current.map { simulatedTicket($0.run) } ?? nextStart.wrappingAdd(1, ordering: .relaxed).oldValue
     return Int(ticket % UInt32(truncatingIfNeeded: queueCount))
+  }
+
+  @inline(never)
+  private func simulatedTicket(_ run: UInt32) -> UInt32 {
+    // relaxed: threads of a simulation come one at a time, and there is one at a time.
+    let seen = nextSimulated.load(ordering: .relaxed)
+    let ticket = UInt32(truncatingIfNeeded: seen >> 32) == run ? UInt32(truncatingIfNeeded: seen) : 0
+    // relaxed: see above.
+    nextSimulated.store(UInt64(run) << 32 | UInt64(ticket &+ 1), ordering: .relaxed)
+    return ticket
   }
 
   // MARK: Figures

@@ -144,8 +144,12 @@
 
     // MARK: A run
 
+    private static let runs = Atomic<UInt32>(0)
+
     /// The first thread of a run: a fresh engine is there from now on, and what would be recorded is told to the simulation.
     package static func beginRun() {
+      // relaxed: a number.
+      World.current?.run = runs.wrappingAdd(1, ordering: .relaxed).newValue
       World.current?.engine = UnsafeMutableRawPointer(Engine.makeApart())
       #if !GRANDCENTRAL_DROPIN
         World.current?.main = SimulatedMainQueue()

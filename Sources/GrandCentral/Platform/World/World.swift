@@ -52,6 +52,8 @@ enum World {
     let processors: Int
     /// What `note` is about, where that is no queue: its address.
     var object: UInt = 0
+    /// Which run of the process's it is, from 1 on.
+    var run: UInt32 = 0
     /// The main queue of the run: set by its first thread, at the start.
     var main: AnyObject?
     /// The engine of the run, likewise; and what belongs to that engine, made when it is first needed.
@@ -110,6 +112,8 @@ enum World {
     let thread = gc_thread_self()
     simulated = Unmanaged.passUnretained(functions).toOpaque()
     thread.pointee.tid = firstID + UInt32(number)
+    // Another run may have had the thread.
+    thread.pointee.pool = nil
   }
 
   /// It is back in the real world.
