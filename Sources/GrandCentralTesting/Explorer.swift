@@ -52,7 +52,8 @@ final class Explorer: Attempting {
     case .failed(let reason): return attempt(run, reason)
     case .threw(let error):
       run.dismantle()
-      return attempt(run, run.escape ?? .threw(error))
+      let issue = (error as? RecordedIssue).map { SimulationFailure.Reason.expectation($0.text) }
+      return attempt(run, run.escape ?? issue ?? .threw(error))
     case .ended:
       run.dismantle()
       let race: SimulationFailure.Reason? = hasRace ? .race : nil

@@ -146,6 +146,11 @@ public final class Simulation: Sendable {
     SimulatedOrder.unseen { inner.complaint = message }
   }
 
+  /// Has the run fail with a deadlock: the calling thread waits for ever outside of the library, as the sentence says.
+  package func deadlock(_ sentence: String) -> Never {
+    SimulatedOrder.unseen { inner.fail(.deadlock([sentence] + inner.describeWaits())) }
+  }
+
   /// A point at which another thread may go on: put it between the steps of what should not be interrupted, or between a read and
   /// a write. Outside of a simulation it does nothing.
   ///

@@ -1,5 +1,11 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
+/// What the body throws where a test framework has recorded an issue: the failure is told as that of an expectation.
+package struct RecordedIssue: Error {
+  let text: String
+  package init(_ text: String) { self.text = text }
+}
+
 /// A schedule in which the program does something wrong.
 ///
 ///     let failure = Simulation.explore(strategy: .pct(depth: 3)) { _ in try transfer() }.failure

@@ -3,6 +3,7 @@
 import Glibc
 import GrandCentralTesting
 import Synchronization
+import Testing
 
 /// Has the jobs of a test's function run on the first thread of a run, one run after the other.
 ///
@@ -21,6 +22,10 @@ final class BodyExecutor: TaskExecutor, @unchecked Sendable {  // guarded by the
   }
 
   private let state = Mutex(State())
+  /// For how many milliseconds a job may be on its way from outside of the simulation. Once none has come that is known.
+  private let patience = Atomic<Int>(BodyExecutor.longPatience)
+  private static let (longPatience, shortPatience) = (1_000, 10)
+
   /// Posted when there is a job.
   private let news: UnsafeMutablePointer<sem_t>
 
@@ -83,17 +88,38 @@ final class BodyExecutor: TaskExecutor, @unchecked Sendable {  // guarded by the
       return waiting
     }
     waiting?.resume(returning: true)
+    // The test's task starts the function in real time.
+    while sem_wait(news) != 0 {}
     while true {
-      while sem_wait(news) != 0 {}
       let job = state.withLock { $0.jobs.removeFirst() }
       job.runSynchronously(on: asUnownedTaskExecutor())
       if state.withLock({ $0.isFinished }) { break }
       // The function awaits something, which the simulation may bring.
       sim.run()
+      if !hasNews() { sim.deadlock("the test's function awaits what nothing in the simulation brings") }
     }
-    let (thrown, issue) = state.withLock { ($0.thrown, $0.issue) }
+    let (thrown, issue, isCancelled) = state.withLock { ($0.thrown, $0.issue, $0.isCancelled) }
+    // What `#require` throws says less than the issue that it has recorded before.
+    if let issue, isCancelled || thrown is ExpectationFailedError { throw RecordedIssue(issue) }
     if let thrown { throw thrown }
     if let issue { sim.expect(false, issue) }
+  }
+
+  /// Takes one announcement of a job; false if none comes. A task that does not prefer this executor brings it in real time.
+  private func hasNews() -> Bool {
+    // relaxed: one thread at a time.
+    let milliseconds = patience.load(ordering: .relaxed)
+    var end = timespec()
+    clock_gettime(CLOCK_REALTIME, &end)
+    let nanoseconds = end.tv_nsec + milliseconds * 1_000_000
+    end = timespec(tv_sec: end.tv_sec + nanoseconds / 1_000_000_000, tv_nsec: nanoseconds % 1_000_000_000)
+    while sem_timedwait(news, &end) != 0 {
+      if errno == EINTR { continue }
+      // relaxed: see above.
+      patience.store(Self.shortPatience, ordering: .relaxed)
+      return false
+    }
+    return true
   }
 
   /// There is no run any more.

@@ -20,15 +20,21 @@ private struct Expects: TestTrait, TestScoping {
     for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
   ) async throws {
     let seen = Mutex<[String]>([])
-    try await withoutActuallyEscaping(function) { function in
-      try await IssueHandlingTrait.compactMapIssues { issue in
-        seen.withLock { $0.append(issue.comments.map(\.rawValue).joined()) }
-        return nil
-      }.provideScope(for: test, testCase: testCase, performing: function)
+    var thrown: (any Error)?
+    do {
+      try await withoutActuallyEscaping(function) { function in
+        try await IssueHandlingTrait.compactMapIssues { issue in
+          seen.withLock { $0.append(issue.comments.map(\.rawValue).joined()) }
+          return nil
+        }.provideScope(for: test, testCase: testCase, performing: function)
+      }
+    } catch {
+      thrown = error
     }
     let texts = seen.withLock { $0 }
     #expect(texts.count == 1, "\(texts)")
     for word in words { #expect(texts.first?.contains(word) == true, "\(word) is not in \(texts)") }
+    if let thrown { throw thrown }
   }
 }
 
@@ -126,6 +132,37 @@ struct TraitTests {
     Issue.record("the failure")
     try Test.cancel("too late")
   }
+
+  @Test(
+    "What #require has recorded is told in its own words",
+    .expects("simulation: Expectation failed: 1 == 2", "Replay it by"),
+    .simulated(runs: 20))
+  func required() throws { try #require(1 == 2) }
+
+  @Test(
+    "An async function that awaits what never comes is a deadlock, and names who waits as well",
+    .expects("deadlock: the test's function awaits what nothing in the simulation brings", "waits for a semaphore"),
+    .simulated(runs: 20))
+  func awaitsForEver() async {
+    let queue = DispatchQueue(label: "never")
+    await withUnsafeContinuation { continuation in
+      queue.async {
+        DispatchSemaphore(value: 0).wait()
+        continuation.resume()
+      }
+    }
+  }
+
+  @Test(
+    "An async function that awaits what never comes is a deadlock without any other thread",
+    .expects("deadlock: the test's function awaits what nothing in the simulation brings", "Replay it by"),
+    .simulated(runs: 20))
+  func awaitsNothing() async {
+    await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in }
+  }
+
+  @Test("What another task brings in real time is no deadlock", .simulated(runs: 3))
+  func awaitsTask() async { #expect(await Task { 7 }.value == 7) }
 
   @Test("Known issues and warnings have let all schedules run, and the cancelling has let one run")
   func runsOfNotices() {
