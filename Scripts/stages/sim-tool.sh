@@ -193,6 +193,10 @@ sim --runs 2 -- "$folder/ends" left
 [ "$status" -eq 0 ] || told "what is left"
 expect 'left at the end of the last one: one timer has not fired; the queue "halted" is suspended' said
 # Killed by a signal that nobody catches, or without a stack for a handler: that signal it is.
+ends quit 'the program was stopped from outside, by the signal 3, SIGQUIT'
+# A label with more than one line stays on its own.
+ends lines 'deadlock: main waits for its turn on the queue "two\nlines", which is suspended'
+expect 'submits to "two\nlines"' printed
 ends terminate 'the program is brought down by the signal 15, SIGTERM'
 ends stack 'the program is brought down by the signal 11, SIGSEGV'
 ends exec 'the program has ended with the code 0, and the simulation has not seen that'
@@ -218,16 +222,21 @@ status=0
 TMPDIR=$folder/temporary "$tool" sim --library "$library" --seed "$seed" --runs 300 "$folder/withdraw" >&9 2>"$folder/said" || status=$?
 exec 9>&-
 [ "$status" -eq 1 ] || told "a pipe without a reader"
-TMPDIR=$folder/temporary "$tool" sim --library "$library" -- "$folder/ends" for-ever >"$folder/printed" 2>"$folder/said" &
-interrupted=$!
-until ls "$folder"/temporary/*/output >"$folder/printed" 2>&1; do kill -0 "$interrupted" || told "the tool has not begun"; done
-SECONDS=0
-kill -TERM "$interrupted"
-status=0
-wait "$interrupted" || status=$?
-[ "$status" -eq 143 ] || told "a tool that is told to end"
-[ "$SECONDS" -lt 8 ] || told "it has ended after $SECONDS s"
-expect '0 schedules, none of which has failed' said
+# interrupted SIGNAL CODE: Ctrl-\ as well, which a shell has what it starts in the background ignore.
+interrupted() {
+  local tool_process status=0
+  TMPDIR=$folder/temporary env --default-signal "$tool" sim --library "$library" -- "$folder/ends" for-ever >"$folder/printed" 2>"$folder/said" &
+  tool_process=$!
+  until ls "$folder"/temporary/*/output >"$folder/printed" 2>&1; do kill -0 "$tool_process" || told "the tool has not begun"; done
+  SECONDS=0
+  kill "-$1" "$tool_process"
+  wait "$tool_process" || status=$?
+  [ "$status" -eq "$2" ] || told "a tool that is told to end: $status"
+  [ "$SECONDS" -lt 8 ] || told "it has ended after $SECONDS s"
+  expect '0 schedules, none of which has failed' said
+}
+interrupted TERM 143
+interrupted QUIT 131
 [ -z "$(ls -A "$folder/temporary")" ] || told "left behind: $(ls -A "$folder/temporary")"
 
 # The planted fault of --check: a program that goes another way each time.

@@ -43,10 +43,10 @@ struct ProgramReport {
   }
 
   func write(to path: String) {
-    var text = "end: \(kind)\nsaid: \(sentence)\nsteps: \(run.steps)\nchoices: \(run.record.choices)\n"
+    var text = "end: \(kind)\nsaid: \(sentence.onOneLine)\nsteps: \(run.steps)\nchoices: \(run.record.choices)\n"
     text += "hash: \(String(run.events.hash, radix: 16))\n"
     if run.record.isWhole { text += "switches: " + Token.text(of: run.record.switches) + "\n" }
-    for sentence in left { text += "left: " + Self.line(sentence) + "\n" }
+    for sentence in left { text += "left: " + sentence.onOneLine + "\n" }
     for branch in branches {
       let others = branch.others.map { String($0) }.joined(separator: " ")
       text += "branch: \(branch.thread) \(branch.choice) \(branch.isPreemption ? 1 : 0) \(others)\n"
@@ -56,11 +56,6 @@ struct ProgramReport {
   }
 
   func writeTrace(to path: String) { Self.write(TraceOfRun(run.told).bytes, to: path) }
-
-  /// A label may have more than one.
-  private static func line(_ text: String) -> String {
-    String(decoding: text.utf8.map { $0 == UInt8(ascii: "\n") ? UInt8(ascii: " ") : $0 }, as: UTF8.self)
-  }
 
   private static func write(_ bytes: [UInt8], to path: String) {
     let file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)

@@ -20,7 +20,8 @@ struct ToldEvents: Sendable {
       let label = label(of: event)
       text +=
         padded(String(event.step), 7) + " " + padded(seconds(event.time - Run.start), 13) + "  "
-        + name(of: event.thread).padding(to: 14) + Events.word(event.kind) + (label.isEmpty ? "" : " \"" + label + "\"")
+        + name(of: event.thread).onOneLine.padding(to: 14) + Events.word(event.kind)
+        + (label.isEmpty ? "" : " \"" + label.onOneLine + "\"")
         + "\n"
     }
     return text
@@ -37,6 +38,18 @@ struct ToldEvents: Sendable {
 }
 
 extension String {
+  /// With what would begin another line, or move a terminal's cursor, as escapes: labels and names may have anything.
+  var onOneLine: String {
+    var text = ""
+    for scalar in unicodeScalars {
+      switch scalar.properties.generalCategory {
+      case .control, .format, .lineSeparator, .paragraphSeparator: text += scalar.escaped(asASCII: true)
+      default: text.unicodeScalars.append(scalar)
+      }
+    }
+    return text
+  }
+
   fileprivate func padding(to width: Int) -> String {
     self + String(repeating: " ", count: max(1, width - utf8.count))
   }

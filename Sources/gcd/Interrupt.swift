@@ -20,8 +20,10 @@ enum Interrupt {
 
   /// Begins to listen. The second signal of a kind kills, should the work be stuck in a read. A signal that the caller
   /// chose to ignore stays ignored.
-  static func install() {
-    for signal in [SIGINT, SIGTERM, SIGHUP] {
+  ///
+  /// - Parameter quits: Whether Ctrl-\ is one of them; it ends the tool otherwise.
+  static func install(quits: Bool = false) {
+    for signal in [SIGINT, SIGTERM, SIGHUP] + (quits ? [SIGQUIT] : []) {
       if isIgnored(signal) { continue }
       var action = sigaction()
       // The handler does nothing but store to an atomic, the one thing that is safe at any instant.

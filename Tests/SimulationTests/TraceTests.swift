@@ -25,6 +25,20 @@ struct TraceTests {
     }
   }
 
+  @Test("A label with more than one line, or with what moves a cursor, stays on its line")
+  func labels() async {
+    await #expect(processExitsWith: .success) {
+      let report = Simulation.explore { sim in
+        DispatchQueue(label: "two\nlines\u{1b}[2J").async {}
+        sim.run()
+        sim.expect(false)
+      }
+      let lines = try unwrap(report.failure).timeline.split(separator: "\n")
+      try require(lines.contains { $0.hasSuffix(#"submits to "two\nlines\u{1B}[2J""#) }, "\(lines)")
+      try require(lines.allSatisfy { $0.contains(" s  ") }, "\(lines)")
+    }
+  }
+
   @Test("A long run has its last events in the trace, and fewer of them in the timeline")
   func tellsLast() async {
     await #expect(processExitsWith: .success) {

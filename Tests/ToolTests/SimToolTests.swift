@@ -89,6 +89,28 @@ struct SimToolTests {
     #expect(fine.reason == nil && fine.switches == nil)
   }
 
+  @Test("the command that replays can be pasted into a shell, whatever its arguments are")
+  func replaying() throws {
+    let arguments: [[UInt8]] = [
+      Array("program".utf8), Array("two\nlines\r\n".utf8), [0x66, 0xff, 0x27, 0x5c, 0x41], Array("it's \\".utf8), [],
+      [0x1b, 0x5b, 0x33, 0x31, 0x6d], Array("\u{202e}é$x`y`".utf8), [0x0a, 0x42],
+    ]
+    let options = SimOptions(
+      command: arguments.map { ExactText.text($0) }, runs: 1, strategy: "random", seed: 1, replay: nil, processors: 2,
+      seconds: SimOptions.longestTime, steps: SimOptions.longestRun, checks: false, shrinks: true, trace: nil,
+      library: nil)
+    let line = options.replaying(try #require(Token("gc1:s:2:")))
+    #expect(TextLayout.printable(line) == line, "what is printed is what was meant")
+    let folder = TemporaryFolder()
+    folder.file("script", ExactText.bytes("gcd() { printf '%s\\0' \"$@\"; }\n" + line + "\n"))
+    let shell = try #require(popen("bash '\(folder.path)/script'", "r"))
+    defer { pclose(shell) }
+    var output: [UInt8] = []
+    while case let byte = fgetc(shell), byte != EOF { output.append(UInt8(truncatingIfNeeded: byte)) }
+    let words = output.split(separator: 0, omittingEmptySubsequences: false).map { Array($0) }
+    #expect(words == ["sim", "--replay", "gc1:s:2:", "--"].map { Array($0.utf8) } + arguments + [[]])
+  }
+
   @Test("an end by a code is another failure than one by a signal")
   func kinds() throws {
     func reason(_ end: String) throws -> SimulationFailure.Reason {
@@ -104,6 +126,26 @@ struct SimToolTests {
       case .escape("so") = try reason("escape"), case .escape = try reason("other")
     else {
       Issue.record("a failure of the simulation is another one")
+      return
+    }
+  }
+
+  @Test("a signal of a terminal, or of a user, stops the program from outside: that is no failure of the program")
+  func stopped() throws {
+    func reason(_ signal: Int32, _ words: String) throws -> SimulationFailure.Reason {
+      let run = SimulatedProgram.Run(
+        report: nil, output: [], status: .killed(signal: signal, dumpedCore: false), wasKilled: nil)
+      #expect(run.sentence.contains(words), "\(run.sentence)")
+      return try #require(run.reason)
+    }
+    for signal in [SIGQUIT, SIGINT, SIGHUP, SIGKILL] {
+      guard case .escape = try reason(signal, "stopped from outside, by the signal \(signal), SIG") else {
+        Issue.record("\(signal) accuses the program")
+        continue
+      }
+    }
+    guard case .threw = try reason(SIGSEGV, "brought down by the signal 11, SIGSEGV") else {
+      Issue.record("an error of the program is none")
       return
     }
   }

@@ -60,6 +60,28 @@ struct SimOptions {
   private static func quoted(_ word: String) -> String {
     let plain = Set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=:,+@%")
     if !word.isEmpty, word.allSatisfy({ plain.contains($0) }) { return word }
+    if word.unicodeScalars.contains(where: { isHidden($0) }) { return quotedWithEscapes(word) }
     return "'" + word.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''") + "'"
+  }
+
+  /// What a terminal would not show, or not as it is.
+  private static func isHidden(_ scalar: Unicode.Scalar) -> Bool {
+    TextLayout.isControl(scalar) || ExactText.byte(scalar) != nil
+  }
+
+  /// As bash, zsh and ksh take it: `$'one\x0Atwo'`.
+  private static func quotedWithEscapes(_ word: String) -> String {
+    var text = "$'"
+    for scalar in word.unicodeScalars {
+      if isHidden(scalar) {
+        for byte in ExactText.bytes(String(scalar)) {
+          text += (byte < 16 ? "\\x0" : "\\x") + String(byte, radix: 16, uppercase: true)
+        }
+      } else {
+        if scalar == "'" || scalar == "\\" { text += "\\" }
+        text.unicodeScalars.append(scalar)
+      }
+    }
+    return text + "'"
   }
 }

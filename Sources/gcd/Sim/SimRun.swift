@@ -35,7 +35,8 @@ struct SimRun {
     guard let simulated = SimulatedProgram(options, program, environment: environment) else {
       fail("no folder for the reports: \(ProgramRun.words(errno))", Code.wouldNotRun)
     }
-    Interrupt.install()
+    // A terminal sends it to the programs as well.
+    Interrupt.install(quits: true)
     // A pipe without a reader does not end the tool: its folder is to be removed.
     signal(SIGPIPE, SIG_IGN)
     stayInPlace()

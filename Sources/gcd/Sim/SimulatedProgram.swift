@@ -20,6 +20,8 @@ final class SimulatedProgram: Attempting {
       if let wasKilled { return wasKilled.rawValue }
       if let report { return report.said }
       return switch status {
+      case .killed(let signal, _) where Self.ofOthers.contains(signal):
+        "the program was stopped from outside, by the signal \(signal), \(EndOfProcess.name(of: signal)), if it has not sent that itself"
       case .killed(let signal, _):
         "the program is brought down by the signal \(signal), \(EndOfProcess.name(of: signal))"
       case .exited(let code):
@@ -32,10 +34,14 @@ final class SimulatedProgram: Attempting {
       if let report { return report.reason ?? (isFine ? nil : .threw(SimReport.BadExit())) }
       // Without a report it has not come to its `main`, or has not left it in any way that is seen.
       return switch status {
+      case .killed(let signal, _) where Self.ofOthers.contains(signal): .escape(sentence)
       case .killed: .threw(SimReport.BadSignal())
       case .exited: .escape(sentence)
       }
     }
+
+    /// Signals that a terminal sends, a user, or the kernel for want of memory.
+    private static let ofOthers = [SIGHUP, SIGINT, SIGQUIT, SIGKILL]
 
     private var isFine: Bool { if case .exited(0) = status { true } else { false } }
   }

@@ -34,7 +34,8 @@ package enum TextLayout {
     return safe
   }
 
-  private static func isControl(_ scalar: Unicode.Scalar) -> Bool {
+  /// Whether it would move the cursor or change colours.
+  package static func isControl(_ scalar: Unicode.Scalar) -> Bool {
     switch scalar.properties.generalCategory {
     case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate: true
     default: false

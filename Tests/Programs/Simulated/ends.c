@@ -75,6 +75,17 @@ int main(int count, char **arguments) {
   if (strcmp(way, "idle") == 0) dispatch_main();
   if (strcmp(way, "misuse") == 0) dispatch_group_leave(group);
   if (strcmp(way, "terminate") == 0) raise(SIGTERM);
+  if (strcmp(way, "quit") == 0) {
+    // A shell has what it starts in the background ignore it.
+    signal(SIGQUIT, SIG_DFL);
+    raise(SIGQUIT);
+  }
+  if (strcmp(way, "lines") == 0) {
+    dispatch_queue_t queue = dispatch_queue_create("two\nlines", NULL);
+    dispatch_async_f(queue, NULL, nothing);
+    dispatch_suspend(queue);
+    dispatch_sync_f(queue, NULL, nothing);
+  }
   if (strcmp(way, "early") == 0) {
     pthread_mutex_lock(&early_mutex);
     is_asked = true;
