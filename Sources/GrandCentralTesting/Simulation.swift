@@ -246,6 +246,7 @@ public final class Simulation: Sendable {
       report.failure = SimulationFailure(.busy)
       return report
     }
+    _ = MainActorOfRun.isTaught
     let explorer = Explorer(patience: patience, body)
     defer {
       SimulationSupport.returnToRealWorld(outside)

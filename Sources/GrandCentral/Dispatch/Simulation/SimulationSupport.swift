@@ -279,6 +279,9 @@
 
     package static var isSimulated: Bool { World.isSimulated }
 
+    /// Whether the calling thread is the run's first one, which stands for the main thread.
+    package static var isFirst: Bool { World.isFirst }
+
     /// A thread that has used the library beside the simulation.
     package struct Stranger {
       /// The kernel's id.
