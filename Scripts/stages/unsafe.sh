@@ -24,6 +24,6 @@ apart="Insight Waits World Simulation"
 at_most 312 Lanes Dispatch
 at_most 784 Platform Primitives Engine
 apart=
-at_most 142 Platform/Insight Primitives/Insight
+at_most 141 Platform/Insight Primitives/Insight
 at_most 51 Lanes/Waits
 at_most 38 Platform/World Dispatch/Simulation

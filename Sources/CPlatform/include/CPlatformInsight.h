@@ -147,7 +147,9 @@ typedef struct gc_insight_thread {
   uint64_t object;           ///< GC_STATE_WAITS: the address of what it waits for.
   uint32_t wait;             ///< The kind of wait.
   uint32_t number;           ///< The number of what it waits for, or 0.
-  uint32_t owner;            ///< The thread that held it when the wait began; 0: none, or unknown.
+  uint32_t owner;            ///< The thread that held it when the wait began; 0: none, or unknown. In a
+                             ///< circle that the library has found: the next thread of the circle, which
+                             ///< may be this one. Older libraries do not say that.
   uint32_t timed;            ///< 1: the wait has a deadline.
   uint64_t caller;           ///< Where the program called, if that is known.
   char waits_for[GC_INSIGHT_LABEL];  ///< Label of the queue that it waits for; cut, ends with a zero.

@@ -17,6 +17,10 @@ struct WaitGraph: Sendable {
     case heldThen
     /// It owns the lock: the lock's memory says so. Or it is the thread whose end is waited for.
     case lock
+    /// The library has found that the wait cannot end before it goes on. Or it runs the body of a once.
+    case found
+    /// It may run iterations of the `concurrentPerform` that is waited for, and each thread that may do so waits itself.
+    case iterates
     /// It is the main thread, which alone runs what is waited for.
     case main
   }
@@ -39,6 +43,7 @@ struct WaitGraph: Sendable {
     for thread in snapshot.threads {
       blockers[thread.tid] = Self.blocker(of: thread, snapshot, threads: threads, holders: holders)
     }
+    Self.addIterations(snapshot, to: &blockers)
     self.blockers = blockers
     var waiters: [Int32: [Int32]] = [:]
     for (tid, blocker) in blockers { waiters[blocker.tid, default: []].append(tid) }
@@ -71,6 +76,11 @@ struct WaitGraph: Sendable {
     guard thread.state == .waiting, let wait = thread.wait else {
       guard thread.state == .active, let owner = thread.kernel?.lockOwner, owner != 0 else { return nil }
       return Blocker(tid: owner, evidence: .lock)
+    }
+    switch wait.kind {
+    case .group, .workItem, .once:
+      return wait.owner == 0 ? nil : Blocker(tid: wait.owner, evidence: .found)
+    default: break
     }
     let owner = wait.owner == thread.tid ? 0 : wait.owner
     if wait.kind == .queue || wait.kind == .itemElsewhere {
@@ -157,13 +167,5 @@ struct WaitGraph: Sendable {
   }
 
   /// The last thread on the way from `tid`: it waits for no thread. Nil if the way ends in a circle.
-  func root(of tid: Int32) -> Int32? {
-    var seen: Set<Int32> = []
-    var current = tid
-    while let next = blockers[current]?.tid {
-      guard seen.insert(current).inserted else { return nil }
-      current = next
-    }
-    return current
-  }
+  func root(of tid: Int32) -> Int32? { Self.end(of: tid, blockers) }
 }

@@ -50,7 +50,8 @@ struct WhyAnalysis {
     var circles: [[[Int32]]] = []
     for circle in graph.cycles() where graph.smallestAge(circle) >= after {
       // Readers that wait for their own queue are one finding.
-      let address = circle.count == 1 ? snapshot.thread(circle[0])?.wait?.address ?? 0 : 0
+      let wait = circle.count == 1 ? snapshot.thread(circle[0])?.wait : nil
+      let address = wait?.kind == .queue ? wait?.address ?? 0 : 0
       let same = circles.firstIndex { $0[0].count == 1 && snapshot.thread($0[0][0])?.wait?.address == address }
       if let same, address != 0 { circles[same].append(circle) } else { circles.append([circle]) }
     }
@@ -60,10 +61,9 @@ struct WhyAnalysis {
   private mutating func add(_ circles: [[Int32]]) {
     let members = circles.flatMap { $0 }
     let age = graph.smallestAge(members)
-    let isCertain = members.allSatisfy { graph.blockers[$0]?.evidence != .heldThen }
     let waiters = graph.allWaiters(of: members)
     var details = circles.map { cycleClause($0, from: 0) }
-    details += WhyWaits(snapshot: snapshot, words: words, after: after).targets(members)
+    details += WhyWaits(snapshot: snapshot, words: words, after: after).kept(by: members)
     if !waiters.isEmpty {
       let count = waiters.count == 1 ? "1 more thread waits" : "\(waiters.count) more threads wait"
       details.append(
@@ -75,11 +75,12 @@ struct WhyAnalysis {
       case (1, let count): "\(count) threads wait for a queue that they are inside of"
       default: "\(members.count) threads wait for each other"
       }
+    let isCertain = members.allSatisfy { graph.blockers[$0]?.evidence != .heldThen }
     let doubt = isCertain ? "Deadlock" : "Deadlock, unless a queue has changed hands since the wait for it began"
     add(
       Finding(
-        kind: .cycle, age: age, sentence: "\(doubt): \(who), for \(WhyWords.duration(age)).", details: details,
-        remedy: cycleRemedy(members)),
+        kind: .cycle, age: age, sentence: "\(doubt): \(who), for \(WhyWords.duration(age)).",
+        details: details, remedy: cycleRemedy(members)),
       threads: members + waiters)
   }
 
@@ -113,6 +114,9 @@ struct WhyAnalysis {
       let queue = wait.label.isEmpty ? "" : " to " + words.queue(label: wait.label, address: wait.address)
       return "the item of a sync\(queue) is to be run by \(words.thread(tid))"
     case .once: return "the body of \(words.object(wait)) is run by \(words.thread(tid))"
+    case .group: return "\(words.object(wait)) has an item that is run, or kept waiting, by \(words.thread(tid))"
+    case .workItem: return "\(words.object(wait)) is run, or kept waiting, by \(words.thread(tid))"
+    case .apply: return "the last iterations are run by threads that wait themselves, such as \(words.thread(tid))"
     default: return "\(words.object(wait)) is up to \(words.thread(tid))"
     }
   }
@@ -132,6 +136,12 @@ struct WhyAnalysis {
     }
     if threads.contains(where: { $0.state == .active }) {
       return "Do not hold a lock while you call sync or wait: let go of the lock first, or use async."
+    }
+    if threads.contains(where: { $0.wait?.kind == .group || $0.wait?.kind == .workItem }) {
+      return "Do not wait for a group or an item whose own work needs the thread or the queue that waits: use notify."
+    }
+    if threads.contains(where: { $0.wait?.kind == .apply }) {
+      return "Do not call sync, in an iteration of a concurrentPerform, to what needs the queue that the call holds."
     }
     if circle.count == 1 || threads.allSatisfy({ $0.insideAddress != 0 && $0.insideAddress == $0.wait?.address }) {
       return "Do not call sync from an item of a queue to the same queue: call the code directly, or use async."

@@ -123,8 +123,15 @@ struct WhyWaits {
     }
   }
 
+  /// What does not run because of a circle of these threads. If one of them waits for a group or a work item, what it waits
+  /// for may be in a queue that it holds.
+  func kept(by tids: [Int32]) -> [Clause] {
+    let waiters = tids.compactMap { snapshot.thread($0) }
+    return targets(tids) + holds(waiters.filter { $0.wait?.kind == .group || $0.wait?.kind == .workItem })
+  }
+
   /// Queues that threads wait for, and whose items they run by the way: a thread may hold one of these as well.
-  func targets(_ tids: [Int32]) -> [Clause] {
+  private func targets(_ tids: [Int32]) -> [Clause] {
     var seen: Set<Int> = []
     return tids.compactMap { tid in
       guard let wait = snapshot.thread(tid)?.wait, let queue = snapshot.object(of: wait), queue.kind.isQueue,

@@ -11,7 +11,7 @@
 import ContractSupport
 import Glibc
 
-let patterns = queuePatterns + groupPatterns + mainPatterns + otherPatterns
+let patterns = queuePatterns + groupPatterns + performPatterns + mainPatterns + otherPatterns
 
 private func complain(_ text: String) -> Never {
   put(text + "\n", to: 2)

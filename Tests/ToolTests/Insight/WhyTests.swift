@@ -138,6 +138,49 @@ struct WhyTests {
     #expect(report.words.contains("Queue \"clock\" is suspended: what was submitted to it does not run."))
   }
 
+  @Test("a circle by way of a group or an item, whose next thread the library has told")
+  func groupCircle() {
+    let alone = WhyAnalysis.report(sample([waiting(1, .group, 0x9, owner: 1, inside: ("export", 0xa))]))
+    #expect(alone.findings.map(\.kind) == [.cycle])
+    #expect(
+      alone.words.contains("Group 0x9 has an item that is run, or kept waiting, by worker \"gc-1\" (1): the circle is"))
+    #expect(alone.words.contains("use notify."))
+    // Two threads that wait for one group: not what is said of readers of one queue.
+    let both = WhyAnalysis.report(sample([1, 2].map { waiting($0, .group, 0x9, owner: $0) }))
+    #expect(both.findings.map(\.kind) == [.cycle, .cycle])
+    // The member waits for less long than the group's waiter.
+    let pair = WhyAnalysis.report(
+      sample([
+        waiting(1, .workItem, 0x9, owner: 2, inside: ("measure", 0xa), seconds: 9),
+        waiting(2, .queue, 0xa, "measure", owner: 1, inside: ("draw", 0xb), seconds: 3),
+      ]))
+    #expect(pair.findings.first?.sentence == "Deadlock: 2 threads wait for each other, for 3.00 s.")
+    #expect(pair.words.contains("Work item 0x9 is run, or kept waiting, by worker \"gc-2\" (2), which waits in sync"))
+  }
+
+  @Test("a circle by way of iterations: all threads that may run them wait for their caller")
+  func iterations() {
+    let caller = waiting(1, .apply, 0, inside: ("tiles", 0xa))
+    let helper = waiting(2, .queue, 0xb, "disk", owner: 3)
+    let third = waiting(3, .queue, 0xa, "tiles", owner: 1, inside: ("disk", 0xb))
+    let asleep = Snapshot.Thread(tid: 4, role: .worker, state: .asleep, age: second)
+    let report = WhyAnalysis.report(sample([caller, helper, third, asleep]))
+    #expect(report.findings.map(\.kind) == [.cycle])
+    #expect(report.findings.first?.sentence == "Deadlock: 3 threads wait for each other, for 10.0 s.")
+    #expect(report.words.contains("The last iterations are run by threads that wait themselves, such as worker"))
+    // Another thread that is awake may run the last iteration, and end it.
+    for other in [active(4), waiting(4, .semaphore, 0x5)] {
+      let kinds = WhyAnalysis.report(sample([caller, helper, third, other])).findings.map(\.kind)
+      #expect(kinds.contains(.apply) && !kinds.contains(.cycle))
+    }
+    var snapshot = sample([caller, helper, third])
+    snapshot.workersWithoutEntry = [5]
+    #expect(!WhyAnalysis.report(snapshot).findings.map(\.kind).contains(.cycle))
+    // Two calls, each of which may have the other one's caller as its helper.
+    let nested = [caller, waiting(2, .apply, 0, inside: ("disk", 0xb)), waiting(3, .queue, 0xa, "tiles", owner: 1)]
+    #expect(WhyAnalysis.report(sample(nested)).findings.map(\.kind).contains(.cycle))
+  }
+
   @Test("what waits inside a queue keeps the queues that target it, too")
   func children() {
     let thread = waiting(1, .group, 0x9, inside: ("parser", 0xa))

@@ -12,7 +12,11 @@ extension WaitGraph {
     let cycle = findCycle(from: start)
     Lane.holdHierarchy(false)
     if cycle.isEmpty { return nil }
-    for link in cycle { link.waiter.pointee.isReported = true }
+    for link in cycle {
+      link.waiter.pointee.isReported = true
+      // The waiter sleeps, or is in `watch` (WaitGraph.W1).
+      link.waiter.pointee.note?.noteBlocker(link.blocker.record.pointee.thread)
+    }
     return describe(cycle)
   }
 
@@ -52,7 +56,7 @@ extension WaitGraph {
     start.pointee.isSuspect = true
     var index = 0
     while index < reached.count {
-      for blocker in blockers(of: reached[index]).all where !blocker.record.pointee.isSuspect {
+      for blocker in blockers(of: reached[index]).all where !blocker.isSuspect {
         blocker.record.pointee.isSuspect = true
         reached.append(blocker.record)
       }
@@ -65,7 +69,7 @@ extension WaitGraph {
   private static func lasts(_ record: WaitRecord.Pointer) -> Bool {
     let blockers = blockers(of: record)
     var suspects = 0
-    for blocker in blockers.all where blocker.record.pointee.isSuspect { suspects += 1 }
+    for blocker in blockers.all where blocker.isSuspect { suspects += 1 }
     return blockers.anyEndsIt ? suspects == blockers.all.count && suspects > 0 : suspects > 0
   }
 
@@ -80,9 +84,13 @@ extension WaitGraph {
       }
       let blockers = blockers(of: waiter)
       // Nothing has changed, so there is one (WaitGraph.W1), unless a wait ends at this moment.
-      guard let blocker = blockers.all.first(where: { $0.record.pointee.isSuspect }) else { return [] }
+      guard let blocker = blockers.all.first(where: { $0.isSuspect }) else { return [] }
       links.append(Link(waiter: waiter, blocker: blocker, alternatives: blockers.anyEndsIt ? blockers.all.count : 1))
       waiter = blocker.record
     }
   }
+}
+
+extension WaitGraph.Blocker {
+  fileprivate var isSuspect: Bool { record.pointee.isSuspect }
 }

@@ -36,6 +36,8 @@ struct WaitRecord {
   private let contexts: QueueContext.Pointer?
   /// Where the wait was called.
   let trace: [UInt]
+  /// Where the thread has noted its wait for others.
+  let note: InsightThread?
 
   /// Guarded by the graph's lock.
   var next: Pointer?
@@ -55,6 +57,7 @@ struct WaitRecord {
     group = record.pointee.group
     contexts = QueueContext.innermost
     trace = CallSite.trace(limit: 40)
+    note = InsightThread.current
   }
 
   /// Whether the wait is over, though its thread may not have woken up (WaitGraph.W2).

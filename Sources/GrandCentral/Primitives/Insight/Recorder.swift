@@ -142,7 +142,7 @@ enum RecorderChunks {
       return false
     }
     if thread.pausesRecording() {
-      me.entry.pointee.lost = me.entry.pointee.lost &+ 1
+      me.countLoss()
       return false
     }
     finish(thread)
@@ -151,7 +151,7 @@ enum RecorderChunks {
     if let index { prepare(InsightRegion.chunk(index, memory), me, memory) }
     InsightRegion.lock.unlock()
     guard let index else {
-      me.entry.pointee.lost = me.entry.pointee.lost &+ 1
+      me.countLoss()
       thread.pointee.record_count = pause - 1
       // There is no room: the tool that has asked for records may have died without turning them off.
       if collects { InsightRegion.lookAfterTool() }
