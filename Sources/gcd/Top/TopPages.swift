@@ -26,15 +26,31 @@ struct TopPages {
   private var model: TopModel { look.model }
   private let words: WhyWords
   private let graph: WaitGraph
-  private let waitersByLabel: [String: Int]
+  private let waiters: Waiters
+
+  /// How many threads wait in sync for each queue: by its number, and by its label if it has no entry. Labels say less: two
+  /// queues may have one, and the end of a long one is cut.
+  private struct Waiters {
+    var byNumber: [Int: Int] = [:]
+    var unlisted: [String: Int] = [:]
+
+    init(_ snapshot: Snapshot) {
+      for thread in snapshot.threads where thread.state == .waiting {
+        guard let wait = thread.wait, wait.kind == .queue || wait.kind == .itemElsewhere else { continue }
+        if let queue = snapshot.object(of: wait) {
+          byNumber[queue.number, default: 0] += 1
+        } else if !wait.label.isEmpty {
+          unlisted[wait.label, default: 0] += 1
+        }
+      }
+    }
+  }
 
   init(_ model: TopModel) {
     look = Look(model)
     words = WhyWords(snapshot: model.snapshot, symbol: { _ in nil })
     graph = WaitGraph(model.snapshot)
-    waitersByLabel = model.snapshot.threads.reduce(into: [:]) { counts, thread in
-      if thread.state == .waiting, let label = thread.wait?.label, !label.isEmpty { counts[label, default: 0] += 1 }
-    }
+    waiters = Waiters(model.snapshot)
   }
 
   func table(_ page: TopPage) -> TopTable {
@@ -71,7 +87,7 @@ struct TopPages {
 
   private func row(_ queue: Snapshot.Object) -> TopRow {
     let rates = model.rates?.queues[queue.number]
-    let waiters = waitersByLabel[queue.label] ?? 0
+    let waiters = waiters.byNumber[queue.number] ?? 0
     return TopRow(id: "queue \(queue.number)", count: Self.queueColumns.count) { [look] column in
       switch column {
       case 0: TopCell(queue.label.isEmpty ? "queue \(queue.number)" : queue.label)
@@ -87,11 +103,11 @@ struct TopPages {
 
   /// Queues that have no entry, and that threads wait for or are inside.
   private var unlisted: [TopRow] {
-    var labels = Set(model.snapshot.threads.flatMap { [$0.insideLabel, $0.wait?.label ?? ""] }).subtracting([""])
-    if labels.isEmpty { return [] }
-    for object in model.snapshot.objects where object.endedAge == nil { labels.remove(object.label) }
+    let snapshot = model.snapshot
+    let inside = snapshot.threads.filter { !$0.insideLabel.isEmpty && snapshot.object(at: $0.insideAddress) == nil }
+    let labels = Set(waiters.unlisted.keys).union(inside.map(\.insideLabel))
     return labels.sorted().map { label in
-      let waiters = waitersByLabel[label] ?? 0
+      let waiters = waiters.unlisted[label] ?? 0
       return TopRow(
         id: "label " + label,
         cells: [TopCell(label)] + Self.numbers.map { Self.number($0, nil, model) } + [

@@ -60,8 +60,12 @@ struct TopRates: Sendable, Equatable {
     var oldest: UInt64 = 0
     /// Timers: how late they were at most.
     var late: UInt64 = 0
-    /// Timers that have fired, and handlers of sources.
-    var events: UInt64 = 0
+    /// A timer: how often it has fired.
+    var fires: UInt64 = 0
+    /// Handlers of a source or a timer that were called.
+    var calls: UInt64 = 0
+    /// A timer that fires calls its handler, if it has one: that is one event.
+    var events: UInt64 { max(fires, calls) }
   }
 
   /// Nanoseconds between the looks.
@@ -121,9 +125,9 @@ struct TopRatesCounter {
       rates.queues[queue, default: .init()].submitted += 1
       if job != 0 { batch.append((time, job, queue, false)) }
     case .timer(let queue, let late):
-      rates.queues[queue, default: .init()].events += 1
+      rates.queues[queue, default: .init()].fires += 1
       rates.queues[queue, default: .init()].late = max(rates.queues[queue]?.late ?? 0, late)
-    case .source(let queue): rates.queues[queue, default: .init()].events += 1
+    case .source(let queue): rates.queues[queue, default: .init()].calls += 1
     }
   }
 

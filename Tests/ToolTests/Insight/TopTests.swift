@@ -191,6 +191,38 @@ struct TopTests {
     #expect(TopView.table(Self.model, state).rows.map(\.id) == ["queue 2"])
   }
 
+  @Test("threads that wait are counted for their queue: two queues may have one label, and long labels are cut")
+  func waiters() {
+    let long = String(repeating: "x", count: 75)
+    let cut = String(long.prefix(63))
+    let snapshot = sample(
+      [
+        waiting(1, .queue, 0xa, "same", inside: (cut, 0xc)), waiting(2, .itemElsewhere, 0xa, "same"),
+        waiting(3, .queue, 0xc, cut), waiting(4, .queue, 0xd, "same"), waiting(5, .semaphore, 0xa),
+      ], [queue(1, "same", 0xa), queue(2, "same", 0xb), queue(3, long, 0xc)])
+    let model = TopModel(
+      snapshot: snapshot, report: WhyAnalysis.report(snapshot), rates: nil, uptime: second, clock: "12:34:56")
+    let rows = TopPages(model).table(.queues).rows
+    let waits = TopPages.queueColumns.firstIndex { $0.title == "WAIT" } ?? 0
+    let counts = rows.map { "\($0.id): \($0.cell(waits).text)" }
+    // The last one has no entry, and its label is another queue's as well.
+    #expect(counts == ["queue 1: 2", "queue 2: ", "queue 3: 1", "label same: 1"])
+  }
+
+  @Test("a timer that fires and calls its handler is one event; lateness is the timer's")
+  func events() {
+    var counter = TopRatesCounter()
+    for late: UInt64 in [5, 9, 7] {
+      counter.add(.timer(queue: 1, late: late))
+      counter.add(.source(queue: 1))
+    }
+    counter.add(.timer(queue: 2, late: 1))
+    counter.add(.source(queue: 3))
+    let rates = counter.take(length: second, lost: 0, moment: 9)
+    #expect(rates.queues[1]?.events == 3 && rates.queues[1]?.late == 9)
+    #expect(rates.queues[2]?.events == 1 && rates.queues[3]?.events == 1)
+  }
+
   @Test("of ten thousand rows the cells that are shown are made, and one for each row to sort by")
   func unseenRows() {
     final class Made: Sendable { let count = Atomic<Int>(0) }
