@@ -234,6 +234,10 @@ refuse 1 'No space left on device' convert "$folder/c" -o /dev/full
 # The program's exit code stays, the loss of the trace is told.
 refuse 7 'No space left on device' -o /dev/full -- "$traced" exit 7
 
+# --- Other ends.
+
+Scripts/trace_ends.py "$tool" "$traced"
+
 # --- Other formats.
 
 "$tool" trace convert "$folder/c" -o "$folder/c.json"

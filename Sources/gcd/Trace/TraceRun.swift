@@ -127,7 +127,6 @@ final class TraceRun {
     var pause: Int32 = 0
     while true {
       let hasEnded = hasEnded(end, waiting: pause)
-      command?.passOnSignals()
       search()
       for collector in collectors { collector.keepRecording() }
       let pass = passOver()

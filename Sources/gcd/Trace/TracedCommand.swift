@@ -4,8 +4,10 @@ import CPlatform
 import Glibc
 import Synchronization
 
-/// A request to end that is for the command, not for the tool; 0: none.
+/// A request to end that came before the command's process was known; 0: none.
 private let requested = Atomic<Int32>(0)
+/// The command's process, to which requests to end are passed on at once, whatever the tool is doing; 0: none.
+private let receiver = Atomic<pid_t>(0)
 
 /// A command that the tool has started: its streams, signals and exit code are its own.
 struct TracedCommand {
@@ -34,6 +36,7 @@ struct TracedCommand {
     let start = { spawn(program.path, CStrings(command), CStrings(others + own)) }
     let (process, code) = offer?.handDown(start) ?? start()
     if code != 0 { throw .notStarted(command[0], code: code) }
+    passOnSignals(to: process)
     return TracedCommand(process: process, program: program, offer: offer)
   }
 
@@ -70,7 +73,7 @@ struct TracedCommand {
     for signal in [SIGINT, SIGQUIT, SIGTERM, SIGHUP] where !Interrupt.isIgnored(signal) {
       var (action, old) = (sigaction(), sigaction())
       let isPassedOn = signal == SIGTERM || signal == SIGHUP
-      action.__sigaction_handler.sa_handler = isPassedOn ? { requested.store($0, ordering: .relaxed) } : SIG_IGN
+      action.__sigaction_handler.sa_handler = isPassedOn ? passOn : SIG_IGN
       sigaction(signal, &action, &old)
       handed.append((signal, old))
     }
@@ -83,19 +86,36 @@ struct TracedCommand {
     return (process, code)
   }
 
-  /// Passes a request to end on.
-  func passOnSignals() {
-    // relaxed: a flag that is polled.
-    let signal = requested.exchange(0, ordering: .relaxed)
+  /// The handler of requests to end.
+  private static let passOn: @convention(c) (Int32) -> Void = { signal in
+    let code = errno
+    // seq-cst: a handler that sees no receiver would leave its request where passOnSignals has already looked.
+    requested.store(signal, ordering: .sequentiallyConsistent)
+    let process = receiver.load(ordering: .sequentiallyConsistent)
+    if process != 0 { kill(process, requested.exchange(0, ordering: .sequentiallyConsistent)) }
+    errno = code
+  }
+
+  /// Requests to end are the process's from now on, also one that has come before.
+  private static func passOnSignals(to process: pid_t) {
+    // seq-cst: see `passOn`.
+    receiver.store(process, ordering: .sequentiallyConsistent)
+    let signal = requested.exchange(0, ordering: .sequentiallyConsistent)
     if signal != 0 { kill(process, signal) }
   }
 
   /// Waits for its end, and ends as it did: with its exit code, or by its signal.
   func endAlike() -> Never {
+    var information = siginfo_t()
+    while waitid(P_PID, id_t(process), &information, WEXITED | WNOWAIT) < 0 {
+      guard errno == EINTR else { exit(1) }
+    }
+    // Once it has been waited for, another process may get its number.
+    // seq-cst: see `passOn`.
+    receiver.store(0, ordering: .sequentiallyConsistent)
     var status: Int32 = 0
     while waitpid(process, &status, 0) < 0 {
       guard errno == EINTR else { exit(1) }
-      passOnSignals()
     }
     let signal = status & 0x7f
     guard signal != 0 else { exit((status >> 8) & 0xff) }
