@@ -7,13 +7,14 @@
 
 import os
 import pathlib
+import resource
 import signal
 import subprocess
 import sys
 import tempfile
 import time
 
-from looked_at import fail, until
+from looked_at import PATIENCE, fail, until
 
 
 def state(process):
@@ -31,19 +32,19 @@ def asked_to_end_while_it_writes(tool, program):
     with tempfile.TemporaryDirectory() as folder:
         pipe = pathlib.Path(folder, "pipe")
         os.mkfifo(pipe)
-        # Open for both, so that neither end waits for the other one. Nothing is read, so the tool waits when the pipe is full.
+        # Open for both, so that neither end waits for the other one. Nothing is read: the tool waits when it is full.
         ends = os.open(pipe, os.O_RDWR)
         tracer = subprocess.Popen([tool, "trace", "--seconds", "1", "-o", pipe, "--", program, "forever"],
                                   stdout=subprocess.PIPE)  # fmt: skip
+        tracer.stdout.readline()
+        children = pathlib.Path(f"/proc/{tracer.pid}/task/{tracer.pid}/children").read_text().split()
         try:
-            tracer.stdout.readline()
             until("a tool that writes", lambda: True if is_writing(tracer.pid) else None)
             # When its second is over it does not look at the command any more.
             over = time.monotonic() + 1
             until("the end of the second", lambda: True if time.monotonic() > over else None)
             if not is_writing(tracer.pid):
                 fail("the pipe is not full")
-            children = pathlib.Path(f"/proc/{tracer.pid}/task/{tracer.pid}/children").read_text().split()
             tracer.send_signal(signal.SIGTERM)
             until("the command's end, while the tool writes", lambda: True if state(children[0]) == "Z" else None)
             with open(pipe, "rb") as reader:
@@ -52,10 +53,48 @@ def asked_to_end_while_it_writes(tool, program):
                     pass
             status = tracer.wait()
         finally:
-            tracer.kill()
+            if tracer.poll() is None:
+                os.kill(int(children[0]), signal.SIGKILL)
+                tracer.kill()
     if status != -signal.SIGTERM:
         fail(f"the command was ended by SIGTERM, the tool with {status}")
     print("=> a request to end reaches the command while the tool writes the trace")
+
+
+def becomes_others(tool, program, others=3, rounds=10):
+    """A program that becomes another one by exec, and so on: what each has done is there, however brief it is."""
+    with tempfile.TemporaryDirectory() as folder:
+        trace = pathlib.Path(folder, "trace")
+        for _ in range(rounds):
+            subprocess.run([tool, "trace", "-o", trace, "--", program, "becomes", str(others)], check=True)
+            table = subprocess.check_output([tool, "trace", "convert", "--format", "csv", "-o", "-", trace], text=True)
+            items = [line for line in table.split("\n") if ",item," in line]
+            for image in range(others + 1):
+                # The record of the last item may be the one that exec has kept a worker from writing.
+                count = sum(f"image {image}" in line for line in items)
+                if count not in (9, 10):
+                    fail(f"image {image} of {others + 1} has {count} items in the trace, not 10")
+    print(f"=> {others + 1} programs in one process, {rounds} times: the items of each are in the trace")
+
+
+def few_descriptors(tool, program):
+    """However few descriptors there may be, the tool ends with the command, and does not say what is not so."""
+    limit = resource.getrlimit(resource.RLIMIT_NOFILE)
+    traced = 0
+    for most in range(3, 16):
+        with tempfile.TemporaryDirectory() as folder:
+            command = [tool, "trace", "-o", f"{folder}/trace", "--", program, "serial", "10"]
+            lower = lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (most, limit[1]))
+            # What the tool needs before it reads the command line, the loader says.
+            result = subprocess.run(command, preexec_fn=lower, capture_output=True, text=True, timeout=PATIENCE)
+            said = result.stdout + result.stderr
+            if result.returncode == 0 and not said:
+                traced += 1
+            elif not any(word in said for word in ("Too many open files", "Error 24", "descriptor")):
+                fail(f"with {most} descriptors: {result.returncode}: {said}")
+    if not traced:
+        fail("with 15 descriptors nothing is traced")
+    print(f"=> with 3 to 15 descriptors: {traced} times a trace, else the reason")
 
 
 if __name__ == "__main__":
@@ -63,3 +102,5 @@ if __name__ == "__main__":
         sys.exit(__doc__)
     tool, program = (str(pathlib.Path(path).resolve()) for path in sys.argv[1:])
     asked_to_end_while_it_writes(tool, program)
+    becomes_others(tool, program)
+    few_descriptors(tool, program)

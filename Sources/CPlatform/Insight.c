@@ -46,14 +46,45 @@ static off_t own_size;
 /// A limit above the size of any program's list.
 enum { LONGEST_LIST = 1 << 20 };
 
-/// A descriptor that no program expects: those that it opens itself are the lowest free ones. It is below 64 where that is
-/// possible, as the kernel's first table of descriptors has so many places. A larger table is an RCU grace period in a process
+/// No program expects a descriptor from here on: those that it opens itself are the lowest free ones. It is below 64,
+/// as the kernel's first table of descriptors has so many places. A larger table is an RCU grace period in a process
 /// with threads, which was measured as 14 ms.
+enum { HIGH = 48 };
+
+/// Where that is possible, the descriptor is a high one.
 static int moved_up(int descriptor) {
-  int moved = fcntl(descriptor, F_DUPFD_CLOEXEC, 48);
+  int moved = fcntl(descriptor, F_DUPFD_CLOEXEC, HIGH);
   if (moved < 0) return descriptor;
   close(descriptor);
   return moved;
+}
+
+/// Whether it is a page that a tool has handed down, and that no process has made its own. The program may have closed
+/// it, and use the number for something else.
+static bool is_offer(long number) {
+  struct stat file;
+  uint64_t magic = 0;
+  return number >= 0 && number <= INT_MAX && fstat((int)number, &file) == 0 && S_ISREG(file.st_mode)
+      && file.st_nlink == 0 && file.st_size == GC_INSIGHT_PAGE && fcntl((int)number, F_GET_SEALS) == 0
+      && pread((int)number, &magic, sizeof magic, offsetof(gc_insight_head, magic)) == sizeof magic
+      && magic == GC_INSIGHT_OFFER;
+}
+
+/// Puts the next page into the place of the one that was taken: what the process becomes by `exec` finds it there,
+/// under the number that the environment has, and no other process takes it. The descriptor of the page that was taken.
+static int followed_by(uint32_t next, int number) {
+  const uint32_t process = (uint32_t)getpid();
+  if (next != 0 && is_offer(next)
+      && pwrite((int)next, &process, sizeof process, offsetof(gc_insight_head, reserved)) == sizeof process) {
+    int taken = fcntl(number, F_DUPFD_CLOEXEC, HIGH);
+    if (taken >= 0 && dup2((int)next, number) == number) {
+      close((int)next);
+      return taken;
+    }
+    if (taken >= 0) close(taken);
+  }
+  fcntl(number, F_SETFD, FD_CLOEXEC);
+  return number;
 }
 
 /// The descriptor that a tool has handed down, if it is there and no process has taken it yet; or -1.
@@ -62,22 +93,15 @@ static int handed_down(void) {
   if (text == NULL || *text == 0) return -1;
   char *end;
   long number = strtol(text, &end, 10);
-  struct stat file;
-  // The program may have closed it, and use the number for something else.
-  if (*end != 0 || number < 0 || number > INT_MAX || fstat((int)number, &file) != 0 || !S_ISREG(file.st_mode)
-      || file.st_nlink != 0 || file.st_size != GC_INSIGHT_PAGE || fcntl((int)number, F_GET_SEALS) != 0) {
-    return -1;
-  }
+  if (*end != 0 || !is_offer(number)) return -1;
   gc_insight_head *head = mmap(NULL, sizeof *head, PROT_READ | PROT_WRITE, MAP_SHARED, (int)number, 0);
   if (head == MAP_FAILED) return -1;
-  uint32_t nobody = 0;
+  uint32_t nobody = 0, next = head->unlisted, process = (uint32_t)getpid();
   // relaxed: the word says only which process owns the page; nothing else of it has been written.
-  bool taken = head->magic == GC_INSIGHT_OFFER
-      && __atomic_compare_exchange_n(&head->pid, &nobody, (uint32_t)getpid(), false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+  bool taken = (head->reserved == 0 || head->reserved == process)
+      && __atomic_compare_exchange_n(&head->pid, &nobody, process, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
   munmap(head, sizeof *head);
-  if (!taken) return -1;
-  fcntl((int)number, F_SETFD, FD_CLOEXEC);
-  return (int)number;
+  return taken ? followed_by(next, (int)number) : -1;
 }
 
 static int new_descriptor(void) {
@@ -166,11 +190,13 @@ int gc_insight_make(size_t size, const gc_insight_head *head, void **base) {
   return descriptor;
 }
 
-int gc_insight_offer(void) {
+int gc_insight_offer(int next) {
   const uint64_t magic = GC_INSIGHT_OFFER;
+  const uint32_t following = (uint32_t)next;
   int descriptor = new_descriptor();
   if (descriptor < 0) return descriptor;
   if (ftruncate(descriptor, GC_INSIGHT_PAGE) != 0
+      || pwrite(descriptor, &following, sizeof following, offsetof(gc_insight_head, unlisted)) != sizeof following
       || pwrite(descriptor, &magic, sizeof magic, offsetof(gc_insight_head, magic)) != sizeof magic) {
     int error = errno;
     close(descriptor);

@@ -25,6 +25,11 @@
 // its own. All others make one, as they do without a tool. Behind a region that was handed down, at head.size, stands the text of
 // /proc/PID/maps of that moment: the names of functions are found by it if the command has ended when the tool looks.
 //
+// A program that becomes another one by exec needs another page. The tool hands several down, of which each has the
+// descriptor of the next one in `unlisted`. The process that takes a page puts its own number into the next one's
+// `reserved`, and the next one into the place of the descriptor that it has taken: another process leaves that page
+// alone.
+//
 // Version 2. A reader that does not know the version says so and reads nothing but the fields up to `pid`. In version 1 only
 // queues were objects; all else is the same, so a reader of version 2 reads both.
 //
@@ -92,7 +97,7 @@ typedef struct gc_insight_head {
   uint64_t next_chunk;       ///< The number of the next chunk that is begun; the first is 1.
   char library[64];          ///< The library's version.
   uint32_t unlisted;         ///< Threads that wait in one of the library's calls and have no entry. Older libraries have 0 here.
-  uint32_t reserved;
+  uint32_t reserved;         ///< 0. Of a page that a tool has handed down: the process that it is kept for, or 0.
   gc_insight_part workers;   ///< Words: the kernel's number of each worker that has not slept yet, or 0. Older libraries have none.
 } gc_insight_head;
 

@@ -90,8 +90,8 @@ extension GrandCentralRuntime {
     public let kind: Kind
     /// The label of the queue that is waited for; empty if it is no queue.
     public let label: String
-    /// The thread that held it when the wait began; 0 if there was none, or it is not known. In a circle that the library has
-    /// found: the next thread of the circle.
+    /// The thread that held it when the wait began; 0 if there was none, or it is not known. In a circle that the
+    /// library has found: the next thread of the circle.
     public let owner: UInt32
     /// Whether the wait has a deadline.
     public let hasDeadline: Bool

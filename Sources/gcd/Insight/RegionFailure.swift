@@ -43,6 +43,7 @@ enum RegionFailure: Error, Equatable {
     case .notCore(let path): "\(path) is not the core file of a 64-bit process"
     case .notInCore(let path):
       "\(path) has not the memory that tools look into: it was cut short, or bit 1 of /proc/PID/coredump_filter was off"
+    case .system(let what, EMFILE): "\(what): the tool has no descriptor left (see ulimit -n)"
     case .system(let what, let code): "\(what): \(String(cString: strerror(code)))"
     }
   }

@@ -3,29 +3,66 @@
 import CPlatform
 import Glibc
 
-/// The page for a region that the tool passes to the command that it starts. Even if the command ends soon, the tool has what
+/// The pages for regions that the tool passes to the command that it starts: one for the first program that uses the
+/// library, and one for each program that this one becomes by `exec`. Even if the command ends soon, the tool has what
 /// the command has written.
 final class RegionOffer {
-  private let descriptor: Int32
+  /// In the order in which they are taken.
+  private let descriptors: [Int32]
+  /// How many have been taken, and given out here.
+  private var taken = 0
+
+  /// A program that becomes more others than that is looked for as any process is.
+  private static let most = 4
+  /// Where there may be fewer descriptors than that, one page is handed down: the tool and the command need the others.
+  private static let few = 64
 
   /// Nil where the kernel refuses it. Then the tool looks for the command's region as for that of any process.
   init?() {
-    descriptor = gc_insight_offer()
-    if descriptor < 0 { return nil }
+    var descriptors: [Int32] = []
+    let most = Self.descriptorLimit < Self.few ? 1 : Self.most
+    while descriptors.count < most {
+      let made = gc_insight_offer(descriptors.first ?? 0)
+      if made < 0 { break }
+      descriptors.insert(made, at: 0)
+    }
+    self.descriptors = descriptors
+    if descriptors.isEmpty { return nil }
   }
 
-  deinit { close(descriptor) }
+  /// How many descriptors the tool may have, and the command that it starts.
+  private static var descriptorLimit: UInt64 {
+    var limit = rlimit()
+    return getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 ? UInt64(limit.rlim_cur) : .max
+  }
+
+  /// Why there may be no region: what the tool says beside that there is none.
+  static var hint: String {
+    let limit = descriptorLimit
+    return limit < few ? "; or no descriptor was left for what tools look into (ulimit -n is \(limit))" : ""
+  }
+
+  deinit { for descriptor in descriptors { close(descriptor) } }
 
   /// What tells the command of it.
-  var variable: String { GC_INSIGHT_OFFER_VARIABLE + "=\(descriptor)" }
+  var variable: String { GC_INSIGHT_OFFER_VARIABLE + "=\(descriptors[0])" }
 
-  /// Calls `start`, which starts a process that has the page as well.
+  /// Calls `start`, which starts a process that has the pages as well.
   func handDown<Result>(_ start: () -> Result) -> Result {
-    _ = fcntl(descriptor, F_SETFD, 0)
-    defer { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
+    for descriptor in descriptors { _ = fcntl(descriptor, F_SETFD, 0) }
+    defer { for descriptor in descriptors { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) } }
     return start()
   }
 
-  /// The region, once a process has made one of it.
-  var region: RegionReader? { try? RegionReader(RegionMemory(descriptor: descriptor, writable: true)) }
+  /// The next region, once a program has made one of a page.
+  func next() -> RegionReader? {
+    guard taken < descriptors.count else { return nil }
+    var magic: UInt64 = 0
+    let place = MemoryLayout<gc_insight_head>.offset(of: \.magic) ?? 0
+    guard pread(descriptors[taken], &magic, 8, off_t(place)) == 8, magic == UInt64(GC_INSIGHT_MAGIC),
+      let region = try? RegionReader(RegionMemory(descriptor: descriptors[taken], writable: true))
+    else { return nil }
+    taken += 1
+    return region
+  }
 }

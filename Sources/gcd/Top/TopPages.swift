@@ -28,8 +28,8 @@ struct TopPages {
   private let graph: WaitGraph
   private let waiters: Waiters
 
-  /// How many threads wait in sync for each queue: by its number, and by its label if it has no entry. Labels say less: two
-  /// queues may have one, and the end of a long one is cut.
+  /// How many threads wait in sync for each queue: by its number, and by its label if it has no entry. Labels say less:
+  /// two queues may have one, and the end of a long one is cut.
   private struct Waiters {
     var byNumber: [Int: Int] = [:]
     var unlisted: [String: Int] = [:]

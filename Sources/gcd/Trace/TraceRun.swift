@@ -170,13 +170,17 @@ final class TraceRun {
   private func hasEnded(_ descriptor: Int32, waiting pause: Int32) -> Bool {
     var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
     if poll(&entry, 1, pause) > 0 { return true }
-    return descriptor < 0 && kill(process, 0) != 0 && errno == ESRCH
+    guard descriptor < 0 else { return false }
+    // A command that has ended keeps its number until it is waited for.
+    return command.map(\.hasEnded) ?? (kill(process, 0) != 0 && errno == ESRCH)
   }
 
   /// Looks for regions that were not there before: the library makes one when it is used, and a program that becomes another
   /// one has another one.
   private func search() {
-    if known.isEmpty, let region = command?.offer?.region { add(region) }
+    while let region = command?.offer?.next() {
+      if !known.contains(region.memory.identity) { add(region) }
+    }
     let now = RegionClock.now().uptime
     guard now >= nextSearch else { return }
     if !collectors.isEmpty { nextSearch = now + 50_000_000 }
@@ -220,7 +224,7 @@ final class TraceRun {
     }
     if lost > 0 { Self.tell("\(NumberFormat.grouped(lost)) records were lost: the trace says where") }
     if collectors.isEmpty {
-      Self.tell("the command has used no GrandCentral, or ended at once: the trace is empty")
+      Self.tell("the command has used no GrandCentral, or ended at once\(RegionOffer.hint): the trace is empty")
     }
   }
 

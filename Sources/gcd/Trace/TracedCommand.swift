@@ -20,7 +20,7 @@ struct TracedCommand {
 
   let process: pid_t
   let program: Program
-  /// The region of the command's first process that uses the library.
+  /// The regions of the command's first process that uses the library.
   let offer: RegionOffer?
 
   /// Starts it as `gcd run` would, with the recorder on from its first instruction.
@@ -102,6 +102,12 @@ struct TracedCommand {
     receiver.store(process, ordering: .sequentiallyConsistent)
     let signal = requested.exchange(0, ordering: .sequentiallyConsistent)
     if signal != 0 { kill(process, signal) }
+  }
+
+  /// Whether it has ended; it is not waited for.
+  var hasEnded: Bool {
+    var information = siginfo_t()
+    return waitid(P_PID, id_t(process), &information, WEXITED | WNOHANG | WNOWAIT) == 0 && information.si_signo != 0
   }
 
   /// Waits for its end, and ends as it did: with its exit code, or by its signal.

@@ -1,8 +1,9 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
-// The caller of a `concurrentPerform` that waits has no iteration left to begin: it waits for the helpers that run the last
-// ones. The library does not list helpers. But a helper is a worker that is awake, or the main thread in its loop. If all of
-// these wait, directly or not, for such callers, then none of the calls ends: each needs one of the threads to go on first.
+// The caller of a `concurrentPerform` that waits has no iteration left to begin: it waits for the helpers that run the
+// last ones. The library does not list helpers. But a helper is a worker that is awake, or the main thread in its loop.
+// If all of these wait, directly or not, for such callers, then none of the calls ends: each needs one of the threads
+// to go on first.
 //
 // Any other thread that is awake may be the helper, so with one of them nothing is said.
 extension WaitGraph {

@@ -19,7 +19,8 @@ struct WaitGraph: Sendable {
     case lock
     /// The library has found that the wait cannot end before it goes on. Or it runs the body of a once.
     case found
-    /// It may run iterations of the `concurrentPerform` that is waited for, and each thread that may do so waits itself.
+    /// It may run iterations of the `concurrentPerform` that is waited for, and each thread that may do so waits
+    /// itself.
     case iterates
     /// It is the main thread, which alone runs what is waited for.
     case main

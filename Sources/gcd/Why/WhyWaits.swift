@@ -123,8 +123,8 @@ struct WhyWaits {
     }
   }
 
-  /// What does not run because of a circle of these threads. If one of them waits for a group or a work item, what it waits
-  /// for may be in a queue that it holds.
+  /// What does not run because of a circle of these threads. If one of them waits for a group or a work item, what it
+  /// waits for may be in a queue that it holds.
   func kept(by tids: [Int32]) -> [Clause] {
     let waiters = tids.compactMap { snapshot.thread($0) }
     return targets(tids) + holds(waiters.filter { $0.wait?.kind == .group || $0.wait?.kind == .workItem })

@@ -196,6 +196,14 @@ case "exit":
   say("to the output\n", to: 1)
   say("to the errors\n", to: 2)
   exit(Int32(number))
+case "becomes":
+  // Becomes another program, so often, which uses queues as well. Each of them is brief.
+  items(10, on: [DispatchQueue(label: "image \(number)")])
+  if number > 0 {
+    let next: [UnsafeMutablePointer<CChar>?] = [strdup(words[0]), strdup("becomes"), strdup(String(number - 1)), nil]
+    execv("/proc/self/exe", next)
+    exit(1)
+  }
 case "signal":
   items(10, on: [DispatchQueue(label: "short")])
   kill(getpid(), Int32(number))

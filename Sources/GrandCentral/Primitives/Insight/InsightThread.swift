@@ -6,7 +6,8 @@ import Synchronization
 /// A thread's entry in the insight region: what it does, and what it waits for.
 ///
 /// The thread alone writes it, field by field: a change in place, as by `+=`, counts as one of the whole entry. What says for what
-/// it waits lies between two changes of its sequence. Only `noteBlocker` is called by another thread, while this one waits.
+/// it waits lies between two changes of its sequence. Only `noteBlocker` is called by another thread, while this one
+/// waits.
 struct InsightThread {
   typealias Entry = UnsafeMutablePointer<InsightLayout.ThreadEntry>
 
@@ -129,8 +130,8 @@ struct InsightThread {
   /// Where the program called, known some time after the wait has begun.
   func noteCaller(_ address: UInt64) { change { $0.pointee.caller = address } }
 
-  /// This thread waits in a circle, for that thread. Called by the thread that has found the circle, with the lock of the
-  /// waits: it changes one word, which this thread changes only after it has taken the lock.
+  /// This thread waits in a circle, for that thread. Called by the thread that has found the circle, with the lock of
+  /// the waits: it changes one word, which this thread changes only after it has taken the lock.
   func noteBlocker(_ thread: UInt32) { entry.pointee.owner = thread }
 
   /// A record had no room.
