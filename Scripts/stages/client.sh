@@ -149,7 +149,8 @@ run_all release
 size() { strip -o "$OUT/stripped" "$package/.build/release/$1"; stat -c %s "$OUT/stripped"; }
 added=$(($(size small) - $(size nothing)))
 # Nearly half of it are libraries of the toolchain that a program without us does not need: those of tasks and of Dispatch.
-[ "$added" -le 1998000 ] || fail "the library adds $added bytes to a program with Swift's library in it"
+# It grows by whole pages.
+[ "$added" -le 2005000 ] || fail "the library adds $added bytes to a program with Swift's library in it"
 fact "it adds $added bytes, stripped, to a program with Swift's library in it; what it needs of the toolchain's is counted"
 
 # --- Without the trait `Tasks`: another package, since all packages of a program share one build of the library.

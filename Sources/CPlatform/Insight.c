@@ -59,32 +59,29 @@ static int moved_up(int descriptor) {
   return moved;
 }
 
-/// Whether it is a page that a tool has handed down, and that no process has made its own. The program may have closed
-/// it, and use the number for something else.
-static bool is_offer(long number) {
-  struct stat file;
-  uint64_t magic = 0;
-  return number >= 0 && number <= INT_MAX && fstat((int)number, &file) == 0 && S_ISREG(file.st_mode)
-      && file.st_nlink == 0 && file.st_size == GC_INSIGHT_PAGE && fcntl((int)number, F_GET_SEALS) == 0
-      && pread((int)number, &magic, sizeof magic, offsetof(gc_insight_head, magic)) == sizeof magic
-      && magic == GC_INSIGHT_OFFER;
+/// Whether it is a page that a tool has handed down, and that no process has made its own; `head` is what it has then. The
+/// program may have closed it, and use the number for something else: nothing but a memfd has seals.
+__attribute__((noinline)) static bool is_offer(int number, gc_insight_head *head) {
+  return fcntl(number, F_GET_SEALS) == 0 && pread(number, head, sizeof *head, 0) == sizeof *head
+      && head->magic == GC_INSIGHT_OFFER;
 }
 
-/// Puts the next page into the place of the one that was taken: what the process becomes by `exec` finds it there,
-/// under the number that the environment has, and no other process takes it. The descriptor of the page that was taken.
-static int followed_by(uint32_t next, int number) {
-  const uint32_t process = (uint32_t)getpid();
-  if (next != 0 && is_offer(next)
-      && pwrite((int)next, &process, sizeof process, offsetof(gc_insight_head, reserved)) == sizeof process) {
-    int taken = fcntl(number, F_DUPFD_CLOEXEC, HIGH);
-    if (taken >= 0 && dup2((int)next, number) == number) {
-      close((int)next);
-      return taken;
-    }
-    if (taken >= 0) close(taken);
+/// Puts the next page into the place of the one that was taken: what the process becomes by `exec` finds it there, under the
+/// number that the environment has, and no other process takes it. The descriptor of the page that was taken.
+static int followed_by(int next, int number, uint32_t process) {
+  gc_insight_head head;
+  int taken = -1;
+  if (is_offer(next, &head)
+      && pwrite(next, &process, sizeof process, offsetof(gc_insight_head, reserved)) == sizeof process) {
+    taken = fcntl(number, F_DUPFD_CLOEXEC, HIGH);
   }
-  fcntl(number, F_SETFD, FD_CLOEXEC);
-  return number;
+  if (taken < 0) {
+    fcntl(number, F_SETFD, FD_CLOEXEC);
+    return number;
+  }
+  dup2(next, number);
+  close(next);
+  return taken;
 }
 
 /// The descriptor that a tool has handed down, if it is there and no process has taken it yet; or -1.
@@ -92,16 +89,16 @@ static int handed_down(void) {
   const char *text = secure_getenv(GC_INSIGHT_OFFER_VARIABLE);
   if (text == NULL || *text == 0) return -1;
   char *end;
-  long number = strtol(text, &end, 10);
-  if (*end != 0 || !is_offer(number)) return -1;
-  gc_insight_head *head = mmap(NULL, sizeof *head, PROT_READ | PROT_WRITE, MAP_SHARED, (int)number, 0);
+  int number = (int)strtol(text, &end, 10);
+  gc_insight_head seen;
+  uint32_t nobody = 0, process = (uint32_t)getpid();
+  if (*end != 0 || !is_offer(number, &seen) || (seen.reserved != 0 && seen.reserved != process)) return -1;
+  gc_insight_head *head = mmap(NULL, sizeof *head, PROT_READ | PROT_WRITE, MAP_SHARED, number, 0);
   if (head == MAP_FAILED) return -1;
-  uint32_t nobody = 0, next = head->unlisted, process = (uint32_t)getpid();
   // relaxed: the word says only which process owns the page; nothing else of it has been written.
-  bool taken = (head->reserved == 0 || head->reserved == process)
-      && __atomic_compare_exchange_n(&head->pid, &nobody, process, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+  bool taken = __atomic_compare_exchange_n(&head->pid, &nobody, process, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
   munmap(head, sizeof *head);
-  return taken ? followed_by(next, (int)number) : -1;
+  return taken ? followed_by((int)seen.unlisted, number, process) : -1;
 }
 
 static int new_descriptor(void) {
@@ -187,21 +184,6 @@ int gc_insight_make(size_t size, const gc_insight_head *head, void **base) {
   show_workers();
   *base = all;
   gc_insight_dump_from(all, head);
-  return descriptor;
-}
-
-int gc_insight_offer(int next) {
-  const uint64_t magic = GC_INSIGHT_OFFER;
-  const uint32_t following = (uint32_t)next;
-  int descriptor = new_descriptor();
-  if (descriptor < 0) return descriptor;
-  if (ftruncate(descriptor, GC_INSIGHT_PAGE) != 0
-      || pwrite(descriptor, &following, sizeof following, offsetof(gc_insight_head, unlisted)) != sizeof following
-      || pwrite(descriptor, &magic, sizeof magic, offsetof(gc_insight_head, magic)) != sizeof magic) {
-    int error = errno;
-    close(descriptor);
-    return -error;
-  }
   return descriptor;
 }
 

@@ -140,7 +140,7 @@ struct TraitTests {
   func required() throws { try #require(1 == 2) }
 
   @Test(
-    "An async function that awaits what never comes is a deadlock, and names who waits as well",
+    "An async function that awaits what never comes is a deadlock, and names what it waits for",
     .expects("deadlock: the test's function awaits what nothing in the simulation brings", "waits for a semaphore"),
     .simulated(runs: 20))
   func awaitsForEver() async {

@@ -161,10 +161,6 @@ static inline bool gc_insight_pauses(gc_thread *GC_NONNULL thread) {
 /// over `gc_insight_page`, and the whole of it to `*base`. Returns its descriptor, or -errno; then nothing has changed.
 int gc_insight_make(size_t size, const gc_insight_head *head, void **base);
 
-/// Tools: a page to hand down, whose descriptor is closed on exec until the tool changes that; or -errno. `next` is the
-/// descriptor of the page that follows it, which is handed down as well; 0: there is none.
-int gc_insight_offer(int next);
-
 /// Child of a fork: the parent's region is not the child's. The page becomes private and zero, but for `switches`. `base` is
 /// NULL where the region was not yet known.
 void gc_insight_leave(void *base, size_t size, int descriptor, uint32_t switches);

@@ -22,12 +22,33 @@ final class RegionOffer {
     var descriptors: [Int32] = []
     let most = Self.descriptorLimit < Self.few ? 1 : Self.most
     while descriptors.count < most {
-      let made = gc_insight_offer(descriptors.first ?? 0)
-      if made < 0 { break }
+      let made = Self.page(before: descriptors.first ?? 0)
+      guard let made else { break }
       descriptors.insert(made, at: 0)
     }
     self.descriptors = descriptors
     if descriptors.isEmpty { return nil }
+  }
+
+  /// A page before the one with that descriptor; 0: there is none. Nil where the kernel refuses it. A command that the tool
+  /// starts has it only if the tool says so.
+  private static func page(before next: Int32) -> Int32? {
+    var head = gc_insight_head()
+    head.magic = UInt64(GC_INSIGHT_OFFER)
+    head.unlisted = UInt32(next)
+    var made = memfd_create(GC_INSIGHT_NAME, UInt32(MFD_CLOEXEC | MFD_ALLOW_SEALING))
+    if made < 0 { return nil }
+    // A number that no program expects. Below 64 the kernel needs no larger table.
+    let moved = fcntl(made, F_DUPFD_CLOEXEC, 48)
+    if moved >= 0 {
+      close(made)
+      made = moved
+    }
+    guard ftruncate(made, 4096) == 0, pwrite(made, &head, MemoryLayout<gc_insight_head>.size, 0) > 0 else {
+      close(made)
+      return nil
+    }
+    return made
   }
 
   /// How many descriptors the tool may have, and the command that it starts.

@@ -99,7 +99,8 @@ extension Scenario {
       timer.schedule(wallDeadline: .now() + .milliseconds(2))
       timer.activate()
       guard let ends = Kernel.closeOnExecPipe() else { return }
-      DispatchIO.read(fromFileDescriptor: ends.readEnd, maxLength: 1, runningHandlerOn: .global()) { _, _ in done.open() }
+      DispatchIO.read(fromFileDescriptor: ends.readEnd, maxLength: 1, runningHandlerOn: .global()) { _, _ in done.open()
+      }
       DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(3)) {
         fired.open()
         _ = write(ends.writeEnd, "x", 1)

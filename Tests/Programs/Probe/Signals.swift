@@ -11,13 +11,13 @@ private let handledLater = Atomic<Int>(0)
 extension Scenario {
   static let signals: [String: Body] = scenarios.merging(signalChildren) { body, _ in body }
     .merging(signalMasks) { body, _ in body }.mapValues { body in
-    {
-      // Nothing of what the starter of this process blocked or ignored.
-      block(how: SIG_SETMASK)
-      for number in [SIGUSR1, SIGUSR2, SIGCHLD, SIGTERM] { signal(number, SIG_DFL) }
-      body()
+      {
+        // Nothing of what the starter of this process blocked or ignored.
+        block(how: SIG_SETMASK)
+        for number in [SIGUSR1, SIGUSR2, SIGCHLD, SIGTERM] { signal(number, SIG_DFL) }
+        body()
+      }
     }
-  }
 
   private static let scenarios: [String: Body] = [
     "signal-ignored-before": ignoredBefore, "signal-ignored-after": ignoredAfter, "signal-handlers": handlers,

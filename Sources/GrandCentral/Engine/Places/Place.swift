@@ -147,7 +147,8 @@ struct Place: ~Copyable, @unchecked Sendable {  // fields are immutable or atomi
     let made = Memory.allocate(MemoryLayout<FIFOQueue>.stride, alignment: CacheLine.size)
       .bindMemory(to: FIFOQueue.self, capacity: 1)
     made.initialize(to: FIFOQueue())
-    // seq-cst: see `backlog`. It publishes the backlog as well.
+    // seq-cst: see `backlog`.
+    // pairs with: itself – publishes the backlog that another thread has made
     let (exchanged, first) = backlogs[Int(band.rank)].compareExchange(
       expected: nil, desired: UnsafeMutableRawPointer(made), successOrdering: .sequentiallyConsistent,
       failureOrdering: .acquiring)

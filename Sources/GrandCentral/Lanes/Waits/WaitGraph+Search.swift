@@ -15,7 +15,7 @@ extension WaitGraph {
     for link in cycle {
       link.waiter.pointee.isReported = true
       // The waiter sleeps, or is in `watch` (WaitGraph.W1).
-      link.waiter.pointee.note?.noteBlocker(link.blocker.record.pointee.thread)
+      InsightThread.noteBlocker(link.blocker.record.pointee.thread, at: link.waiter.pointee.note)
     }
     return describe(cycle)
   }

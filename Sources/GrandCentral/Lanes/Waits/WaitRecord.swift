@@ -36,8 +36,9 @@ struct WaitRecord {
   private let contexts: QueueContext.Pointer?
   /// Where the wait was called.
   let trace: [UInt]
-  /// Where the thread has noted its wait for others.
-  let note: InsightThread?
+  /// Where the thread has noted its wait for others: its `InsightThread.currentAddress`. A pointer in a type of its own would
+  /// need metadata.
+  let note: UInt
 
   /// Guarded by the graph's lock.
   var next: Pointer?
@@ -57,7 +58,7 @@ struct WaitRecord {
     group = record.pointee.group
     contexts = QueueContext.innermost
     trace = CallSite.trace(limit: 40)
-    note = InsightThread.current
+    note = InsightThread.currentAddress
   }
 
   /// Whether the wait is over, though its thread may not have woken up (WaitGraph.W2).

@@ -109,19 +109,22 @@ enum World {
 
   /// The calling thread takes part in a simulation from now on. The functions are alive until it leaves.
   static func enter(_ functions: Functions, number: Int) {
-    let thread = gc_thread_self()
     simulated = Unmanaged.passUnretained(functions).toOpaque()
-    thread.pointee.tid = firstID + UInt32(number)
-    // Another run may have had the thread.
-    thread.pointee.pool = nil
+    renumber(firstID + UInt32(number))
   }
 
   /// It is back in the real world.
   static func leave() {
-    let thread = gc_thread_self()
     simulated = nil
     // The id is 0, so the next use asks the kernel for it.
-    thread.pointee.tid = 0
+    renumber(0)
+  }
+
+  private static func renumber(_ id: UInt32) {
+    let thread = gc_thread_self()
+    thread.pointee.tid = id
+    // Its place among the queues of a pool was that of the world before.
+    thread.pointee.pool = nil
   }
 
   /// Takes no part while the body runs, under the same id.

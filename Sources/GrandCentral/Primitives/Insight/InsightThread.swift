@@ -130,9 +130,15 @@ struct InsightThread {
   /// Where the program called, known some time after the wait has begun.
   func noteCaller(_ address: UInt64) { change { $0.pointee.caller = address } }
 
-  /// This thread waits in a circle, for that thread. Called by the thread that has found the circle, with the lock of
-  /// the waits: it changes one word, which this thread changes only after it has taken the lock.
-  func noteBlocker(_ thread: UInt32) { entry.pointee.owner = thread }
+  /// A thread waits in a circle, for that one. Called by the thread that has found the circle, with the lock of the waits:
+  /// it changes one word, which the thread that waits changes only after it has taken the lock. `address` is that thread's
+  /// `currentAddress`.
+  static func noteBlocker(_ thread: UInt32, at address: UInt) {
+    Entry(bitPattern: address)?.pointee.owner = thread
+  }
+
+  /// Where the calling thread's entry is; 0 if it has none.
+  static var currentAddress: UInt { UInt(bitPattern: current?.entry) }
 
   /// A record had no room.
   func countLoss() { entry.pointee.lost = entry.pointee.lost &+ 1 }

@@ -50,7 +50,7 @@ private func sleep() -> [Scenario] {
     submission("S1 to W4: a job for a global queue is not slept over") { engine.pointee.submit($0) },
     submission("S1 to W4: a job without an order is not slept over") { engine.pointee.submitAway($0) },
     submission("S1 to W4: the first job of a place is not slept over", isFirst: true) { engine.pointee.submitAway($0) },
-    protocolScenario("S1 to W4: a job in a place that was just made is not slept over", of: "Sleep", unusual: 0) { run in
+    protocolScenario("S1 to W4: a job in a place just made is not slept over", of: "Sleep", unusual: 0) { run in
       setPool(live: 1, searching: 1)
       engine.pointee.pending.store(Band.normal.loose, ordering: .relaxed)
       let worker = engine.pointee.workers.take(), job = makeJob()
