@@ -101,7 +101,7 @@ static int handed_down(void) {
   return taken ? followed_by((int)seen.unlisted, number, process) : -1;
 }
 
-static int new_descriptor(void) {
+int gc_insight_descriptor(void) {
   int descriptor = memfd_create(GC_INSIGHT_NAME, MFD_CLOEXEC | MFD_ALLOW_SEALING);
   return descriptor < 0 ? -errno : moved_up(descriptor);
 }
@@ -151,7 +151,7 @@ int gc_insight_make(size_t size, const gc_insight_head *head, void **base) {
   if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur < size + LONGEST_LIST + 4096) return -EFBIG;
   int descriptor = handed_down();
   bool is_handed_down = descriptor >= 0;
-  if (descriptor < 0) descriptor = new_descriptor();
+  if (descriptor < 0) descriptor = gc_insight_descriptor();
   if (descriptor < 0) return descriptor;
   void *all = MAP_FAILED;
   if (ftruncate(descriptor, (off_t)size) == 0) {

@@ -161,6 +161,9 @@ static inline bool gc_insight_pauses(gc_thread *GC_NONNULL thread) {
 /// over `gc_insight_page`, and the whole of it to `*base`. Returns its descriptor, or -errno; then nothing has changed.
 int gc_insight_make(size_t size, const gc_insight_head *head, void **base);
 
+/// A file without a name, for a region or for a page to hand down: its descriptor, which is closed on exec; or -errno.
+int gc_insight_descriptor(void);
+
 /// Child of a fork: the parent's region is not the child's. The page becomes private and zero, but for `switches`. `base` is
 /// NULL where the region was not yet known.
 void gc_insight_leave(void *base, size_t size, int descriptor, uint32_t switches);

@@ -22,8 +22,7 @@ final class RegionOffer {
     var descriptors: [Int32] = []
     let most = Self.descriptorLimit < Self.few ? 1 : Self.most
     while descriptors.count < most {
-      let made = Self.page(before: descriptors.first ?? 0)
-      guard let made else { break }
+      guard let made = Self.page(before: descriptors.first ?? 0) else { break }
       descriptors.insert(made, at: 0)
     }
     self.descriptors = descriptors
@@ -36,15 +35,9 @@ final class RegionOffer {
     var head = gc_insight_head()
     head.magic = UInt64(GC_INSIGHT_OFFER)
     head.unlisted = UInt32(next)
-    var made = memfd_create(GC_INSIGHT_NAME, UInt32(MFD_CLOEXEC | MFD_ALLOW_SEALING))
+    let made = gc_insight_descriptor()
     if made < 0 { return nil }
-    // A number that no program expects. Below 64 the kernel needs no larger table.
-    let moved = fcntl(made, F_DUPFD_CLOEXEC, 48)
-    if moved >= 0 {
-      close(made)
-      made = moved
-    }
-    guard ftruncate(made, 4096) == 0, pwrite(made, &head, MemoryLayout<gc_insight_head>.size, 0) > 0 else {
+    guard ftruncate(made, off_t(GC_INSIGHT_PAGE)) == 0, pwrite(made, &head, MemoryLayout<gc_insight_head>.size, 0) > 0 else {
       close(made)
       return nil
     }
