@@ -37,7 +37,8 @@ final class RegionOffer {
     head.unlisted = UInt32(next)
     let made = gc_insight_descriptor()
     if made < 0 { return nil }
-    guard ftruncate(made, off_t(GC_INSIGHT_PAGE)) == 0, pwrite(made, &head, MemoryLayout<gc_insight_head>.size, 0) > 0 else {
+    guard ftruncate(made, off_t(GC_INSIGHT_PAGE)) == 0, pwrite(made, &head, MemoryLayout<gc_insight_head>.size, 0) > 0
+    else {
       close(made)
       return nil
     }
