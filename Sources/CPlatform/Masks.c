@@ -36,6 +36,12 @@
 
 #define BIT(number) ((uint64_t)1 << ((number) - 1))
 
+// Whether functions of the C library are defined here. A static program on musl would have no others to call, so there only the shared
+// library does.
+#if defined(GC_INTERPOSES) || (!defined(__GLIBC__) && defined(GRANDCENTRAL_BUILDING))
+#define STANDS_BEFORE 1
+#endif
+
 // The C library's own: 32 and 33 of glibc, and 34 as well of musl.
 #if defined(__GLIBC__)
 static const uint64_t reserved = (uint64_t)3 << 31;
@@ -89,7 +95,14 @@ static uint64_t program_mask(void) {
 /// Nobody can block these: the kernel takes them out of a mask.
 static const uint64_t unblockable = BIT(SIGKILL) | BIT(SIGSTOP);
 
-uint64_t gc_signals_pool_mask(void) { return (program_mask() | ~(caused | reserved)) & ~unblockable; }
+uint64_t gc_signals_pool_mask(void) {
+#if defined(__GLIBC__) || defined(STANDS_BEFORE)
+  return (program_mask() | ~(caused | reserved)) & ~unblockable;
+#else
+  // More than that would be blocked in children, too.
+  return program_mask() & ~unblockable;
+#endif
+}
 
 uint64_t gc_signals_child_mask(uint64_t mask) {
   return atomic_load(&known) != 0 && mask == gc_signals_pool_mask() ? program_mask() : mask;
@@ -97,7 +110,7 @@ uint64_t gc_signals_child_mask(uint64_t mask) {
 
 // MARK: The C library's functions
 
-#ifdef GC_INTERPOSES
+#ifdef STANDS_BEFORE
 
 #define EXPORTED __attribute__((visibility("default"), noinline))
 
