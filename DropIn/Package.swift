@@ -17,7 +17,8 @@ let package = Package(
   name: "drop-in",
   products: [.library(name: "dispatch", type: .dynamic, targets: ["DispatchEngine"])],
   targets: [
-    .target(name: "CPlatform", path: "Sources/CPlatform"),
+    .target(
+      name: "CPlatform", path: "Sources/CPlatform", cSettings: simulates ? [.define("GRANDCENTRAL_SIMULATION")] : []),
     .target(
       name: "CDispatchGlue",
       path: "Sources/CDispatch",

@@ -36,9 +36,9 @@
 
 #define BIT(number) ((uint64_t)1 << ((number) - 1))
 
-// Whether functions of the C library are defined here. A static program on musl would have no others to call, so there only the shared
-// library does.
-#if defined(GC_INTERPOSES) || (!defined(__GLIBC__) && defined(GRANDCENTRAL_BUILDING))
+// Whether functions of the C library are defined here. The library that simulates programs has its own ones. A static program on musl would
+// have no others to call, so there only the shared library does.
+#if !defined(GRANDCENTRAL_SIMULATION) && (defined(GC_INTERPOSES) || (!defined(__GLIBC__) && defined(GRANDCENTRAL_BUILDING)))
 #define STANDS_BEFORE 1
 #endif
 
@@ -96,7 +96,7 @@ static uint64_t program_mask(void) {
 static const uint64_t unblockable = BIT(SIGKILL) | BIT(SIGSTOP);
 
 uint64_t gc_signals_pool_mask(void) {
-#if defined(__GLIBC__) || defined(STANDS_BEFORE)
+#if defined(STANDS_BEFORE) || (defined(__GLIBC__) && !defined(GRANDCENTRAL_SIMULATION))
   return (program_mask() | ~(caused | reserved)) & ~unblockable;
 #else
   // More than that would be blocked in children, too.
