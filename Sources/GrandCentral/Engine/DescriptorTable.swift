@@ -25,8 +25,8 @@ import Synchronization
 //     no report runs, and none will.
 // DescriptorTable.D4  A program may close a descriptor that is watched. The kernel then forgets the registration, and the next
 //     call about it fails: its watches are told that the descriptor is gone. A party that takes each event at once gives no
-//     cause for a call, so one is made for every so many events (`isDue`). If a duplicate keeps the file open, the kernel
-//     does not forget, and no number is left with which to remove the registration: its events, which belong to no watch, come
+//     cause for a call, so one is made for every so many events (`Registration.isDue`). If a duplicate keeps the file open,
+//     the kernel does not forget, and no number is left with which to remove the registration: its events, which belong to no watch, come
 //     for ever. They are told from those of DescriptorTable.D2 by the wait that brought them: it began after the generation
 //     did (`asOf`), so the kernel had been told already. Then all registrations move to a new epoll, and the old one is closed
 //     (`foreign`).
@@ -38,6 +38,14 @@ struct DescriptorTable: ~Copyable, @unchecked Sendable {  // the pages are guard
     var told: UInt32 = 0
     var asOf: UInt64 = 0
     var first: DescriptorWatch.Pointer?
+    /// How many events were reported.
+    var reports: UInt32 = 0
+
+    /// Whether this event is one of those at which the kernel is asked if the number still names the file.
+    mutating func isDue() -> Bool {
+      reports &+= 1
+      return reports % 64 == 0
+    }
   }
 
   typealias Page = UnsafeMutablePointer<Registration>
@@ -48,8 +56,6 @@ struct DescriptorTable: ~Copyable, @unchecked Sendable {  // the pages are guard
   /// Guarded by `lock`: grows, never shrinks. One allocation that holds the array, so that the table itself stays
   /// immutable.
   private let pages: UnsafeMutablePointer<[Page?]>
-  /// Written under the lock: counts the events that were reported.
-  private let reports = Atomic<UInt>(0)
   /// Written under the lock: watches listed.
   private let count = Atomic<Int>(0)
 
@@ -163,19 +169,13 @@ struct DescriptorTable: ~Copyable, @unchecked Sendable {  // the pages are guard
         if poller.newestWait > registration.pointee.asOf { foreign = true }
         continue
       }
-      if report(event.events, registration) || isDue(), tell(registration, descriptor, epoll) != nil {
+      if report(event.events, registration) || registration.pointee.isDue(),
+        tell(registration, descriptor, epoll) != nil
+      {
         forget(registration, on: poller)
       }
     }
     return foreign
-  }
-
-  /// Whether this event is one of those at which the kernel is asked if the number still names the file.
-  private func isDue() -> Bool {
-    // relaxed: under the lock.
-    let count = reports.load(ordering: .relaxed) &+ 1
-    reports.store(count, ordering: .relaxed)
-    return count % 64 == 0
   }
 
   /// - Returns: whether a watch was disarmed.
@@ -207,9 +207,9 @@ struct DescriptorTable: ~Copyable, @unchecked Sendable {  // the pages are guard
       guard let registrations = pages.pointee[page] else { continue }
       for index in 0..<Self.pageSize where registrations[index].first != nil {
         let (registration, descriptor) = (registrations + index, Int32(page * Self.pageSize + index))
-        let token = Self.token(descriptor, registration.pointee.generation)
+        let token = Self.token(descriptor, registrations[index].generation)
         // The old one still knows whether the number names the file that is watched.
-        let told = Epoll.Interest(rawValue: registration.pointee.told)
+        let told = Epoll.Interest(rawValue: registrations[index].told)
         if let error = place.pointee.modify(descriptor, told, token: token) {
           if error.isShortage { return error }
           forget(registration, on: poller)
