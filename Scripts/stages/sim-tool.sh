@@ -97,6 +97,7 @@ found runloop 'the program has ended with the code 1' 300
 
 # Known bugs in C are found, and their mends are not accused.
 needed=()
+by_priorities=()
 for program in known_steps known_waits; do
   compile "$program" -o "$folder/$program"
   mapfile -t names < <("$folder/$program")
@@ -107,11 +108,14 @@ for program in known_steps known_waits; do
     needed+=("$(sed -n 's/^gcd: after \([0-9]*\) schedules* .*/\1/p' "$folder/said")")
     sim --seed "$seed" --runs 1000 --strategy pct --no-shrink -- "$folder/$program" "$name"
     [ "$status" -eq 1 ] || told "$name was not found out by priorities"
+    by_priorities+=("$(sed -n 's/^gcd: after \([0-9]*\) schedules* .*/\1/p' "$folder/said")")
     sim --seed "$seed" --runs 40 -- "$folder/$program" "$name" repaired
     [ "$status" -eq 0 ] || told "$name, repaired"
   done
 done
 mapfile -t needed < <(printf '%s\n' "${needed[@]}" | sort -n)
+mapfile -t by_priorities < <(printf '%s\n' "${by_priorities[@]}" | sort -n)
+[ "${by_priorities[${#by_priorities[@]} / 2]}" -le 20 ] || fail "known bugs in C by priorities: after ${by_priorities[*]} schedules"
 fact "${#needed[@]} known bugs in C, found after $(printf '%s ' "${needed[@]}")schedules without a failure; no mend is accused"
 
 # No repaired program is accused, and each schedule has the same events twice.

@@ -19,7 +19,7 @@ package struct Shrinking {
     package let runs: Int
   }
 
-  static let mostRuns = 1_000
+  static let mostRuns = 10_000
   private static let mostSteps = 10_000_000
   /// How many places for a switch are looked at in a run.
   private static let mostBranches = 2_000

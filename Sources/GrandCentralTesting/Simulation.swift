@@ -161,7 +161,7 @@ public final class Simulation: Sendable {
 
   /// Runs `body` in so many schedules, and rethrows what the first one that fails has thrown, after it has printed a timeline and
   /// a token to replay it by. A deadlock, an expectation that does not hold, and what escapes the simulation throw a
-  /// `SimulationFailure`. The schedule is shrunk before: `body` runs up to 1,000 times more, for ten seconds at most, in schedules with
+  /// `SimulationFailure`. The schedule is shrunk before: `body` runs up to 10,000 times more, for ten seconds at most, in schedules with
   /// fewer switches.
   ///
   ///     try Simulation.check { sim in
@@ -174,7 +174,8 @@ public final class Simulation: Sendable {
   ///   - strategy: Which schedules are chosen.
   ///   - processors: What the pool takes for the number of processors. A token has its own, and `.everyOrder` has sixteen at least.
   ///   - seed: What all schedules follow from; nil takes a new one each time.
-  ///   - body: Called on a thread of the simulation, once a run. The calling thread waits.
+  ///   - body: Called on a thread of the simulation, once a run. The calling thread waits. What `#expect` records there is no failure of the
+  ///     schedule; `expect(_:_:)` is, and so is what it throws.
   ///
   /// Blocking: until all runs are over.
   @discardableResult

@@ -83,8 +83,8 @@ struct ShrinkingTests {
         guard case .deadlock(let waits) = failure.reason, waits.count == 3 else { throw failure }
         left.append(try unwrap(failure.switches))
       }
-      // Three are enough. What is left may be more: a schedule that no switch can be left out of.
-      try require(left.sorted()[left.count / 2] <= 4, "\(left)")
+      // Three are enough. Without optimisation the search for them may run out of time.
+      try require(left.sorted()[left.count / 2] <= 3 && left.max()! <= (isThorough ? 3 : 7), "\(left)")
     }
   }
 

@@ -47,6 +47,28 @@ struct TimeTests {
     }
   }
 
+  @Test("A timer fires between its deadline and the end of its leeway, each time")
+  func leeway() async {
+    await #expect(processExitsWith: .success) {
+      try Simulation.check(runs: 50) { sim in
+        let fired = Box<[Duration]>([])
+        let timer = DispatchSource.makeTimerSource(queue: DispatchQueue(label: "leeway"))
+        timer.schedule(deadline: .now() + .seconds(10), repeating: .seconds(20), leeway: .seconds(5))
+        timer.setEventHandler { fired.value.append(sim.elapsed) }
+        timer.resume()
+        // Something else that is due within the leeway.
+        DispatchQueue.global().asyncAfter(deadline: .now() + .seconds(32)) {}
+        sim.advance(by: .seconds(60))
+        sim.expect(fired.value.count == 3, "\(fired.value)")
+        for (index, instant) in fired.value.enumerated() {
+          let due = Duration.seconds(10 + 20 * index)
+          sim.expect((due...due + .seconds(5)).contains(instant), "\(fired.value)")
+        }
+        timer.cancel()
+      }
+    }
+  }
+
   @Test("advance lets happen what is due until then, and no more")
   func advance() async {
     await #expect(processExitsWith: .success) {
@@ -131,12 +153,15 @@ struct TimeTests {
     }
   }
 
-  @Test("A pipe inside of the process: its reader is told, and time stands still for that")
+  @Test("A pipe or a socket pair inside of the process: its reader is told, and time stands still for that")
   func pipes() async {
     await #expect(processExitsWith: .success) {
-      try Simulation.check(runs: 50) { sim in
+      let runs = Box(0)
+      try Simulation.check(runs: 100) { sim in
+        runs.value += 1
         var ends: [Int32] = [0, 0]
-        sim.expect(pipe(&ends) == 0)
+        let isSocket = runs.value % 2 == 0
+        sim.expect((isSocket ? socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) : pipe(&ends)) == 0)
         let (input, output) = (ends[0], ends[1])
         let received = Box<[UInt8]>([])
         let source = DispatchSource.makeReadSource(fileDescriptor: input, queue: DispatchQueue(label: "reader"))
