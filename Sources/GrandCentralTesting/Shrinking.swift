@@ -8,7 +8,8 @@
 ///
 /// Switches are left out, all of them first, then by halves, quarters and so on, down to single ones. A schedule that still fails is the
 /// new one; what counts are the switches that it has made in fact. When no single switch can be left out, schedules of one switch are
-/// tried, and then of more, while they are fewer than that. All of it has bounds: of runs, of points, of threads that failed runs leave
+/// tried, and then of more, while they are fewer than that. If these are too many, one switch is left out and another one comes a little earlier
+/// or later, or goes to another thread: two often do what one does elsewhere. All of it has bounds: of runs, of points, of threads that failed runs leave
 /// where they are, and of real time, for bodies that compute.
 package struct Shrinking {
   package struct Result {
@@ -20,6 +21,8 @@ package struct Shrinking {
   }
 
   static let mostRuns = 10_000
+  /// So many look for few switches, before others look for one less.
+  private static let fewRuns = 500
   private static let mostSteps = 10_000_000
   /// How many places for a switch are looked at in a run.
   private static let mostBranches = 2_000
@@ -62,7 +65,10 @@ package struct Shrinking {
         if length == 1, !removed { break }
         length = max(1, length / 2)
       }
-      if best.count > 1 { searchFewer() }
+      if best.count > 1, !searchFewer(Self.fewRuns) {
+        while best.count > 1, moveOneWithoutAnother() {}
+        _ = searchFewer(Self.mostRuns)
+      }
     }
     guard let attempt else { return nil }
     return Result(token: token.with(best), attempt: attempt, switches: best.count, runs: runs)
@@ -83,17 +89,38 @@ package struct Shrinking {
     return removed
   }
 
-  /// Tries all schedules of one switch, of two, and so on, below the number that is left.
-  private mutating func searchFewer() {
+  /// Leaves one out, while another one is moved. Whether such a schedule fails.
+  private mutating func moveOneWithoutAnother() -> Bool {
+    let (all, threads) = (best, Set(best.flatMap { [$0.thread, $0.to] }).sorted())
+    for without in all.indices.reversed() {
+      for moved in all.indices.reversed() where moved != without {
+        for distance in [0, -1, 1, -2, 2, -3, 3] where all[moved].choice + distance > 0 {
+          for to in threads where to != all[moved].thread && (distance != 0 || to != all[moved].to) {
+            var fewer = all
+            fewer[moved] = Switch(thread: all[moved].thread, choice: all[moved].choice + distance, to: to)
+            fewer.remove(at: without)
+            if isSpent { return false }
+            if fails(fewer) { return true }
+          }
+        }
+      }
+    }
+    return false
+  }
+
+  /// Tries all schedules of one switch, of two, and so on, below the number that is left. Whether none can have fewer than are left now.
+  private mutating func searchFewer(_ most: Int) -> Bool {
+    let last = min(runs + most, Self.mostRuns)
     var frontier = Frontier(most: best.count - 1)
     var path: Frontier.Path?
     repeat {
       let switches = path?.switches ?? []
       let schedule = BranchSchedule(switches, most: Self.mostBranches)
-      if fails(schedule, switches) { return }
+      if fails(schedule, switches) { return true }
       frontier.add(schedule.branches, behind: path) { _ in 1 }
       path = frontier.next()
-    } while path != nil && !isSpent
+    } while path != nil && !isSpent && runs < last
+    return path == nil
   }
 
   private var isSpent: Bool {

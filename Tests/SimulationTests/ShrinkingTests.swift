@@ -30,7 +30,7 @@ struct ShrinkingTests {
           try require(switches <= 3, failure.description)
           try require(failure.token.hasPrefix("gc1:s:2:"), failure.token)
           try require(failure.token.utf8.count <= 200)
-          try require(failure.shrinkingRuns > 0 && failure.shrinkingRuns <= 1_000)
+          try require(failure.shrinkingRuns > 0 && failure.shrinkingRuns <= 10_000)
           try require(failure.description.contains("has \(failure.token.utf8.count) characters"), failure.description)
           try require(failure.timeline.contains("\"first\"") && failure.timeline.contains("\"second\""))
         }
