@@ -316,6 +316,9 @@
       package let members: Int
       /// The label of the queue whose item the thread is inside of.
       package let inside: String
+      /// The addresses of what is waited for and of that queue, or 0.
+      package let object: UInt64
+      package let insideObject: UInt64
     }
 
     /// The thread that has the entry stands still for good: another one may use it.
@@ -332,7 +335,7 @@
       guard entry.state == InsightLayout.State.waits else { return nil }
       return Wait(
         wait: GrandCentralRuntime.SnapshotWait(entry), queue: entry.number, members: Int(entry.count),
-        inside: InsightText.read(entry.inside)
+        inside: InsightText.read(entry.inside), object: entry.object, insideObject: entry.inside_object
       )
     }
 
