@@ -36,9 +36,10 @@ public func gcs_yield() { ProgramRun.run.present.note(Events.Kind.yield, 0) }
 @c @implementation
 public func gcs_wait(_ address: UnsafeRawPointer?, _ kind: gcs_kind, _ owner: UInt32, _ deadline: UInt64) -> Bool {
   let run = ProgramRun.run.present
+  let holder = kind == GCS_LOCK ? run.number(ofKernels: owner) : nil
   let words =
     switch kind {
-    case GCS_LOCK: "a lock" + (run.name(ofKernels: owner).map { ", which \($0) holds" } ?? "")
+    case GCS_LOCK: "a lock" + (holder.map { ", which \(run.members[$0].name) holds" } ?? "")
     case GCS_CONDITION: "a condition"
     case GCS_SEMAPHORE: "a semaphore of the system"
     case GCS_BARRIER: "others at a barrier"
@@ -49,7 +50,7 @@ public func gcs_wait(_ address: UnsafeRawPointer?, _ kind: gcs_kind, _ owner: UI
   // What it has done before may be what others wait for, also where that was not seen.
   run.countStep()
   // unsafe: the program's object, whose address alone counts.
-  return run.wait(for: address.unsafelyUnwrapped, "waits for " + words, until: deadline)
+  return run.wait(for: address.unsafelyUnwrapped, "waits for " + words, heldBy: holder, until: deadline)
 }
 
 @c @implementation

@@ -40,11 +40,15 @@ extension Run {
 
   /// Waits for something of the program's.
   ///
+  /// - Parameter holder: The number of the thread that has it, where that is known.
   /// - Returns: false if the deadline has passed.
-  func wait(for address: UnsafeRawPointer, _ words: String, until deadline: UInt64) -> Bool {
+  func wait(
+    for address: UnsafeRawPointer, _ words: String, heldBy holder: Int? = nil, until deadline: UInt64
+  ) -> Bool {
     if deadline <= now { return false }
     let me = current
     members[me].foreignWait = words
+    members[me].foreignHolder = holder
     sleepers.append(me)
     let wasWoken = block(.word(address), until: deadline)
     members[me].foreignWait = nil
@@ -59,8 +63,8 @@ extension Run {
     }
   }
 
-  /// The name of the thread that the kernel calls so.
-  func name(ofKernels id: UInt32) -> String? {
-    members.first { id != 0 && $0.carrier.kernelID == id }?.name
+  /// The number of the thread that the kernel calls so.
+  func number(ofKernels id: UInt32) -> Int? {
+    members.firstIndex { id != 0 && $0.carrier.kernelID == id }
   }
 }

@@ -20,6 +20,8 @@ extension Run {
     var entry: UnsafeRawPointer?
     /// What it does, where it waits for nothing of the library's: "waits for a lock".
     var foreignWait: String?
+    /// The number of the thread that it says holds what is waited for.
+    var foreignHolder: Int?
     /// What is said of it where it waits, and has not noted what for.
     var unknownWait = "waits"
     /// The engine's monitor: nothing in a program waits for its ticks.

@@ -29,7 +29,8 @@ extension Run {
   }
 
   private func blocker(of member: Member) -> Int? {
-    guard case .word = member.wait, member.foreignWait == nil else { return nil }
+    guard case .word = member.wait else { return nil }
+    if member.foreignWait != nil { return member.foreignHolder }
     return wait(of: member).flatMap { holder(of: $0) }
   }
 
