@@ -84,7 +84,8 @@ struct ShrinkingTests {
         left.append(try unwrap(failure.switches))
       }
       // Three are enough. Without optimisation the search for them may run out of time.
-      try require(left.sorted()[left.count / 2] <= 3 && left.max()! <= (isThorough ? 3 : 7), "\(left)")
+      try require(
+        left.sorted()[left.count / 2] <= (isThorough ? 3 : 4) && left.max()! <= (isThorough ? 3 : 7), "\(left)")
     }
   }
 
