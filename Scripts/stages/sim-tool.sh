@@ -196,11 +196,11 @@ done
 sim --runs 2 -- "$folder/ends" left
 [ "$status" -eq 0 ] || told "what is left"
 expect 'left at the end of the last one: one timer has not fired; the queue "halted" is suspended' said
-# Killed by a signal that nobody catches, or without a stack for a handler: that signal it is.
-ends quit 'the program was stopped from outside, by the signal 3, SIGQUIT'
 # A label with more than one line stays on its own.
 ends lines 'deadlock: main waits for its turn on the queue "two\nlines", which is suspended'
 expect 'submits to "two\nlines"' printed
+ends quit 'the program was stopped from outside, by the signal 3, SIGQUIT'
+# Killed by a signal that nobody catches, or without a stack for a handler: that signal it is.
 ends terminate 'the program is brought down by the signal 15, SIGTERM'
 ends stack 'the program is brought down by the signal 11, SIGSEGV'
 ends exec 'the program has ended with the code 0, and the simulation has not seen that'

@@ -36,10 +36,9 @@ public func gcs_yield() { ProgramRun.run.present.note(Events.Kind.yield, 0) }
 @c @implementation
 public func gcs_wait(_ address: UnsafeRawPointer?, _ kind: gcs_kind, _ owner: UInt32, _ deadline: UInt64) -> Bool {
   let run = ProgramRun.run.present
-  let holder = kind == GCS_LOCK ? run.number(ofKernels: owner) : nil
   let words =
     switch kind {
-    case GCS_LOCK: "a lock" + (holder.map { ", which \(run.members[$0].name) holds" } ?? "")
+    case GCS_LOCK: "a lock"
     case GCS_CONDITION: "a condition"
     case GCS_SEMAPHORE: "a semaphore of the system"
     case GCS_BARRIER: "others at a barrier"
@@ -50,7 +49,8 @@ public func gcs_wait(_ address: UnsafeRawPointer?, _ kind: gcs_kind, _ owner: UI
   // What it has done before may be what others wait for, also where that was not seen.
   run.countStep()
   // unsafe: the program's object, whose address alone counts.
-  return run.wait(for: address.unsafelyUnwrapped, "waits for " + words, heldBy: holder, until: deadline)
+  return run.wait(
+    for: address.unsafelyUnwrapped, "waits for " + words, heldBy: run.number(ofKernels: owner), until: deadline)
 }
 
 @c @implementation

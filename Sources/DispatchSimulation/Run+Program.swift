@@ -47,8 +47,7 @@ extension Run {
   ) -> Bool {
     if deadline <= now { return false }
     let me = current
-    members[me].foreignWait = words
-    members[me].foreignHolder = holder
+    members[me].foreignWait = ForeignWait(words: words, holder: holder)
     sleepers.append(me)
     let wasWoken = block(.word(address), until: deadline)
     members[me].foreignWait = nil

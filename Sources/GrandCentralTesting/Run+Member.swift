@@ -18,14 +18,18 @@ extension Run {
     var isAtPoint = false
     /// What it has noted of its wait.
     var entry: UnsafeRawPointer?
-    /// What it does, where it waits for nothing of the library's: "waits for a lock".
-    var foreignWait: String?
-    /// The number of the thread that it says holds what is waited for.
-    var foreignHolder: Int?
+    /// What it waits for, where that is nothing of the library's.
+    var foreignWait: ForeignWait?
     /// What is said of it where it waits, and has not noted what for.
     var unknownWait = "waits"
     /// The engine's monitor: nothing in a program waits for its ticks.
     var isMonitor: Bool { name == "gc-monitor" }
+  }
+
+  /// Of a program's own: what it does, "waits for a lock", and the number of the thread that holds that, where it is known.
+  struct ForeignWait {
+    let words: String
+    let holder: Int?
   }
 
   enum Wait: Equatable {

@@ -9,52 +9,66 @@ extension Run {
   /// One sentence for each thread that waits for something other than work, or sleeps for ever. Threads that wait for each other come
   /// first, each before the one that it waits for.
   func describeWaits() -> [String] {
-    let circle = circle()
-    var sentences = circle.compactMap { sentence(of: members[$0]) }
+    let waits = members.map { member in member.entry.flatMap { SimulationSupport.wait(of: $0) } }
+    let holders = holders(waits)
+    let circle = Self.circle(holders)
+    let sentence = { (number: Int) in self.sentence(of: number, waits[number], holder: holders[number]) }
+    var sentences = circle.compactMap(sentence)
     if let last = sentences.popLast() { sentences.append(last + ": the circle is closed") }
-    return sentences + members.indices.filter { !circle.contains($0) }.compactMap { sentence(of: members[$0]) }
+    return sentences + members.indices.filter { !circle.contains($0) }.compactMap(sentence)
   }
 
   /// The numbers of threads of which each waits for the next one, and the last one for the first; empty if there are none.
-  private func circle() -> [Int] {
-    for start in members.indices {
-      var path = [start]
-      while let next = blocker(of: members[path[path.count - 1]]) {
-        if next == start { return path }
-        if path.contains(next) { break }
-        path.append(next)
+  private static func circle(_ holders: [Int?]) -> [Int] {
+    /// From which thread on the way came by first.
+    var starts = [Int?](repeating: nil, count: holders.count)
+    for start in holders.indices {
+      var current = start
+      while starts[current] == nil, let next = holders[current] {
+        starts[current] = start
+        current = next
       }
+      guard starts[current] == start else { continue }
+      var circle = [current]
+      while let next = holders[circle[circle.count - 1]], next != current { circle.append(next) }
+      return circle
     }
     return []
   }
 
-  private func blocker(of member: Member) -> Int? {
-    guard case .word = member.wait else { return nil }
-    if member.foreignWait != nil { return member.foreignHolder }
-    return wait(of: member).flatMap { holder(of: $0) }
+  /// For each thread the number of the one that holds what it waits for. A wait names the one that held it when it began; a queue may have
+  /// been taken since, by a thread that waits inside of its item.
+  private func holders(_ waits: [SimulationSupport.Wait?]) -> [Int?] {
+    var inside: [UInt64: Int] = [:]
+    for (number, wait) in waits.enumerated() {
+      if let wait, wait.insideObject != 0, inside[wait.insideObject] == nil { inside[wait.insideObject] = number }
+    }
+    return zip(members, waits).map { member, wait in
+      guard case .word = member.wait else { return nil }
+      if let foreign = member.foreignWait { return foreign.holder }
+      guard let wait else { return nil }
+      let isQueue = wait.wait.kind == .queue || wait.wait.kind == .itemElsewhere
+      if wait.wait.owner == 0, isQueue { return inside[wait.object] }
+      return SimulationSupport.number(ofThread: wait.wait.owner).flatMap { members.indices.contains($0) ? $0 : nil }
+    }
   }
 
-  private func wait(of member: Member) -> SimulationSupport.Wait? {
-    member.entry.flatMap { SimulationSupport.wait(of: $0) }
-  }
-
-  private func sentence(of member: Member) -> String? {
+  private func sentence(of number: Int, _ wait: SimulationSupport.Wait?, holder: Int?) -> String? {
+    let member = members[number]
     switch member.wait {
     case .nothing, .ended, .rest, .poll: return nil
     case .sleep: return member.deadline == .max ? member.name + " sleeps for ever" : nil
     case .word:
       if member.isIdle || member.isMonitor { return nil }
-      return describe(member)
+      return member.name + what(member, wait) + (holder.map { ", which " + members[$0].name + " holds" } ?? "")
     }
   }
 
-  private func describe(_ member: Member) -> String {
-    if let foreign = member.foreignWait { return member.name + " " + foreign }
-    guard let wait = wait(of: member) else {
-      return member.name + " " + member.unknownWait
-    }
-    let place = wait.inside.isEmpty ? "" : ", inside an item of \"" + wait.inside + "\","
-    return member.name + place + " waits for " + object(of: wait) + owner(of: wait)
+  private func what(_ member: Member, _ wait: SimulationSupport.Wait?) -> String {
+    if let foreign = member.foreignWait { return " " + foreign.words }
+    guard let wait else { return " " + member.unknownWait }
+    return (wait.inside.isEmpty ? "" : ", inside an item of \"" + wait.inside + "\",") + " waits for "
+      + object(of: wait)
   }
 
   private func object(of wait: SimulationSupport.Wait) -> String {
@@ -71,19 +85,5 @@ extension Run {
     case .once: "the body of a once"
     case .other: "another thread"
     }
-  }
-
-  private func owner(of wait: SimulationSupport.Wait) -> String {
-    holder(of: wait).map { ", which " + members[$0].name + " holds" } ?? ""
-  }
-
-  /// The number of the thread that holds what is waited for. The wait names the one that held it when it began; a queue may have been taken
-  /// since, by a thread that waits inside of its item.
-  private func holder(of wait: SimulationSupport.Wait) -> Int? {
-    let isQueue = wait.wait.kind == .queue || wait.wait.kind == .itemElsewhere
-    if wait.wait.owner == 0, isQueue, wait.object != 0 {
-      return members.indices.first { self.wait(of: members[$0])?.insideObject == wait.object }
-    }
-    return SimulationSupport.number(ofThread: wait.wait.owner).flatMap { members.indices.contains($0) ? $0 : nil }
   }
 }

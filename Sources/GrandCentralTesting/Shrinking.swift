@@ -94,18 +94,23 @@ package struct Shrinking {
     let (all, threads) = (best, Set(best.flatMap { [$0.thread, $0.to] }).sorted())
     for without in all.indices.reversed() {
       for moved in all.indices.reversed() where moved != without {
-        for distance in [0, -1, 1, -2, 2, -3, 3] where all[moved].choice + distance > 0 {
-          for to in threads where to != all[moved].thread && (distance != 0 || to != all[moved].to) {
-            var fewer = all
-            fewer[moved] = Switch(thread: all[moved].thread, choice: all[moved].choice + distance, to: to)
-            fewer.remove(at: without)
-            if isSpent { return false }
-            if fails(fewer) { return true }
-          }
+        for other in Self.moves(of: all[moved], to: threads) {
+          var fewer = all
+          fewer[moved] = other
+          fewer.remove(at: without)
+          if isSpent { return false }
+          if fails(fewer) { return true }
         }
       }
     }
     return false
+  }
+
+  /// The switch a little earlier or later, or to another of the threads.
+  private static func moves(of one: Switch, to threads: [Int]) -> [Switch] {
+    [0, -1, 1, -2, 2, -3, 3].flatMap { distance in
+      threads.map { Switch(thread: one.thread, choice: one.choice + distance, to: $0) }
+    }.filter { $0.choice > 0 && $0.to != one.thread && $0 != one }
   }
 
   /// Tries all schedules of one switch, of two, and so on, below the number that is left. Whether none can have fewer than are left now.

@@ -61,6 +61,7 @@ struct WhyAnalysis {
   private mutating func add(_ circles: [[Int32]]) {
     let members = circles.flatMap { $0 }
     let age = graph.smallestAge(members)
+    let isCertain = members.allSatisfy { graph.blockers[$0]?.evidence != .heldThen }
     let waiters = graph.allWaiters(of: members)
     var details = circles.map { cycleClause($0, from: 0) }
     details += WhyWaits(snapshot: snapshot, words: words, after: after).kept(by: members)
@@ -75,12 +76,11 @@ struct WhyAnalysis {
       case (1, let count): "\(count) threads wait for a queue that they are inside of"
       default: "\(members.count) threads wait for each other"
       }
-    let isCertain = members.allSatisfy { graph.blockers[$0]?.evidence != .heldThen }
     let doubt = isCertain ? "Deadlock" : "Deadlock, unless a queue has changed hands since the wait for it began"
     add(
       Finding(
-        kind: .cycle, age: age, sentence: "\(doubt): \(who), for \(WhyWords.duration(age)).",
-        details: details, remedy: cycleRemedy(members)),
+        kind: .cycle, age: age, sentence: "\(doubt): \(who), for \(WhyWords.duration(age)).", details: details,
+        remedy: cycleRemedy(members)),
       threads: members + waiters)
   }
 
