@@ -11,12 +11,14 @@
 
 import contextlib
 import fcntl
+import itertools
 import json
 import os
 import pathlib
 import random
 import re
 import resource
+import select
 import shutil
 import signal
 import subprocess
@@ -84,17 +86,28 @@ def awkward(tool, program):
         until("an ended process", lambda: True if why(tool, process.pid).returncode == ENDED else None)
     expect(why(tool, process.pid), ENDED, "there is no process", "a process that is gone")
     expect(why(tool, 2**22 + 1), ENDED, "there is no process", "a number that no process has")
-    # One that waits for work, and for nothing else.
-    with running([tool, "watch", tempfile.gettempdir()]) as idle:
-        until("a region", lambda: True if why(tool, idle.pid).returncode != NO_REGION else None)
-        time.sleep(1)
-        expect(why(tool, idle.pid), NOTHING, "nothing has waited", "an idle process")
+    idle(tool)
     with subprocess.Popen(["sleep", "1000"]) as other:
         expect(why(tool, other.pid), NO_REGION, "does not use GrandCentral", "a program without the library")
         other.kill()
     foreign(tool, program)
     contained(tool, program)
     unfinished(tool)
+
+
+def idle(tool):
+    """One that waits for work, and for nothing else: it has begun, told of a file, and then nothing happens to its folder."""
+    with tempfile.TemporaryDirectory() as folder, running([tool, "watch", folder]) as process:
+        names = (f"{folder}/{number}" for number in itertools.count())
+
+        def told():
+            pathlib.Path(next(names)).touch()
+            return select.select([process.stdout], [], [], 0)[0] or None
+
+        until("an event", told)
+        # Long enough for what waits to have waited long.
+        time.sleep(1)
+        expect(why(tool, process.pid), NOTHING, "nothing has waited", "an idle process")
 
 
 def unfinished(tool):
