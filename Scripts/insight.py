@@ -11,7 +11,6 @@
 
 import contextlib
 import fcntl
-import itertools
 import json
 import os
 import pathlib
@@ -98,10 +97,9 @@ def awkward(tool, program):
 def idle(tool):
     """One that waits for work, and for nothing else: it has begun, told of a file, and then nothing happens to its folder."""
     with tempfile.TemporaryDirectory() as folder, running([tool, "watch", folder]) as process:
-        names = (f"{folder}/{number}" for number in itertools.count())
 
         def told():
-            pathlib.Path(next(names)).touch()
+            os.close(tempfile.mkstemp(dir=folder)[0])
             return select.select([process.stdout], [], [], 0)[0] or None
 
         until("an event", told)

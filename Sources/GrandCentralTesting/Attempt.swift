@@ -17,6 +17,8 @@ package struct Attempt {
   let switches: [Switch]?
   /// How many threads it leaves where they are.
   let threadsLeft: Int
+  /// Of a deadlock: which wait of each thread is its last one.
+  var lastWaits: [Int: Int] = [:]
   /// Whether ThreadSanitizer has reported a race.
   var hasRace = false
 

@@ -31,11 +31,16 @@ final class Explorer: Attempting {
 
   /// - Parameter token: Of the schedule; said if the process ends in the run.
   func attempt(_ schedule: any Schedule, _ token: Token, limit: Int) -> Attempt {
+    attempt(schedule, token, limit: limit, places: nil)
+  }
+
+  private func attempt(_ schedule: any Schedule, _ token: Token, limit: Int, places: WaitPlaces?) -> Attempt {
     let processors = token.processors
     // What a search for all orders tries has its token behind the run alone.
     lastWords.prepare(schedule is OrderSchedule ? nil : token)
     defer { lastWords.forget() }
-    let run = Run(schedule, processors: processors, limit: limit, carriers: carriers, isFine: token.isFine)
+    let run = Run(
+      schedule, processors: processors, limit: limit, carriers: carriers, isFine: token.isFine, places: places)
     let simulation = Simulation(run)
     Self.current = simulation
     let reports = SimulatedOrder.reports
@@ -45,6 +50,14 @@ final class Explorer: Attempting {
     var attempt = attempt(of: run, hasRace: hasRace)
     attempt.hasRace = hasRace
     return attempt
+  }
+
+  /// Where the threads of a deadlock wait. The schedule runs again for that; nil if something else comes of it.
+  func places(of deadlock: Attempt, _ token: Token) -> WaitPlaces? {
+    if deadlock.lastWaits.isEmpty { return nil }
+    let places = WaitPlaces(deadlock.lastWaits)
+    let again = attempt(token.schedule, token, limit: deadlock.steps * 2, places: places)
+    return again.hash == deadlock.hash ? places : nil
   }
 
   private func attempt(of run: Run, hasRace: Bool) -> Attempt {
@@ -64,10 +77,12 @@ final class Explorer: Attempting {
   private func attempt(_ run: Run, _ reason: SimulationFailure.Reason?, hasTimeline: Bool = true) -> Attempt {
     var threadsLeft = 0
     if case .failed = run.outcome { threadsLeft = run.members.count }
-    return Attempt(
+    var attempt = Attempt(
       reason: reason, told: reason != nil && hasTimeline ? run.told : nil, steps: run.steps,
       choices: run.record.choices, hash: run.events.hash, timersLeft: run.timersLeft,
       switches: hasTimeline && run.record.isWhole ? run.record.switches : nil, threadsLeft: threadsLeft)
+    if case .deadlock? = reason { attempt.lastWaits = run.lastWaits }
+    return attempt
   }
 
   /// Waits for the end of the run. Says so if it does not get on.

@@ -8,6 +8,8 @@ extension Run {
     var wait = Wait.nothing
     /// The instant at which the wait ends by itself; never is `UInt64.max`.
     var deadline = UInt64.max
+    /// How many waits it has begun.
+    var waits = 0
     /// Whether the wait has ended before its deadline.
     var wasWoken = false
     /// A worker that has nothing to do.

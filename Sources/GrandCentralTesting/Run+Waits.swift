@@ -18,6 +18,13 @@ extension Run {
     return sentences + members.indices.filter { !circle.contains($0) }.compactMap(sentence)
   }
 
+  /// Which wait of each thread that waits in vain is its last one.
+  var lastWaits: [Int: Int] {
+    var waits: [Int: Int] = [:]
+    for (number, member) in members.enumerated() where isStuck(member) { waits[number] = member.waits }
+    return waits
+  }
+
   /// The numbers of threads of which each waits for the next one, and the last one for the first; empty if there are none.
   private static func circle(_ holders: [Int?]) -> [Int] {
     /// From which thread on the way came by first.

@@ -50,6 +50,7 @@ final class Run: @unchecked Sendable {  // Run.R1
   private let fineKinds = (first: SimulationSupport.asksForTurn, last: SimulationSupport.stopsTimer)
   private(set) var record = SwitchRecord()
   private let carriers: Carriers
+  let places: WaitPlaces?
   /// Passed when the run is over.
   let over = SimulatedTurn()
   var outcome = Outcome.ended
@@ -78,12 +79,16 @@ final class Run: @unchecked Sendable {  // Run.R1
   var steps: Int { step }
   var told: ToldEvents { events.told(threads: members.map(\.name)) }
 
-  init(_ schedule: any Schedule, processors: Int, limit: Int, carriers: Carriers, isFine: Bool = false) {
+  init(
+    _ schedule: any Schedule, processors: Int, limit: Int, carriers: Carriers, isFine: Bool = false,
+    places: WaitPlaces? = nil
+  ) {
     self.schedule = schedule
     orders = schedule as? OrderSchedule
     self.isFine = isFine
     self.limit = limit
     self.carriers = carriers
+    self.places = places
     kernel = SimulatedKernel(
       processors: processors,
       wait: { [unowned self] in present.wait(for: $0, while: $1, until: $2) },
@@ -287,6 +292,8 @@ final class Run: @unchecked Sendable {  // Run.R1
     let me = current
     members[me].wait = wait
     members[me].deadline = deadline
+    members[me].waits += 1
+    places?.note(me, members[me].name, waits: members[me].waits)
     members[me].isIdle = SimulationSupport.isIdle
     members[me].entry = SimulationSupport.currentEntry
     ready.removeAll { $0 == me }

@@ -263,7 +263,9 @@ public final class Simulation: Sendable {
       exploration.note(plan, attempt)
       guard let reason = attempt.reason else { continue }
       var shrinking = exploration.shrinks && !attempt.hasRace ? Shrinking(attempt, explorer, token) : nil
-      report.failure = SimulationFailure(reason, token, attempt, runs: report.runs - 1, shrinking?.result())
+      var failure = SimulationFailure(reason, token, attempt, runs: report.runs - 1, shrinking?.result())
+      failure.locate(explorer)
+      report.failure = failure
     }
     report.isComplete = exploration.isComplete
     report.gaps = exploration.gaps

@@ -48,12 +48,14 @@ public struct SimulationFailure: Error, CustomStringConvertible {
   public let runs: Int
   /// The last events of the run, one a line: step, virtual time, thread, event.
   public let timeline: String
-  private let told: ToldEvents?
+  /// What the token replays.
+  private let attempt: Attempt?
+  private var places: WaitPlaces?
   /// More of the last events, as a trace in the format of `gcd trace`, which Perfetto's page shows; empty if nothing was recorded. Each
   /// step is a microsecond long in it, beside the virtual time.
   ///
   ///     try Data(failure.trace).write(to: URL(fileURLWithPath: "failure.pftrace"))
-  public var trace: [UInt8] { told.map { TraceOfRun($0).bytes } ?? [] }
+  public var trace: [UInt8] { attempt?.told.map { TraceOfRun($0).bytes } ?? [] }
   /// How often the schedule of the token departs from the usual one, in which a thread goes on until it waits; nil if it was not shrunk,
   /// as one with a race is not: the sanitizer reports a race once in a process.
   public let switches: Int?
@@ -68,7 +70,7 @@ public struct SimulationFailure: Error, CustomStringConvertible {
     token = ""
     runs = 0
     timeline = ""
-    told = nil
+    attempt = nil
     switches = nil
     shrinkingRuns = 0
     hasRace = false
@@ -78,19 +80,27 @@ public struct SimulationFailure: Error, CustomStringConvertible {
   init(_ reason: Reason, _ found: Token, _ attempt: Attempt, runs: Int, _ shrunk: Shrinking.Result?) {
     let text = shrunk?.token.text ?? ""
     let isShrunk = shrunk != nil && text.utf8.count <= Token.mostCharacters
-    self.reason = isShrunk ? shrunk?.attempt.reason ?? reason : reason
+    let replayed = isShrunk ? shrunk?.attempt ?? attempt : attempt
+    self.reason = replayed.reason ?? reason
     token = isShrunk ? text : found.text
     self.runs = runs
-    told = isShrunk ? shrunk?.attempt.told : attempt.told
-    timeline = told?.timeline ?? ""
+    self.attempt = replayed
+    timeline = replayed.told?.timeline ?? ""
     switches = isShrunk ? shrunk?.switches : nil
     shrinkingRuns = shrunk?.runs ?? 0
     hasRace = attempt.hasRace
   }
 
-  /// The reason, the token, the timeline, and how many schedules there were: what a test prints.
+  /// Has a deadlock know where its threads wait, if they wait as well when the token is replayed.
+  mutating func locate(_ explorer: Explorer) {
+    if let attempt, let token = Token(token) { places = explorer.places(of: attempt, token) }
+  }
+
+  /// The reason, the token, the timeline, and how many schedules there were: what a test prints. Of a deadlock also the lines of the program
+  /// that wait: to look them up takes a second in a large program.
   public var description: String {
     var text = "simulation: " + sentence
+    for line in places?.sentences ?? [] { text += "\n" + line }
     if hasRace, !isRace { text += "\nThe thread sanitizer has reported a race in that schedule as well" }
     if !token.isEmpty {
       text += "\nafter \(runs) schedules without a failure. Replay it by .replay(\"\(token)\")"

@@ -4,6 +4,18 @@ import GrandCentral
 import GrandCentralTesting
 import Testing
 
+// Outside of the tests, which are macros' expansions: there lines have no file.
+private let lineOfTransfer = #line
+private func transfer(_ sim: Simulation) {
+  let (first, second) = (DispatchQueue(label: "first"), DispatchQueue(label: "second"))
+  first.async { take(second) }
+  second.async {
+    first.sync {}
+  }
+  sim.run()
+}
+private func take(_ queue: DispatchQueue) { queue.sync {} }
+
 @Suite("Deadlocks and escapes", .serialized, .timeLimit(.minutes(2)))
 struct DeadlockTests {
   @Test("Queues that sync onto each other: both threads are named, with the queues")
@@ -54,6 +66,23 @@ struct DeadlockTests {
         sim.run()
       }
       try require(queue.hasSuffix("waits for its turn on the queue \"halted\", which is suspended"))
+    }
+  }
+
+  @Test("The message says in which lines of the program the threads wait")
+  func places() async {
+    await #expect(processExitsWith: .success) {
+      for strategy in [Simulation.Strategy.random, .everyOrder(), .replay("gc1:s:2:")] {
+        let failure = try unwrap(Simulation.explore(strategy: strategy, seed: 1, transfer).failure)
+        let lines = failure.description.split(separator: "\n").dropFirst().prefix(2)
+        let waits = lines.map { $0.drop { $0 != " " } }.sorted { $0.utf8.count < $1.utf8.count }
+        try require(waits.count == 2, failure.description)
+        try require(waits[0] == " waits at DeadlockTests.swift:\(lineOfTransfer + 5)", failure.description)
+        try require(
+          waits[1]
+            == " waits at DeadlockTests.swift:\(lineOfTransfer + 9), called at DeadlockTests.swift:\(lineOfTransfer + 3)",
+          failure.description)
+      }
     }
   }
 

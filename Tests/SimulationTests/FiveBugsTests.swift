@@ -1,5 +1,6 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
+import Foundation
 import GrandCentral
 import GrandCentralTesting
 import Testing
@@ -47,6 +48,45 @@ struct FiveBugsTests {
         let all = try Simulation.check(strategy: .exhaustive(preemptions: 1), bug.mended)
         try require(all.isComplete, bug.name)
       }
+    }
+  }
+
+  @Test("What the pages show of failures is what their tokens bring")
+  func pages() async {
+    await #expect(processExitsWith: .success) {
+      let shown = try Shown.all(on: "FiveBugs.md")
+      try require(shown.count == bugs.count)
+      for (shown, bug) in zip(shown, bugs) { try shown.compare(with: bug.wrong) }
+      let article = try Shown.all(on: "Simulation.md").filter { $0.lines[0].contains("money") }
+      try require(article.count == 1)
+      try article[0].compare { moneyStays($0, onOneQueue: false) }
+    }
+  }
+}
+
+/// A failure as a page shows it: lines of the message, and its token. How long the search took depends on the seed.
+private struct Shown {
+  let lines: [Substring]
+  let token: String
+
+  /// Lines that go on in the next one, which begins with two blanks, are whole. Those of the timeline begin with more.
+  static func all(on page: String) throws -> [Shown] {
+    let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../Documentation")
+    let text = try String(contentsOf: root.appending(path: page), encoding: .utf8)
+    return text.matches(of: /```text\n(simulation: [^`]*)```/).compactMap { block in
+      let whole = block.output.1.replacing(/\n  (?=\S)/, with: " ")
+      guard let token = whole.firstMatch(of: /\.replay\("(.*)"\)/)?.output.1 else { return nil }
+      let lines = whole.split(separator: "\n").filter { !$0.hasPrefix("after ") && !$0.hasPrefix("The token") }
+      return Shown(lines: lines, token: String(token))
+    }
+  }
+
+  func compare(with body: @escaping Body) throws {
+    let failure = try unwrap(Simulation.explore(strategy: .replay(token), body).failure, "\(token) does not fail")
+    var rest = failure.description.split(separator: "\n")[...]
+    for line in lines {
+      let index = try unwrap(rest.firstIndex(of: line), "there is no line '\(line)' in\n\(failure.description)")
+      rest = rest[(index + 1)...]
     }
   }
 }

@@ -1,0 +1,72 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+#if !GRANDCENTRAL_DROPIN && canImport(Runtime)
+  import Runtime
+#endif
+
+/// Where the threads of a deadlock wait: which lines of the program have called what does not return.
+///
+/// To walk a stack takes longer than most runs, and nearly all waits end. So the run that has failed tells the last wait of each thread by its
+/// number alone. The same schedule then runs once more, and there each of these waits notes its stack as it begins. The lines are looked up
+/// when somebody wants to read them: that takes a second in a large program.
+final class WaitPlaces: @unchecked Sendable {  // changed by threads of one run, each as it has the turn
+  /// Of each thread that waits, which of its waits that is.
+  private let wanted: [Int: Int]
+  private var stacks: [(number: Int, thread: String, stack: CallStack)] = []
+
+  init(_ wanted: [Int: Int]) { self.wanted = wanted }
+
+  /// By the thread, as so many of its waits have begun.
+  func note(_ number: Int, _ thread: String, waits: Int) {
+    if wanted[number] == waits, let stack = CallStack() { stacks.append((number, thread, stack)) }
+  }
+
+  /// A sentence for each thread of which a line is known.
+  var sentences: [String] {
+    stacks.sorted { $0.number < $1.number }.compactMap { _, thread, stack in
+      let lines = stack.lines
+      return lines.isEmpty ? nil : thread + " waits at " + lines.joined(separator: ", called at ")
+    }
+  }
+}
+
+#if !GRANDCENTRAL_DROPIN && canImport(Runtime)
+  private struct CallStack {
+    /// Calls of the library and of the kit between a program's call and the wait, and the program's own.
+    private static let mostFrames = 100
+    private static let mostLines = 3
+    /// What the library and the kit are made of.
+    private static let ownSources = #filePath.split(separator: "/").dropLast(2).reduce("") { $0 + "/" + $1 } + "/"
+
+    private let frames: Backtrace
+
+    /// Of the calling thread; nil if the stack cannot be read.
+    init?() {
+      guard let frames = try? Backtrace.capture(algorithm: .fast, limit: Self.mostFrames) else { return nil }
+      self.frames = frames
+    }
+
+    /// The innermost lines that are not the library's, up to the next one that is.
+    var lines: [String] {
+      let locations =
+        frames.symbolicated()?.frames.compactMap { $0.symbol?.sourceLocation }.filter { $0.line > 0 } ?? []
+      let own = locations.drop { Self.isLibrary($0.path) }.prefix { !Self.isLibrary($0.path) }
+      return own.prefix(Self.mostLines).map { location in
+        // The body of an exit test, say, has no other lines than these.
+        if location.path.hasPrefix("@") { return "line \(location.line) of what a macro expands to" }
+        return "\(location.path.split(separator: "/").last ?? ""):\(location.line)"
+      }
+    }
+
+    /// The paths of C are said from wherever it was compiled.
+    private static func isLibrary(_ path: String) -> Bool {
+      path.hasPrefix(ownSources) || path.split(separator: "/").dropLast().contains("CPlatform")
+    }
+  }
+#else
+  /// The toolchain has nothing that walks a stack.
+  private struct CallStack {
+    let lines: [String] = []
+    init?() { return nil }
+  }
+#endif
