@@ -85,6 +85,10 @@ expect 'none/trace: No such file or directory' said
 found crossing 'deadlock: ' 300
 expect 'inside an item of "right", waits for its turn on the queue "left"' said
 found locks 'deadlock: ' 300
+# Where they wait, in an item and in a thread of the program's.
+for words in ' waits in count_one, called in thread' ' waits in count_one' 'gcd: main waits in main'; do
+  grep -x -- ".*$words" "$folder/said" >/dev/null || told "nothing$words"
+done
 expect 'waits for a lock, which thread' said
 found stack 'the program has ended with the code 1' 300
 found pipeline 'the program has ended with the code 1' 300

@@ -9,6 +9,7 @@
 #define _GNU_SOURCE 1
 #include "CSimulation.h"
 
+#include <execinfo.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -63,6 +64,8 @@ static void describe(const struct call *call, long descriptor, char *text, size_
   target[size] = 0;
   snprintf(text + length, room - (size_t)length, " of descriptor %ld, %s", descriptor, target);
 }
+
+int gcs_walk_stack(void **addresses, int most) { return backtrace(addresses, most); }
 
 void gcs_describe_call(uint32_t thread, char *text, size_t room) {
   char path[64];

@@ -46,6 +46,11 @@ struct ProgramReport {
     var text = "end: \(kind)\nsaid: \(sentence.onOneLine)\nsteps: \(run.steps)\nchoices: \(run.record.choices)\n"
     text += "hash: \(String(run.events.hash, radix: 16))\n"
     if run.record.isWhole { text += "switches: " + Token.text(of: run.record.switches) + "\n" }
+    if case .failure(.deadlock) = end {
+      let waits = run.lastWaits.sorted { $0.key < $1.key }.map { "\($0.key).\($0.value)" }
+      text += "waits: " + waits.joined(separator: " ") + "\n"
+    }
+    if let places = run.places { text += Self.places(places) }
     for sentence in left { text += "left: " + sentence.onOneLine + "\n" }
     for branch in branches {
       let others = branch.others.map { String($0) }.joined(separator: " ")
@@ -53,6 +58,31 @@ struct ProgramReport {
     }
     text += "timeline:\n" + run.told.timeline
     Self.write(Array(text.utf8), to: path)
+  }
+
+  /// Where threads wait: a line each, with its addresses, and the lines of the kernel's about the files that these are in.
+  private static func places(_ places: WaitPlaces) -> String {
+    var text = ""
+    for (_, thread, stack) in places.stacks.sorted(by: { $0.number < $1.number }) {
+      let addresses = stack.addresses.map { String($0, radix: 16) }.joined(separator: " ")
+      text += "stack: \(addresses):\(thread.onOneLine)\n"
+    }
+    for line in read("/proc/self/maps").split(separator: "\n") { text += "map: " + line + "\n" }
+    return text
+  }
+
+  private static func read(_ path: String) -> String {
+    let file = open(path, O_RDONLY | O_CLOEXEC)
+    if file < 0 { return "" }
+    defer { close(file) }
+    var bytes: [UInt8] = []
+    while true {
+      let more = [UInt8](unsafeUninitializedCapacity: 65536) { buffer, count in
+        count = max(0, Glibc.read(file, buffer.baseAddress, buffer.count))
+      }
+      if more.isEmpty { return String(decoding: bytes, as: UTF8.self) }
+      bytes += more
+    }
   }
 
   func writeTrace(to path: String) { Self.write(TraceOfRun(run.told).bytes, to: path) }

@@ -37,7 +37,9 @@ enum ProgramRun {
     _ = Engine.shared
     outside = SimulationSupport.leaveRealWorld()
     if outside == nil { refuse("the library is in use before the program begins") }
-    run = Run(schedule, processors: asked.token.processors, limit: asked.steps, carriers: Carriers())
+    run = Run(
+      schedule, processors: asked.token.processors, limit: asked.steps, carriers: Carriers(),
+      places: asked.waits.isEmpty ? nil : WaitPlaces(asked.waits))
     run.descriptors = Run.Descriptors(
       look: { _ = gcs_look() },
       awaitOutside: { ProgramRun.awaitOutside($0) },

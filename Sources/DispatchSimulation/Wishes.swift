@@ -9,6 +9,8 @@ struct Wishes {
   let report: String?
   /// Where a trace of the last events is put; nil for none.
   let trace: String?
+  /// Which waits, of which threads by number, are to tell where they are: `THREAD.WAIT`, with blanks between.
+  let waits: [Int: Int]
   /// How many points the run may pass, and how long it may take in real time, in nanoseconds.
   let steps: Int
   let time: UInt64
@@ -27,10 +29,20 @@ struct Wishes {
     self.token = token
     report = Self.path("GRANDCENTRAL_SIMULATE_REPORT")
     trace = Self.path("GRANDCENTRAL_SIMULATE_TRACE")
+    waits = Self.waits(Self.path("GRANDCENTRAL_SIMULATE_WAITS") ?? "")
     steps = max(1, Environment.number(of: "GRANDCENTRAL_SIMULATE_STEPS") ?? Attempt.longestRun)
     let seconds = Environment.number(of: "GRANDCENTRAL_SIMULATE_SECONDS") ?? Self.longest
     time = UInt64(min(max(1, seconds), 1_000_000)) * 1_000_000_000
     branches = max(0, Environment.number(of: "GRANDCENTRAL_SIMULATE_BRANCHES") ?? 0)
+  }
+
+  private static func waits(_ text: String) -> [Int: Int] {
+    var waits: [Int: Int] = [:]
+    for part in text.split(separator: " ") {
+      let numbers = part.split(separator: ".").compactMap { Int($0) }
+      if numbers.count == 2 { waits[numbers[0]] = numbers[1] }
+    }
+    return waits
   }
 
   private static func path(_ name: StaticString) -> String? {

@@ -1,6 +1,8 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
-#if !GRANDCENTRAL_DROPIN && canImport(Runtime)
+#if GRANDCENTRAL_DROPIN
+  import CSimulation
+#elseif canImport(Runtime)
   import Runtime
 #endif
 
@@ -12,7 +14,7 @@
 final class WaitPlaces: @unchecked Sendable {  // changed by threads of one run, each as it has the turn
   /// Of each thread that waits, which of its waits that is.
   private let wanted: [Int: Int]
-  private var stacks: [(number: Int, thread: String, stack: CallStack)] = []
+  private(set) var stacks: [(number: Int, thread: String, stack: CallStack)] = []
 
   init(_ wanted: [Int: Int]) { self.wanted = wanted }
 
@@ -30,8 +32,23 @@ final class WaitPlaces: @unchecked Sendable {  // changed by threads of one run,
   }
 }
 
-#if !GRANDCENTRAL_DROPIN && canImport(Runtime)
-  private struct CallStack {
+#if GRANDCENTRAL_DROPIN
+  /// Of a program's thread: its addresses, of which the tool knows the names.
+  struct CallStack {
+    private static let most = 64
+
+    let addresses: [UInt]
+    let lines: [String] = []
+
+    /// Of the calling thread.
+    init?() {
+      var found = [UnsafeMutableRawPointer?](repeating: nil, count: Self.most)
+      let count = Int(gcs_walk_stack(&found, Int32(found.count)))
+      addresses = found.prefix(count).map { UInt(bitPattern: $0) }
+    }
+  }
+#elseif canImport(Runtime)
+  struct CallStack {
     /// Calls of the library and of the kit between a program's call and the wait, and the program's own.
     private static let mostFrames = 100
     private static let mostLines = 3
@@ -46,11 +63,11 @@ final class WaitPlaces: @unchecked Sendable {  // changed by threads of one run,
       self.frames = frames
     }
 
-    /// The innermost lines that are not the library's, up to the next one that is.
+    /// The innermost lines that are not the library's.
     var lines: [String] {
       let locations =
-        frames.symbolicated()?.frames.compactMap { $0.symbol?.sourceLocation }.filter { $0.line > 0 } ?? []
-      let own = locations.drop { Self.isLibrary($0.path) }.prefix { !Self.isLibrary($0.path) }
+        frames.symbolicated()?.frames.compactMap { $0.symbol?.sourceLocation } ?? []
+      let own = locations.filter { $0.line > 0 && !Self.isLibrary($0.path) }
       return own.prefix(Self.mostLines).map { location in
         // The body of an exit test, say, has no other lines than these.
         if location.path.hasPrefix("@") { return "line \(location.line) of what a macro expands to" }
@@ -65,7 +82,7 @@ final class WaitPlaces: @unchecked Sendable {  // changed by threads of one run,
   }
 #else
   /// The toolchain has nothing that walks a stack.
-  private struct CallStack {
+  struct CallStack {
     let lines: [String] = []
     init?() { return nil }
   }

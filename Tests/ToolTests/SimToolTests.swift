@@ -62,6 +62,10 @@ struct SimToolTests {
       branch: 0 3 1 1 2
       branch: 1 1 0 0
       branch: 1 1
+      waits: 0.1 2.7
+      stack: 1010 ff2010 2010:thread 1: the name
+      map: 00001000-00002000 r--p 00000000 00:01 7 /bin/program
+      map: 00002000-00003000 r-xp 00001000 00:01 7 /bin/program
       left: one timer has not fired
       left: the queue "a: b" is suspended
       later: something
@@ -75,6 +79,9 @@ struct SimToolTests {
     #expect(report.steps == 17 && report.hash == "ff00")
     #expect(report.left == ["one timer has not fired", "the queue \"a: b\" is suspended"])
     #expect(report.switches == [Switch(thread: 1, choice: 2, to: 2), Switch(thread: 10, choice: 31, to: 0)])
+    #expect(report.waits == "0.1 2.7" && report.stacks.map(\.addresses) == [[0x1010, 0xff2010, 0x2010]])
+    // The address is that of a return; no other one is in code.
+    #expect(SimPlaces(report).sentences == ["thread 1: the name waits in program+0x100f"])
     #expect(report.branches.map(\.others) == [[1, 2], [0]])
     #expect(report.branches.map(\.isPreemption) == [true, false])
     #expect(report.timeline == "      1 0.000000000 s  main  begins\nend: exit 0\n")

@@ -120,6 +120,9 @@ _Noreturn void gcs_exit_now(int code);
 /// What the kernel says that the thread does: "waits in the call read of descriptor 0, /dev/null"; empty if that is not known.
 void gcs_describe_call(uint32_t thread, char *text, size_t room);
 
+/// The addresses that the calling thread returns to, the innermost first. How many there are, up to `most`.
+int gcs_walk_stack(void **addresses, int most);
+
 /// Writes out what the program has given to its standard output by stdio. A thread that stands still may have locked that: then it stays
 /// what it is.
 void gcs_flush(void);

@@ -16,6 +16,11 @@ struct SimReport {
   private(set) var branches: [BranchSchedule.Branch] = []
   /// What the program has begun and not ended, a sentence for each.
   private(set) var left: [String] = []
+  /// Of a deadlock: which wait of each thread is its last one, as the program takes it.
+  private(set) var waits = ""
+  /// Where those waits are: what each thread returns to, the innermost first, and the files that it is in.
+  private(set) var stacks: [(thread: String, addresses: [UInt64])] = []
+  private(set) var files: [ProcessCode.Mapping] = []
   private(set) var timeline: Substring = ""
 
   /// Nil if there is none, or not a whole one.
@@ -32,6 +37,12 @@ struct SimReport {
       case "steps": steps = Int(value) ?? 0
       case "choices": choices = Int(value) ?? 0
       case "hash": hash = String(value)
+      case "waits": waits = String(value)
+      case "stack":
+        guard let end = value.firstIndex(of: ":") else { continue }
+        let addresses = value[..<end].split(separator: " ").compactMap { UInt64($0, radix: 16) }
+        stacks.append((String(value[value.index(after: end)...]), addresses))
+      case "map": if let mapping = ProcessCode.parse(value) { files.append(mapping) }
       case "left": left.append(String(value))
       case "switches": switches = Token.switches(value)
       case "branch":

@@ -155,12 +155,22 @@ struct SimRun {
       Terminal.write("--- the last events: step, virtual time, thread, event ---\n\(timeline)---\n", to: .output)
     }
     Self.tell("simulation: " + TextLayout.printable(run?.sentence ?? ""))
+    for place in places(of: run?.report, token) { Self.tell(TextLayout.printable(place)) }
     let before = runs - 1
     let count = before == 1 ? "1 schedule" : "\(before) schedules"
     if options.replay == nil {
       Self.tell("after \(count) without a failure (seed \(seed))\(shrunk)")
       Self.tell("replay it by: " + TextLayout.printable(options.replaying(token)))
     }
+  }
+
+  /// Where the threads of a deadlock wait, a sentence for each. The schedule runs once more for that.
+  private func places(of report: SimReport?, _ token: Token) -> [String] {
+    guard let report, !report.waits.isEmpty else { return [] }
+    program.locatedWaits = report.waits
+    _ = program.attempt(token.schedule, token, limit: options.steps)
+    guard let again = program.last?.report, again.hash == report.hash else { return [] }
+    return SimPlaces(again).sentences
   }
 
   /// The trace that the last run has left.

@@ -65,6 +65,8 @@ final class SimulatedProgram: Attempting {
   private(set) var last: Run?
   /// Whether programs leave a trace, which `traceOfLast` is then.
   var leavesTrace = false
+  /// Which waits tell where they are; empty for none.
+  var locatedWaits = ""
   var traceOfLast: [UInt8] { Scratch.read(folder.trace) }
 
   /// How much longer than its own limit the tool lets a program run: then it is stuck before its `main`, or stopped.
@@ -103,6 +105,7 @@ final class SimulatedProgram: Attempting {
     var wishes = ["GRANDCENTRAL_SIMULATE=" + token.text, "GRANDCENTRAL_SIMULATE_STEPS=\(limit)"]
     let branching = schedule as? BranchSchedule
     if let branching { wishes.append("GRANDCENTRAL_SIMULATE_BRANCHES=\(min(branching.most, Self.mostBranches))") }
+    if !locatedWaits.isEmpty { wishes.append("GRANDCENTRAL_SIMULATE_WAITS=" + locatedWaits) }
     if leavesTrace { wishes.append("GRANDCENTRAL_SIMULATE_TRACE=" + folder.trace) }
     let run = start(wishes)
     last = run
