@@ -196,6 +196,11 @@ for way in clock spin child random alarm; do
   [ "$status" -eq 0 ] || told "$way"
 done
 
+# What was read from outside is told, and is no failure.
+sim --runs 2 -- "$folder/ends" outside
+[ "$status" -eq 0 ] || told "what is outside"
+expect 'gcd: read from outside in the last one: /dev/urandom, 2 times; a socket, once' said
+
 # What is left is told, and is no failure.
 sim --runs 2 -- "$folder/ends" left
 [ "$status" -eq 0 ] || told "what is left"

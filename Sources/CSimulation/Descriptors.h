@@ -46,6 +46,9 @@ const char *gcs_name_of(enum gcs_place place);
 /// Calls the function with each descriptor of the process. False if they cannot be listed.
 bool gcs_for_each_descriptor(void (*body)(int descriptor));
 
+/// The thread is about to read from a descriptor that is not inside; in Outside.c.
+void gcs_note_outside(int descriptor);
+
 /// Another process has that pipe or socket pair from now on; or all of them.
 void gcs_let_go(int descriptor);
 void gcs_let_all_go(void);

@@ -49,14 +49,14 @@ static ssize_t move(
 
 ssize_t read(int descriptor, void *bytes, size_t count) {
   GCS_PLACE(descriptor);
-  if (place == GCS_OUTSIDE) return gcs_next_read(descriptor, bytes, count);
+  if (place == GCS_OUTSIDE) return gcs_note_outside(descriptor), gcs_next_read(descriptor, bytes, count);
   return move(descriptor, place, false, &(struct iovec){bytes, count}, 1, is_points);
 }
 
 ssize_t __read_chk(int descriptor, void *bytes, size_t count, size_t room) {
   if (count > room) __chk_fail();
   GCS_PLACE(descriptor);
-  if (place == GCS_OUTSIDE) return gcs_next_read(descriptor, bytes, count);
+  if (place == GCS_OUTSIDE) return gcs_note_outside(descriptor), gcs_next_read(descriptor, bytes, count);
   return move(descriptor, place, false, &(struct iovec){bytes, count}, 1, is_points);
 }
 
@@ -68,7 +68,7 @@ ssize_t write(int descriptor, const void *bytes, size_t count) {
 
 ssize_t readv(int descriptor, const struct iovec *parts, int count) {
   GCS_PLACE(descriptor);
-  if (place == GCS_OUTSIDE) return gcs_next_readv(descriptor, parts, count);
+  if (place == GCS_OUTSIDE) return gcs_note_outside(descriptor), gcs_next_readv(descriptor, parts, count);
   return move(descriptor, place, false, parts, count, is_points);
 }
 

@@ -45,14 +45,20 @@ static ssize_t receive(
 
 ssize_t recv(int descriptor, void *bytes, size_t count, int flags) {
   GCS_PLACE(descriptor);
-  if (place != GCS_SOCKET) return gcs_next_recv(descriptor, bytes, count, flags);
+  if (place != GCS_SOCKET) {
+    if (place == GCS_OUTSIDE) gcs_note_outside(descriptor);
+    return gcs_next_recv(descriptor, bytes, count, flags);
+  }
   return receive(descriptor, bytes, count, flags, NULL, NULL, is_points);
 }
 
 ssize_t __recv_chk(int descriptor, void *bytes, size_t count, size_t room, int flags) {
   if (count > room) __chk_fail();
   GCS_PLACE(descriptor);
-  if (place != GCS_SOCKET) return gcs_next_recv(descriptor, bytes, count, flags);
+  if (place != GCS_SOCKET) {
+    if (place == GCS_OUTSIDE) gcs_note_outside(descriptor);
+    return gcs_next_recv(descriptor, bytes, count, flags);
+  }
   return receive(descriptor, bytes, count, flags, NULL, NULL, is_points);
 }
 
@@ -60,7 +66,10 @@ ssize_t recvfrom(
     int descriptor, void *restrict bytes, size_t count, int flags, struct sockaddr *restrict address,
     socklen_t *restrict length) {
   GCS_PLACE(descriptor);
-  if (place != GCS_SOCKET) return __wrap_recvfrom(descriptor, bytes, count, flags, address, length);
+  if (place != GCS_SOCKET) {
+    if (place == GCS_OUTSIDE) gcs_note_outside(descriptor);
+    return __wrap_recvfrom(descriptor, bytes, count, flags, address, length);
+  }
   return receive(descriptor, bytes, count, flags, address, length, is_points);
 }
 
@@ -69,13 +78,19 @@ ssize_t __recvfrom_chk(
     socklen_t *restrict length) {
   if (count > room) __chk_fail();
   GCS_PLACE(descriptor);
-  if (place != GCS_SOCKET) return __wrap_recvfrom(descriptor, bytes, count, flags, address, length);
+  if (place != GCS_SOCKET) {
+    if (place == GCS_OUTSIDE) gcs_note_outside(descriptor);
+    return __wrap_recvfrom(descriptor, bytes, count, flags, address, length);
+  }
   return receive(descriptor, bytes, count, flags, address, length, is_points);
 }
 
 ssize_t recvmsg(int descriptor, struct msghdr *message, int flags) {
   GCS_PLACE(descriptor);
-  if (place != GCS_SOCKET || message->msg_iovlen > IOV_MAX) return gcs_next_recvmsg(descriptor, message, flags);
+  if (place != GCS_SOCKET || message->msg_iovlen > IOV_MAX) {
+    if (place == GCS_OUTSIDE) gcs_note_outside(descriptor);
+    return gcs_next_recvmsg(descriptor, message, flags);
+  }
   return move(descriptor, false, message, flags, is_points);
 }
 

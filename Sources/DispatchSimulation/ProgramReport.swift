@@ -1,5 +1,6 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
+import CSimulation
 import Glibc
 
 /// What became of the run of a process: for a tool, a line each, with a name and a colon; for people, as the kit says it.
@@ -51,6 +52,12 @@ struct ProgramReport {
       text += "waits: " + waits.joined(separator: " ") + "\n"
     }
     if let places = run.places { text += Self.places(places) }
+    var number: UInt32 = 0
+    var name: UnsafePointer<CChar>?
+    while case let times = gcs_times_outside(number, &name), times > 0, let name {
+      text += "outside: \(times) " + String(cString: name).onOneLine + "\n"
+      number += 1
+    }
     for sentence in left { text += "left: " + sentence.onOneLine + "\n" }
     for branch in branches {
       let others = branch.others.map { String($0) }.joined(separator: " ")

@@ -66,6 +66,8 @@ struct SimToolTests {
       stack: 1010 ff2010 2010:thread 1: the name
       map: 00001000-00002000 r--p 00000000 00:01 7 /bin/program
       map: 00002000-00003000 r-xp 00001000 00:01 7 /bin/program
+      outside: 1 /dev/urandom
+      outside: 3 a pipe
       left: one timer has not fired
       left: the queue "a: b" is suspended
       later: something
@@ -79,6 +81,7 @@ struct SimToolTests {
     #expect(report.steps == 17 && report.hash == "ff00")
     #expect(report.left == ["one timer has not fired", "the queue \"a: b\" is suspended"])
     #expect(report.switches == [Switch(thread: 1, choice: 2, to: 2), Switch(thread: 10, choice: 31, to: 0)])
+    #expect(report.outside == ["/dev/urandom, once", "a pipe, 3 times"])
     #expect(report.waits == "0.1 2.7" && report.stacks.map(\.addresses) == [[0x1010, 0xff2010, 0x2010]])
     // The address is that of a return; no other one is in code.
     #expect(SimPlaces(report).sentences == ["thread 1: the name waits in program+0x100f"])

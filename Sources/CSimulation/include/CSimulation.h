@@ -120,6 +120,9 @@ _Noreturn void gcs_exit_now(int code);
 /// What the kernel says that the thread does: "waits in the call read of descriptor 0, /dev/null"; empty if that is not known.
 void gcs_describe_call(uint32_t thread, char *text, size_t room);
 
+/// How often the program has read from something outside that answered at once, and what that is; 0 behind the last one.
+unsigned gcs_times_outside(unsigned index, const char **name);
+
 /// The addresses that the calling thread returns to, the innermost first. How many there are, up to `most`.
 int gcs_walk_stack(void **addresses, int most);
 

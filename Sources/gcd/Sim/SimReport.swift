@@ -16,6 +16,8 @@ struct SimReport {
   private(set) var branches: [BranchSchedule.Branch] = []
   /// What the program has begun and not ended, a sentence for each.
   private(set) var left: [String] = []
+  /// What the program has read from that is not simulated and has answered at once, a phrase for each.
+  private(set) var outside: [String] = []
   /// Of a deadlock: which wait of each thread is its last one, as the program takes it.
   private(set) var waits = ""
   /// Where those waits are: what each thread returns to, the innermost first, and the files that it is in.
@@ -43,6 +45,10 @@ struct SimReport {
         let addresses = value[..<end].split(separator: " ").compactMap { UInt64($0, radix: 16) }
         stacks.append((String(value[value.index(after: end)...]), addresses))
       case "map": if let mapping = ProcessCode.parse(value) { files.append(mapping) }
+      case "outside":
+        let parts = value.split(separator: " ", maxSplits: 1)
+        guard parts.count == 2, let times = Int(parts[0]) else { continue }
+        outside.append("\(parts[1]), " + (times == 1 ? "once" : "\(times) times"))
       case "left": left.append(String(value))
       case "switches": switches = Token.switches(value)
       case "branch":

@@ -98,6 +98,7 @@ struct SimRun {
     if let left = program.last?.report?.left, !left.isEmpty {
       Self.tell("left at the end of the last one: " + TextLayout.printable(left.joined(separator: "; ")))
     }
+    tellOutside(of: program.last?.report, "the last one")
     return EXIT_SUCCESS
   }
 
@@ -114,6 +115,7 @@ struct SimRun {
     Self.tell(
       "the schedule \(token.text) had other events the second time: the program depends on something that is not simulated"
     )
+    tellOutside(of: second, "it")
     let (one, other) = (first.timeline.split(separator: "\n"), second.timeline.split(separator: "\n"))
     // Of long runs the last events are kept alone.
     let difference = zip(one, other).prefix { $0 == $1 }.count
@@ -122,6 +124,11 @@ struct SimRun {
       Self.tell(name + " " + line)
     }
     return false
+  }
+
+  private func tellOutside(of report: SimReport?, _ run: String) {
+    guard let outside = report?.outside, !outside.isEmpty else { return }
+    Self.tell("read from outside in \(run): " + TextLayout.printable(outside.joined(separator: "; ")))
   }
 
   // MARK: A failure

@@ -5,7 +5,9 @@
 #include <assert.h>
 #include <dispatch/dispatch.h>
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <limits.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -16,6 +18,7 @@
 #include <sys/eventfd.h>
 #include <sys/random.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -200,6 +203,23 @@ int main(int count, char **arguments) {
     // So many events there are.
     for (number = arc4random_uniform(1000); number > 0; number -= 1) usleep(1);
 #endif
+  }
+  // Two reads of what is not simulated, and some of what is, or is the same each time.
+  if (strcmp(way, "outside") == 0) {
+    char byte;
+    int ends[2], random = open("/dev/urandom", O_RDONLY), none = open("/dev/null", O_RDONLY);
+    int given = open("/proc/self/exe", O_RDONLY);
+    struct iovec part = {&byte, 1};
+    if (read(random, &byte, 1) != 1 || readv(random, &part, 1) != 1) return 1;
+    if (read(none, &byte, 1) != 0 || read(given, &byte, 1) != 1) return 1;
+    if (pipe(ends) != 0 || write(ends[1], "x", 1) != 1 || read(ends[0], &byte, 1) != 1) return 1;
+    int sender = socket(AF_INET, SOCK_DGRAM, 0), receiver = socket(AF_INET, SOCK_DGRAM, 0);
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t length = sizeof address;
+    if (bind(receiver, (struct sockaddr *)&address, length) != 0) return 1;
+    if (getsockname(receiver, (struct sockaddr *)&address, &length) != 0) return 1;
+    if (sendto(sender, "x", 1, 0, (struct sockaddr *)&address, length) != 1) return 1;
+    if (recv(receiver, &byte, 1, 0) != 1) return 1;
   }
   // Has another step each time, as the file has another size.
   if (strcmp(way, "file") == 0 && count > 2) {
