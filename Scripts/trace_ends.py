@@ -7,6 +7,7 @@
 
 import os
 import pathlib
+import re
 import resource
 import signal
 import subprocess
@@ -77,6 +78,36 @@ def becomes_others(tool, program, others=3, rounds=10):
     print(f"=> {others + 1} programs in one process, {rounds} times: the items of each are in the trace")
 
 
+def is_another(tracer):
+    children = pathlib.Path(f"/proc/{tracer}/task/{tracer}/children").read_text().split()
+    return any(pathlib.Path(f"/proc/{child}/comm").read_text() == "sleep\n" for child in children)
+
+
+def becomes_a_stranger(tool, program):
+    """The tool looks when the process is another program already: names are those of the program that is traced."""
+    with tempfile.TemporaryDirectory() as folder:
+        trace = pathlib.Path(folder, "trace")
+        tracer = subprocess.Popen([tool, "trace", "-o", trace, "--", program, "then", "sleep", "1"])
+        try:
+            # The program has stopped the tool first.
+            until("a program that has become another one", lambda: True if is_another(tracer.pid) else None)
+            tracer.send_signal(signal.SIGCONT)
+            if tracer.wait(PATIENCE) != 0:
+                fail(f"a program that becomes another one: {tracer.returncode}")
+        finally:
+            if tracer.poll() is None:
+                tracer.kill()
+        table = subprocess.check_output([tool, "trace", "convert", "--format", "csv", "-o", "-", trace], text=True)
+        items = [line.split(",")[2] for line in table.split("\n") if ",item," in line]
+        if len(items) not in (9, 10) or any(not name or name.startswith("0x") for name in items):
+            fail(f"the items of a program that has become another one: {items}")
+        json = subprocess.check_output([tool, "trace", "convert", "--format", "json", "-o", "-", trace], text=True)
+        name = re.search(r'"process_name".*?"args":\{"name":"([^"]*)"', json)
+        if name is None or name[1] != pathlib.Path(program).name:
+            fail(f"the process that has become another one is called {name and name[1]}")
+    print("=> a program that has become another one before the tool looks: its names are its own")
+
+
 def few_descriptors(tool, program):
     """However few descriptors there may be, the tool ends with the command, and does not say what is not so."""
     limit = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -103,4 +134,5 @@ if __name__ == "__main__":
     tool, program = (str(pathlib.Path(path).resolve()) for path in sys.argv[1:])
     asked_to_end_while_it_writes(tool, program)
     becomes_others(tool, program)
+    becomes_a_stranger(tool, program)
     few_descriptors(tool, program)

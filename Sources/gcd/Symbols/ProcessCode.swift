@@ -8,6 +8,10 @@ import Glibc
 final class ProcessCode {
   /// Nil: it is known from a core file alone.
   private let process: pid_t?
+  /// The number of the file that the program has mapped as its region; nil: any program of the process will do.
+  private let region: UInt64?
+  /// Whether the process was still the program when the list was read last.
+  private(set) var isCurrent = true
   private var mappings: [Mapping] = []
   private var tables: [String: SymbolTable?] = [:]
 
@@ -19,9 +23,13 @@ final class ProcessCode {
     let path: String
   }
 
-  /// - Parameter list: The list of mapped files of an earlier moment, in case the process has ended.
-  init(_ process: pid_t, list: @autoclosure () -> String = "") {
+  /// - Parameters:
+  ///   - region: What tells the program from others: by `exec` a process becomes another one, and the number that a process in
+  ///     a container has for itself is another process's here.
+  ///   - list: The list of mapped files of an earlier moment, in case the process has ended, or is another program now.
+  init(_ process: pid_t, region: UInt64? = nil, list: @autoclosure () -> String = "") {
     self.process = process
+    self.region = region
     read()
     if mappings.isEmpty { mappings = Self.mappings(list().split(separator: "\n")) }
   }
@@ -29,15 +37,28 @@ final class ProcessCode {
   /// Of a process that a core file is of.
   init(_ files: [Mapping]) {
     process = nil
+    region = nil
     mappings = files.sorted { $0.start < $1.start }
   }
 
   /// Reads the list of files again: libraries are loaded at any time. An empty one is that of a process that has ended.
   func read() {
     guard let process else { return }
-    let read = Self.mappings(ProcessFile.lines("/proc/\(process)/maps"))
+    let lines = ProcessFile.lines("/proc/\(process)/maps")
+    isCurrent = region.map { region in lines.contains { Self.isRegion($0, region) } } ?? true
+    let read = isCurrent ? Self.mappings(lines) : []
     if !read.isEmpty { mappings = read }
   }
+
+  /// Whether a line of the list is that of the region with this file.
+  private static func isRegion(_ line: Substring, _ file: UInt64) -> Bool {
+    guard line.hasSuffix(RegionFinder.link) else { return false }
+    let words = line.split(separator: " ", maxSplits: 5, omittingEmptySubsequences: true)
+    return words.count == 6 && UInt64(words[4]) == file
+  }
+
+  /// The file that stands first, which is the program's in most processes.
+  var program: String? { mappings.first?.path.split(separator: "/").last.map(String.init) }
 
   private static func mappings(_ lines: [Substring]) -> [Mapping] {
     lines.compactMap { parse($0) }.sorted { $0.start < $1.start }
@@ -78,7 +99,7 @@ final class ProcessCode {
   /// The file through the process's /proc folder, because its root may differ from the tool's; else the path in the list.
   private func table(_ path: String) -> SymbolTable? {
     if let known = tables[path] { return known }
-    let file = process.flatMap { MappedFile("/proc/\($0)/root" + path) } ?? MappedFile(path)
+    let file = process.flatMap { isCurrent ? MappedFile("/proc/\($0)/root" + path) : nil } ?? MappedFile(path)
     let table = file.flatMap { SymbolTable($0) }
     tables[path] = .some(table)
     return table

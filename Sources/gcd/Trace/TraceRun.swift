@@ -113,8 +113,8 @@ final class TraceRun {
   private func add(_ region: RegionReader, _ process: TracedProcess? = nil) {
     known.insert(region.memory.identity)
     // A process in a container has another number for itself; of a command it may be a child that the region is of.
-    let number = command == nil ? self.process : region.process
-    let process = process ?? TracedProcess(running: number, list: region.listOfFiles)
+    let (number, identity) = (command == nil ? self.process : region.process, region.memory.identity)
+    let process = process ?? TracedProcess(running: number, region: identity, list: region.listOfFiles)
     collectors.append(Collector(region, writer, number: collectors.count, process, since: since))
   }
 

@@ -12,12 +12,15 @@ struct TracedProcess {
 
   /// The list of mapped files is read at once: the process may end at any time.
   ///
-  /// - Parameter list: The one that the process has written, in case it has ended already.
-  init(running process: pid_t, list: @autoclosure () -> String = "") {
+  /// - Parameters:
+  ///   - region: The number of the region's file, which the process has mapped as long as it is the program that is traced.
+  ///   - list: The one that the process has written, in case it has ended already, or is another program by now.
+  init(running process: pid_t, region: UInt64? = nil, list: @autoclosure () -> String = "") {
     identifier = process
-    code = ProcessCode(process, list: list())
+    // Before the look at the list: a program that has the region then had the name, too.
     let title = ProcessFile.text("/proc/\(process)/comm")?.split(separator: "\n").first.map(String.init)
-    name = title ?? "process \(process)"
+    code = ProcessCode(process, region: region, list: list())
+    name = (code.isCurrent ? title : code.program ?? title) ?? "process \(process)"
     moment = nil
   }
 
@@ -41,7 +44,7 @@ struct TracedProcess {
 
   /// Nil if it is not known.
   func threadName(_ thread: pid_t) -> String? {
-    if moment != nil { return nil }
+    if moment != nil || !code.isCurrent { return nil }
     return ProcessFile.text("/proc/\(identifier)/task/\(thread)/comm")?.split(separator: "\n").first.map(String.init)
   }
 }

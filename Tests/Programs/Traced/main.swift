@@ -204,6 +204,12 @@ case "becomes":
     execv("/proc/self/exe", next)
     exit(1)
   }
+case "then":
+  // Becomes the program that the other words name, which may know nothing of queues. The tool stands still meanwhile.
+  kill(getppid(), SIGSTOP)
+  items(10, on: [DispatchQueue(label: "before")])
+  execvp(words[2], words[2...].map { strdup($0) } + [nil])
+  exit(1)
 case "signal":
   items(10, on: [DispatchQueue(label: "short")])
   kill(getpid(), Int32(number))
