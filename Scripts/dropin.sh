@@ -35,7 +35,7 @@ show() {
 # run_preloaded PROGRAM ARGUMENTS...
 run_preloaded() { LD_PRELOAD=$library timeout 60 "$@" >/dev/null || fail "$1, preloaded, ended with $?"; }
 
-# examine NEEDED...: the library's name, what it needs, and what it exports: the interface, and three functions of the C library that it
+# examine NEEDED...: the library's name, what it needs, and what it exports: the interface, and five functions of the C library that it
 # stands before, so that masks of its threads are no affair of the program's (Sources/CPlatform/Masks.c).
 examine() {
   local needed strays
@@ -43,7 +43,7 @@ examine() {
   [ "$needed" = "$*" ] || fail "the library needs $needed, and not $*"
   readelf -d "$library" | grep -F 'SONAME' | grep -F '[libdispatch.so]' >/dev/null || fail "the library has no name"
   strays=$("${NM:-nm}" -D --defined-only --extern-only "$library" | awk '{ print $3 }' |
-    grep -vE '^(_?dispatch_|_os_object_|libdispatch)|^(posix_spawnp?|raise)$' || true)
+    grep -vE '^(_?dispatch_|_os_object_|libdispatch)|^(posix_spawnp?|pthread_sigmask|raise|sigprocmask)$' || true)
   [ -z "$strays" ] || fail "exported by accident: $strays"
   Scripts/c_interface.py exports "$library"
   # E10: nothing that waits gives its processor to a neighbour.

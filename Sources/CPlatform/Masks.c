@@ -14,6 +14,10 @@
 // thread's mask; dash takes it away by itself.) A thread that a job makes
 // inherits the mask as well, and its children are treated alike.
 //
+// A job may block a signal that its thread blocks already. From then on the job
+// blocks it, not we: children inherit that, and `raise` leaves it pending. The
+// kernel's mask does not show the difference, so calls that change it are noted.
+//
 // The program's mask is what its threads blocked when the first pool thread
 // was started.
 //
@@ -104,8 +108,29 @@ uint64_t gc_signals_pool_mask(void) {
 #endif
 }
 
-uint64_t gc_signals_child_mask(uint64_t mask) {
-  return atomic_load(&known) != 0 && mask == gc_signals_pool_mask() ? program_mask() : mask;
+/// What threads with this mask block because pool threads do. A thread that has changed its mask knows more.
+static uint64_t added_in(uint64_t mask) {
+  return atomic_load(&known) != 0 && mask == gc_signals_pool_mask() ? mask & ~program_mask() : 0;
+}
+
+enum { changed = 1, forked = 2 };
+
+/// What the calling thread blocks because pool threads do.
+static uint64_t pool_blocks(uint64_t mask) {
+  const gc_thread *self = gc_thread_self();
+  return self->mask_use != 0 ? self->pool_blocks & mask : added_in(mask);
+}
+
+uint64_t gc_signals_child_mask(uint64_t mask) { return mask & ~pool_blocks(mask); }
+
+uint64_t gc_signals_mask_after_fork(uint64_t mask) {
+  gc_thread *self = gc_thread_self();
+  uint64_t inherited = gc_signals_child_mask(mask);
+  if (inherited != mask || self->mask_use != 0) {
+    self->pool_blocks = 0;
+    self->mask_use = changed | forked;
+  }
+  return inherited;
 }
 
 // MARK: The C library's functions
@@ -114,11 +139,62 @@ uint64_t gc_signals_child_mask(uint64_t mask) {
 
 #define EXPORTED __attribute__((visibility("default"), noinline))
 
-/// Lets in the signal that the calling thread sends to itself.
+/// What was blocked because pool threads do when the thread had this mask.
+static uint64_t former_blocks(uint64_t mask) {
+  const gc_thread *self = gc_thread_self();
+  return self->mask_use != 0 && mask == self->told_mask ? self->told_blocks : added_in(mask);
+}
+
+/// Changes the calling thread's mask, and notes what of it is the thread's own wish. 0 or the error's number.
+static int change_own_mask(int how, const sigset_t *set, sigset_t *old) {
+  gc_thread *self = gc_thread_self();
+  uint64_t wanted = 0, former = 0, blocks = 0;
+  if (set != NULL) {
+    memcpy(&wanted, set, sizeof wanted);
+    wanted &= ~reserved;
+    if (how == SIG_SETMASK) blocks = former_blocks(wanted);
+    // In the child of a fork nothing is blocked because of a pool that it does not have.
+    if ((self->mask_use & forked) != 0) wanted &= ~blocks;
+  }
+  if (syscall(SYS_rt_sigprocmask, how, set != NULL ? &wanted : NULL, &former, sizeof former) != 0) return errno;
+  uint64_t before = pool_blocks(former);
+  // Others are threads of the program's own, and copies of threads in children.
+  if ((before != 0 || self->mask_use != 0) && (self->mask_use & forked) == 0) {
+    bool puts_back = set != NULL && how == SIG_SETMASK && wanted == self->told_mask;
+    // What was told once is put back once: the next such mask is that of a section around this one.
+    if (puts_back || old != NULL) {
+      self->told_mask = puts_back ? 0 : former;
+      self->told_blocks = puts_back ? 0 : before;
+    }
+    self->pool_blocks = set == NULL ? before : how == SIG_SETMASK ? blocks : before & ~wanted;
+    self->mask_use = changed;
+  }
+  if (old != NULL) memcpy(old, &former, sizeof former);
+  return 0;
+}
+
+EXPORTED int pthread_sigmask(int how, const sigset_t *restrict set, sigset_t *restrict old) {
+  int before = errno, error = change_own_mask(how, set, old);
+  errno = before;
+  return error;
+}
+
+EXPORTED int sigprocmask(int how, const sigset_t *restrict set, sigset_t *restrict old) {
+  int error = change_own_mask(how, set, old);
+  if (error == 0) return 0;
+  errno = error;
+  return -1;
+}
+
+/// Lets in the signal that the calling thread sends to itself, unless the thread blocks it by its own wish.
 EXPORTED int raise(int number) {
   uint64_t mask = own_mask();
-  bool opens = number >= 1 && number <= 64 && gc_signals_child_mask(mask) != mask;
-  if (opens) change_mask(SIG_UNBLOCK, BIT(number) & ~program_mask());
+  bool is_number = number >= 1 && number <= 64, opens = is_number && (pool_blocks(mask) & BIT(number)) != 0;
+  if (is_number && (reserved & BIT(number)) != 0) {
+    errno = EINVAL;
+    return -1;
+  }
+  if (opens) change_mask(SIG_UNBLOCK, BIT(number));
   int result = (int)syscall(SYS_tgkill, getpid(), (pid_t)syscall(SYS_gettid), number);
   if (opens) gc_signals_set_mask(mask);
   return result;

@@ -234,7 +234,7 @@ void gc_signals_unlock_after_fork(bool in_child) {
     atomic_store(&watched, 0);
     gc_signals_set_descriptor(-1);
   }
-  unlock(in_child ? gc_signals_child_mask(mask_before_fork) : mask_before_fork);
+  unlock(in_child ? gc_signals_mask_after_fork(mask_before_fork) : mask_before_fork);
 }
 
 // MARK: The C library's functions

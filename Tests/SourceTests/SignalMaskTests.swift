@@ -1,6 +1,7 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
 import ContractSupport
+import Glibc
 import Testing
 
 @Suite("E1, S11: the program's signals are the program's")
@@ -34,11 +35,23 @@ struct SignalMaskTests {
     #expect(probe.number("blocks") == 1 && probe.number("leaves") == 1, "\(probe)")
   }
 
+  @Test("an item blocks a signal that its thread blocks already", .enabled(if: !Kernel.isSanitized))
+  func ownSection() {
+    let probe = Probe.run("signal-own-section")
+    #expect(probe.ended, "\(probe)")
+    for (name, count) in [("inside", 0), ("after", 1), ("later", 2), ("taken", Int(SIGUSR2))] {
+      #expect(probe.number(name) == count, "\(name): \(probe)")
+    }
+    #expect(probe.number("sameMask") == 1 && probe.number("reserved") == 1, "\(probe)")
+  }
+
   @Test("a child of an item blocks what the program blocks", .enabled(if: !Kernel.isSanitized))
   func childMasks() {
     let probe = Probe.run("signal-child-masks")
     #expect(probe.ended, "\(probe)")
-    for way in ["spawn", "search", "grouped", "forked", "own"] { #expect(probe.number(way) == 1, "\(way): \(probe)") }
+    for way in ["spawn", "search", "grouped", "forked", "restored", "own"] {
+      #expect(probe.number(way) == 1, "\(way): \(probe)")
+    }
     #expect(probe.number("chosen") == 2, "\(probe)")
   }
 }

@@ -60,6 +60,10 @@ typedef struct gc_thread {
   uint32_t record_limit;  ///< Records that it has room for; 0 without one.
   uintptr_t group;        ///< The group that the item which runs leaves at its end, as a number (layer 4).
   void *simulated;        ///< What stands in for the kernel while the thread takes part in a simulation, else NULL.
+  uint64_t pool_blocks;   ///< Signals that the thread blocks because pool threads do, if `mask_use` says that it is known: see Masks.c.
+  uint64_t told_mask;     ///< The mask that the thread was told when it last changed it. It may put that back,
+  uint64_t told_blocks;   ///< and those of it that it blocked because pool threads do.
+  uint32_t mask_use;      ///< 1: has changed its mask; 2: has come out of a fork on such a thread.
 } gc_thread;
 
 // glibc keeps room for such records of libraries that are loaded late. musl refuses to load them: its libdispatch.so finds the record by a

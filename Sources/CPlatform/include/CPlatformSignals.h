@@ -50,8 +50,10 @@ void gc_signals_reassert(void);
 bool gc_signals_wait_mask(uint64_t *mask);
 /// What pool threads block: all but what a thread causes itself, and what the program blocked when the first one was started.
 uint64_t gc_signals_pool_mask(void);
-/// What a child inherits of `mask`, its starter's: for a pool thread's mask the program's.
+/// What a child inherits of `mask`, the calling thread's: all but what the thread blocks because pool threads do.
 uint64_t gc_signals_child_mask(uint64_t mask);
+/// The same, in a child that is a copy of the thread: it may put back what the thread was told of its mask.
+uint64_t gc_signals_mask_after_fork(uint64_t mask);
 /// The signals that the C library keeps for itself.
 uint64_t gc_signals_reserved(void);
 /// Replaces the calling thread's mask; returns the former one.

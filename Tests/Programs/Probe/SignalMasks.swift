@@ -16,6 +16,7 @@ extension Scenario {
     "signal-critical-section": criticalSection,
     "signal-suspend": suspendsForSignal,
     "signal-raise": raiseInItem,
+    "signal-own-section": ownSection,
     "signal-child-masks": childMasks,
   ]
 
@@ -108,6 +109,52 @@ extension Scenario {
     report("leaves", caused.allSatisfy { masks.values[0] & (1 << UInt64($0 - 1)) == 0 })
   }
 
+  /// An item blocks signals that its thread blocks already, sends them to itself, and takes them when it likes.
+  @Sendable private static func ownSection() {
+    handle()
+    DispatchQueue(label: "section").sync {}
+    let done = Latch()
+    DispatchQueue.global().async {
+      let former = mask("SigBlk")
+      for _ in 0..<2 {
+        inside(SIGUSR1) {
+          // A section within the section leaves it as it was.
+          inside(SIGUSR2) { raise(SIGUSR1) }
+          raise(SIGUSR1)
+          report("inside", handled())
+          block(SIGUSR1, how: SIG_UNBLOCK)
+          report("after", handled())
+        }
+        raise(SIGUSR1)
+        report("later", handled())
+        calls.store(0, ordering: .relaxed)
+      }
+      // SIGUSR2 would end the process.
+      inside(SIGUSR2) {
+        raise(SIGUSR2)
+        var (set, taken) = (sigset_t(), Int32(0))
+        sigemptyset(&set)
+        sigaddset(&set, SIGUSR2)
+        sigwait(&set, &taken)
+        report("taken", Int(taken))
+      }
+      report("sameMask", mask("SigBlk") == former)
+      report("reserved", raise(32) == -1 && errno == EINVAL)
+      done.open()
+    }
+    require(done.wait(), "the item ends")
+  }
+
+  /// Has the calling thread block a signal, and puts back what it was told of its mask.
+  private static func inside(_ signal: Int32, _ body: () -> Void) {
+    var (old, set) = (sigset_t(), sigset_t())
+    sigemptyset(&set)
+    sigaddset(&set, signal)
+    pthread_sigmask(SIG_BLOCK, &set, &old)
+    body()
+    pthread_sigmask(SIG_SETMASK, &old, nil)
+  }
+
   /// What children of an item block, by each way to start one.
   @Sendable private static func childMasks() {
     block(SIGHUP, how: SIG_SETMASK)
@@ -132,9 +179,24 @@ extension Scenario {
           if child.pointee == 0 { _exit(mask("SigBlk") == 1 ? 1 : 2) }
           return 0
         })
-      // The item's own mask is inherited as it is.
-      block(SIGPIPE)
-      report("own", childMask { posix_spawn($0, "/bin/sh", $1, nil, $2, environ) } == mask("SigBlk"))
+      // The textbook's way to start a child: without signals in between.
+      report(
+        "restored",
+        childMask { child, _, _ in
+          var (old, all) = (sigset_t(), sigset_t())
+          sigfillset(&all)
+          pthread_sigmask(SIG_SETMASK, &all, &old)
+          child.pointee = gc_fork()
+          let isBlocked = mask("SigBlk") & 1 << UInt64(SIGTERM - 1) != 0
+          pthread_sigmask(SIG_SETMASK, &old, nil)
+          if child.pointee == 0 { _exit(isBlocked && mask("SigBlk") == 1 ? 1 : 2) }
+          return 0
+        })
+      // What the item blocks is inherited, also what its thread blocks already. What it lets in is not blocked.
+      block(SIGUSR1, SIGPIPE)
+      block(SIGTERM, how: SIG_UNBLOCK)
+      let own = UInt64(1) | 1 << UInt64(SIGUSR1 - 1) | 1 << UInt64(SIGPIPE - 1)
+      report("own", childMask { posix_spawn($0, "/bin/sh", $1, nil, $2, environ) } == own)
       done.open()
     }
     require(done.wait(), "the item ends")
