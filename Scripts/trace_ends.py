@@ -108,6 +108,23 @@ def becomes_a_stranger(tool, program):
     print("=> a program that has become another one before the tool looks: its names are its own")
 
 
+def small_files(tool, program):
+    """A file that may not grow is told: the tool outlives the signal, and the command its loss."""
+    with tempfile.TemporaryDirectory() as folder:
+        limited = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (10, 10)), "capture_output": True,
+                   "text": True, "timeout": PATIENCE}  # fmt: skip
+        table = f"{folder}/whole"
+        subprocess.run([tool, "trace", "-o", table, "--", program, "serial", "10"], check=True)
+        for code, arguments in [(7, ["-o", f"{folder}/a", "--", program, "exit", "7"]),
+                                (1, ["convert", table, "-o", f"{folder}/b", "--format", "csv"])]:  # fmt: skip
+            result = subprocess.run([tool, "trace", *arguments], **limited)
+            if result.returncode != code or "File too large" not in result.stderr:
+                fail(f"trace {arguments}, with small files: {result.returncode}: {result.stderr}")
+            if code == 7 and "ulimit -f" not in result.stderr:
+                fail(f"nothing is said of the files' size: {result.stderr}")
+    print("=> a file that may not grow: the reason, and the command's exit code")
+
+
 def few_descriptors(tool, program):
     """However few descriptors there may be, the tool ends with the command, and does not say what is not so."""
     limit = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -135,4 +152,5 @@ if __name__ == "__main__":
     asked_to_end_while_it_writes(tool, program)
     becomes_others(tool, program)
     becomes_a_stranger(tool, program)
+    small_files(tool, program)
     few_descriptors(tool, program)

@@ -20,6 +20,8 @@ final class RegionOffer {
   /// Nil where the kernel refuses it. Then the tool looks for the command's region as for that of any process.
   init?() {
     var descriptors: [Int32] = []
+    // A larger file than the limit allows would be a signal, which ends the tool.
+    guard Self.limit(RLIMIT_FSIZE) >= GC_INSIGHT_PAGE else { return nil }
     let most = Self.descriptorLimit < Self.few ? 1 : Self.most
     while descriptors.count < most {
       guard let made = Self.page(before: descriptors.first ?? 0) else { break }
@@ -46,15 +48,18 @@ final class RegionOffer {
   }
 
   /// How many descriptors the tool may have, and the command that it starts.
-  private static var descriptorLimit: UInt64 {
+  private static var descriptorLimit: UInt64 { limit(RLIMIT_NOFILE) }
+
+  private static func limit(_ resource: __rlimit_resource) -> UInt64 {
     var limit = rlimit()
-    return getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 ? UInt64(limit.rlim_cur) : .max
+    return getrlimit(__rlimit_resource_t(resource.rawValue), &limit) == 0 ? UInt64(limit.rlim_cur) : .max
   }
 
   /// Why there may be no region: what the tool says beside that there is none.
   static var hint: String {
-    let limit = descriptorLimit
-    return limit < few ? "; or no descriptor was left for what tools look into (ulimit -n is \(limit))" : ""
+    let (descriptors, size) = (descriptorLimit, limit(RLIMIT_FSIZE))
+    if descriptors < few { return "; or no descriptor was left for what tools look into (ulimit -n is \(descriptors))" }
+    return size != .max ? "; or what tools look into is larger than files may be (\(size) bytes, ulimit -f)" : ""
   }
 
   deinit { for descriptor in descriptors { close(descriptor) } }

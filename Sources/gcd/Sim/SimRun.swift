@@ -37,8 +37,8 @@ struct SimRun {
     }
     // A terminal sends it to the programs as well.
     Interrupt.install(quits: true)
-    // A pipe without a reader does not end the tool: its folder is to be removed.
-    signal(SIGPIPE, SIG_IGN)
+    // What it cannot write does not end the tool: its folder is to be removed.
+    TraceOutput.ignoreSignals()
     stayInPlace()
     var run = SimRun(options, simulated)
     let code = run.explore()

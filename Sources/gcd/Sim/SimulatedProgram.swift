@@ -59,8 +59,8 @@ final class SimulatedProgram: Attempting {
   private let environment: [String]
   private let seconds: Int
   private let folder: Scratch
-  /// Whether the tool's caller ignores SIGPIPE.
-  private let ignoresPipes = Interrupt.isIgnored(SIGPIPE)
+  /// What the tool ignores, and its caller does not.
+  private let ignored = TraceOutput.signals.filter { !Interrupt.isIgnored($0) }
   /// The last one.
   private(set) var last: Run?
   /// Whether programs leave a trace, which `traceOfLast` is then.
@@ -123,17 +123,15 @@ final class SimulatedProgram: Attempting {
     posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
     posix_spawn_file_actions_addopen(&actions, 1, folder.output, O_WRONLY | O_CREAT | O_APPEND, 0o600)
     posix_spawn_file_actions_adddup2(&actions, 1, 2)
-    // The tool ignores it; the program does where the tool's caller does.
+    // The tool ignores them; the program does where the tool's caller does.
     var attributes = posix_spawnattr_t()
     posix_spawnattr_init(&attributes)
     defer { posix_spawnattr_destroy(&attributes) }
-    if !ignoresPipes {
-      var signals = sigset_t()
-      sigemptyset(&signals)
-      sigaddset(&signals, SIGPIPE)
-      posix_spawnattr_setsigdefault(&attributes, &signals)
-      posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF))
-    }
+    var signals = sigset_t()
+    sigemptyset(&signals)
+    for number in ignored { sigaddset(&signals, number) }
+    posix_spawnattr_setsigdefault(&attributes, &signals)
+    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF))
     let (arguments, variables) = (CStrings(command), CStrings(environment + wishes))
     var process: pid_t = 0
     let code = withExtendedLifetime((arguments, variables)) {

@@ -5,7 +5,7 @@ import Glibc
 /// One run of `gcd trace convert`.
 enum ConversionRun {
   static func start(_ options: ConversionOptions) -> Never {
-    signal(SIGPIPE, SIG_IGN)
+    TraceOutput.ignoreSignals()
     let name = options.input == "-" ? "standard input" : TextLayout.printable(options.input)
     var file: TraceFile
     do { file = try TraceFile(options.input) } catch { fail("\(name): \(words(error))", 6) }

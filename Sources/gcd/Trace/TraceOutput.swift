@@ -18,7 +18,12 @@ final class TraceOutput {
 
   private static let chunk = 1 << 16
 
-  /// "-" is standard output. SIGPIPE is the caller's to ignore: a pipe without a reader is an error to tell.
+  /// What writing raises: a pipe has no reader, a file may not grow. Both are errors to tell, and do not end the tool.
+  static let signals = [SIGPIPE, SIGXFSZ]
+
+  static func ignoreSignals() { for number in signals { signal(number, SIG_IGN) } }
+
+  /// "-" is standard output. Signals are the caller's to ignore.
   init(_ file: String) throws(Failure) {
     buffer.reserveCapacity(Self.chunk * 2)
     if file == "-" {

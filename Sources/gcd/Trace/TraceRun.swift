@@ -83,7 +83,7 @@ final class TraceRun {
       output.discard()
       fail(error.words, error.code)
     }
-    signal(SIGPIPE, SIG_IGN)
+    TraceOutput.ignoreSignals()
     let run = TraceRun(options, command.process, command, since: 0, output)
     run.collect()
     run.finish()
@@ -99,7 +99,7 @@ final class TraceRun {
     self.command = command
     self.since = options.last == nil ? since : 0
     self.output = output ?? Self.open(options, "\(process)", Self.notWritten)
-    if command == nil { signal(SIGPIPE, SIG_IGN) }
+    if command == nil { TraceOutput.ignoreSignals() }
     writer = PerfettoWriter(self.output)
   }
 
