@@ -214,11 +214,15 @@ static int start(
   short flags = 0;
   if (attributes != NULL) posix_spawnattr_getflags(attributes, &flags);
   uint64_t mask = own_mask(), wanted = gc_signals_child_mask(mask);
-  if (wanted == mask || (flags & POSIX_SPAWN_SETSIGMASK) != 0) {
-    return function(child, file, actions, attributes, arguments, environment);
-  }
-  posix_spawnattr_t own;  // A copy of the caller's, which stays as it is. Neither owns memory.
   sigset_t set;
+  if ((flags & POSIX_SPAWN_SETSIGMASK) != 0) {
+    // The caller may choose what the thread was told of its mask.
+    posix_spawnattr_getsigmask(attributes, &set);
+    memcpy(&mask, &set, sizeof mask);
+    wanted = mask & ~former_blocks(mask);
+  }
+  if (wanted == mask) return function(child, file, actions, attributes, arguments, environment);
+  posix_spawnattr_t own;  // A copy of the caller's, which stays as it is. Neither owns memory.
   if (attributes != NULL) own = *attributes;
   else posix_spawnattr_init(&own);
   sigemptyset(&set);

@@ -49,7 +49,7 @@ struct SignalMaskTests {
   func childMasks() {
     let probe = Probe.run("signal-child-masks")
     #expect(probe.ended, "\(probe)")
-    for way in ["spawn", "search", "grouped", "forked", "restored", "own"] {
+    for way in ["spawn", "search", "grouped", "forked", "told", "restored", "own"] {
       #expect(probe.number(way) == 1, "\(way): \(probe)")
     }
     #expect(probe.number("chosen") == 2, "\(probe)")

@@ -172,6 +172,9 @@ extension Scenario {
       posix_spawnattr_setsigmask(&attributes, &set)
       posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
       report("chosen", childMask { posix_spawn($0, "/bin/sh", $1, &attributes, $2, environ) })
+      pthread_sigmask(SIG_BLOCK, nil, &set)
+      posix_spawnattr_setsigmask(&attributes, &set)
+      report("told", childMask { posix_spawn($0, "/bin/sh", $1, &attributes, $2, environ) })
       report(
         "forked",
         childMask { child, _, _ in
