@@ -97,7 +97,6 @@ def awkward(tool, program):
 def idle(tool):
     """One that waits for work, and for nothing else: it has begun, told of a file, and then nothing happens to its folder."""
     with tempfile.TemporaryDirectory() as folder, running([tool, "watch", folder]) as process:
-
         def told():
             os.close(tempfile.mkstemp(dir=folder)[0])
             return select.select([process.stdout], [], [], 0)[0] or None
@@ -240,7 +239,8 @@ class Terminal:
     def child(self):
         """What the shell runs."""
         shell = int(self.tmux("list-panes", "-F", "#{pane_pid}"))
-        return int(pathlib.Path(f"/proc/{shell}/task/{shell}/children").read_text().split()[0])
+        children = pathlib.Path(f"/proc/{shell}/task/{shell}/children")  # some may be left out while others end
+        return int(until("a child of the shell", lambda: (children.read_text().split() or [None])[0]))
 
     def end(self):
         self.tmux("kill-server")

@@ -53,7 +53,9 @@ final class WaitPlaces: @unchecked Sendable {  // changed by threads of one run,
     private static let mostFrames = 100
     private static let mostLines = 3
     /// What the library and the kit are made of.
-    private static let ownSources = #filePath.split(separator: "/").dropLast(2).reduce("") { $0 + "/" + $1 } + "/"
+    private static let modules: Set<Substring> = [
+      "GrandCentral", "GrandCentralTesting", "GrandCentralTestingTraits", "CPlatform",
+    ]
 
     private let frames: Backtrace
 
@@ -63,11 +65,11 @@ final class WaitPlaces: @unchecked Sendable {  // changed by threads of one run,
       self.frames = frames
     }
 
-    /// The innermost lines that are not the library's.
+    /// The innermost lines that are not the library's. In code that was optimised one may be that of a caller, or of a call at its end.
     var lines: [String] {
       let locations =
         frames.symbolicated()?.frames.compactMap { $0.symbol?.sourceLocation } ?? []
-      let own = locations.filter { $0.line > 0 && !Self.isLibrary($0.path) }
+      let own = locations.filter { $0.line > 0 && !$0.path.hasPrefix("<") && !Self.isLibrary($0.path) }
       return own.prefix(Self.mostLines).map { location in
         // The body of an exit test, say, has no other lines than these.
         if location.path.hasPrefix("@") { return "line \(location.line) of what a macro expands to" }
@@ -75,9 +77,10 @@ final class WaitPlaces: @unchecked Sendable {  // changed by threads of one run,
       }
     }
 
-    /// The paths of C are said from wherever it was compiled.
+    /// Some paths are said from wherever the code was compiled.
     private static func isLibrary(_ path: String) -> Bool {
-      path.hasPrefix(ownSources) || path.split(separator: "/").dropLast().contains("CPlatform")
+      let parts = path.split(separator: "/")
+      return zip(parts, parts.dropFirst()).contains { $0 == "Sources" && modules.contains($1) }
     }
   }
 #else

@@ -89,12 +89,19 @@ struct BarTests {
   func determinism() async {
     await #expect(processExitsWith: .success) {
       for strategy in [Simulation.Strategy.random, .pct(depth: 3)] {
-        func hash(_ seed: UInt64) throws -> UInt64 {
-          try Simulation.check(runs: 1, strategy: strategy, processors: 1 + Int(seed % 4), seed: seed, mixture).hash
+        func hash(_ seed: UInt64, _ body: @escaping (Simulation) throws -> Void) throws -> UInt64 {
+          try Simulation.check(runs: 1, strategy: strategy, processors: 1 + Int(seed % 4), seed: seed, body).hash
         }
         var different = 0
-        for seed in 0..<10_000 as Range<UInt64> where try hash(seed) != hash(seed) { different += 1 }
+        for seed in 0..<10_000 as Range<UInt64> where try hash(seed, mixture) != hash(seed, mixture) { different += 1 }
         tell("10,000 seeds twice: \(different) differ (\(strategy))")
+        for pattern in Pattern.all {
+          let mended: (Simulation) throws -> Void = { pattern.run($0, true) }
+          for seed in 0..<(isThorough ? 400 : 40) as Range<UInt64> where try hash(seed, mended) != hash(seed, mended) {
+            tell("\(pattern.name): the seed \(seed) has other events the second time")
+            different += 1
+          }
+        }
         try require(different == 0)
       }
     }

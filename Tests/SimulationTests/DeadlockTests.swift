@@ -77,6 +77,9 @@ struct DeadlockTests {
         let lines = failure.description.split(separator: "\n").dropFirst().prefix(2)
         let waits = lines.map { $0.drop { $0 != " " } }.sorted { $0.utf8.count < $1.utf8.count }
         try require(waits.count == 2, failure.description)
+        try require(waits.allSatisfy { $0.hasPrefix(" waits at ") }, failure.description)
+        // With optimisation a line may be that of what calls it, or of what is called at its end.
+        if isThorough { continue }
         try require(waits[0] == " waits at DeadlockTests.swift:\(lineOfTransfer + 5)", failure.description)
         try require(
           waits[1]
