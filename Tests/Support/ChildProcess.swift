@@ -61,13 +61,17 @@ public enum Probe {
       return ProbeResult(scenario: scenario, end: .exited(127), output: "", errors: text)
     }
 
-    let texts = drain([output.readEnd, errors.readEnd], until: monotonicNanoseconds() + UInt64(seconds * 1e9))
+    let texts = withExtendedLifetime((output, errors)) {
+      drain([output.readEnd, errors.readEnd], until: monotonicNanoseconds() + UInt64(seconds * 1e9))
+    }
+    let isWhole = output.isWhole && errors.isWhole
     if texts == nil { kill(process, SIGKILL) }
     var status: Int32 = 0
     while waitpid(process, &status, 0) < 0 && errno == EINTR {}
     return ProbeResult(
       scenario: scenario, end: texts == nil ? .outOfPatience : end(of: status),
-      output: texts?[0] ?? "", errors: texts?[1] ?? "")
+      output: texts?[0] ?? "",
+      errors: (isWhole ? "" : "another test has closed what this probe's output is read from\n") + (texts?[1] ?? ""))
   }
 
   private static func end(of status: Int32) -> ProbeResult.End {
@@ -139,11 +143,22 @@ public enum Probe {
 
 private final class Pipe {
   let readEnd: Int32
+  /// What the kernel calls the pipe.
+  private let number: ino_t
   private(set) var writeEnd: Int32
 
   init() {
     guard let ends = Kernel.closeOnExecPipe() else { preconditionFailure("no pipe") }
     (readEnd, writeEnd) = ends
+    number = Self.number(of: ends.readEnd)
+  }
+
+  /// Whether nobody has closed the end that is read, or given its number to something else.
+  var isWhole: Bool { Self.number(of: readEnd) == number }
+
+  private static func number(of descriptor: Int32) -> ino_t {
+    var status = stat()
+    return fstat(descriptor, &status) == 0 ? status.st_ino : 0
   }
 
   func closeWriteEnd() {
