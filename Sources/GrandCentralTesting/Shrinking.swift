@@ -1,5 +1,7 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
+import Glibc
+
 #if !GRANDCENTRAL_DROPIN
   import GrandCentral
 #endif
@@ -10,7 +12,7 @@
 /// new one; what counts are the switches that it has made in fact. When no single switch can be left out, schedules of one switch are
 /// tried, and then of more, while they are fewer than that. If these are too many, one switch is left out and another one comes a little earlier
 /// or later, or goes to another thread: two often do what one does elsewhere. All of it has bounds: of runs, of points, of threads that failed runs leave
-/// where they are, and of real time, for bodies that compute.
+/// where they are, and of time, for bodies that compute.
 package struct Shrinking {
   package struct Result {
     package let token: Token
@@ -27,14 +29,15 @@ package struct Shrinking {
   /// How many places for a switch are looked at in a run.
   private static let mostBranches = 2_000
   private static let mostThreadsLeft = 100
-  private static let mostTime = DispatchTimeInterval.seconds(10)
+  /// In nanoseconds: of the processors, and in all. Beside busy neighbours the one comes long before the other.
+  private static let (mostWork, mostTime): (UInt64, UInt64) = (10_000_000_000, 40_000_000_000)
 
   private let explorer: any Attempting
   /// Of runs such as the found one.
   private let token: Token
   private let reason: SimulationFailure.Reason
   private let limit: Int
-  private let end: DispatchTime
+  private let begin = Times()
 
   private var best: [Switch]
   private var attempt: Attempt?
@@ -50,7 +53,6 @@ package struct Shrinking {
     self.reason = reason
     // A schedule with fewer switches may be longer, and one that never ends is none.
     limit = found.steps * 4 + 1_000
-    end = .now() + Self.mostTime
     best = switches
   }
 
@@ -129,7 +131,27 @@ package struct Shrinking {
   }
 
   private var isSpent: Bool {
-    runs >= Self.mostRuns || steps >= Self.mostSteps || threadsLeft >= Self.mostThreadsLeft || .now() >= end
+    runs >= Self.mostRuns || steps >= Self.mostSteps || threadsLeft >= Self.mostThreadsLeft || isLate
+  }
+
+  private var isLate: Bool {
+    let now = Times()
+    return now.work - begin.work >= Self.mostWork || now.real - begin.real >= Self.mostTime
+  }
+
+  /// What the process and its children have used of processors, and the real time, in nanoseconds.
+  private struct Times {
+    let work: UInt64
+    let real = DispatchTime.now().uptimeNanoseconds
+
+    init() {
+      var (own, children) = (timespec(), rusage())
+      clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &own)
+      getrusage(RUSAGE_CHILDREN.rawValue, &children)
+      let seconds = own.tv_sec + children.ru_utime.tv_sec + children.ru_stime.tv_sec
+      let microseconds = children.ru_utime.tv_usec + children.ru_stime.tv_usec
+      work = UInt64(seconds) * 1_000_000_000 + UInt64(own.tv_nsec) + UInt64(microseconds) * 1_000
+    }
   }
 
   /// Runs the schedule; if it fails in the same way it is the best one from now on.

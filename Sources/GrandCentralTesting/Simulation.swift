@@ -161,8 +161,8 @@ public final class Simulation: Sendable {
 
   /// Runs `body` in so many schedules, and rethrows what the first one that fails has thrown, after it has printed a timeline and
   /// a token to replay it by. A deadlock, an expectation that does not hold, and what escapes the simulation throw a
-  /// `SimulationFailure`. The schedule is shrunk before: `body` runs up to 10,000 times more, for ten seconds at most, in schedules with
-  /// fewer switches.
+  /// `SimulationFailure`. The schedule is shrunk before: `body` runs up to 10,000 times more, in schedules with fewer switches, for ten
+  /// seconds of the processors at most, and forty in all.
   ///
   ///     try Simulation.check { sim in
   ///       …
