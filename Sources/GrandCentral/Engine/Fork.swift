@@ -48,8 +48,21 @@ enum Fork {
   }
 
   static func install() {
+    #if DEBUG
+      prepareRuntime()
+    #endif
     Thread.atFork(prepare: { Fork.prepare() }, parent: { Fork.parent() }, child: { Fork.child() })
   }
+
+  #if DEBUG
+    /// Has the runtime set up its table of conformances of generic types before there is a thread of ours: the first one that asks does that,
+    /// under a lock that has no owner in a child.
+    @inline(never)
+    private static func prepareRuntime() {
+      let one: [UInt8] = [0]
+      _ = one[..<one.count].count
+    }
+  #endif
 
   static func prepare() {
     holdAbove(true)
