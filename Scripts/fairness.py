@@ -169,29 +169,36 @@ def run(program, row):
 
 
 def take_turns(row, commands):
-    """The figures of many slices of a row, by side: both programs live all the time, and take turns, so that what neighbours do
-    meets both. A slice's latencies are few: their 99th percentile is that of a round of slices."""
-    environment = dict(os.environ, **row.environment)
+    """The figures of many slices of a row, by side. In each round both programs live all the time, and take turns, so that what
+    neighbours do meets both. Each round has programs of its own: where the kernel puts the threads of one may stay so for its life. A
+    slice's latencies are few: their 99th percentile is that of a round of slices."""
+    figures = {side: [] for side in commands}
+    for _ in range(2 * RUNS + 1):
+        for side, turns in one_round(commands, dict(os.environ, **row.environment)).items():
+            if not all(turns):
+                figures[side] = [None]
+            elif None not in figures[side]:
+                every = sorted(latency for line in turns for latency in line[1:])
+                figures[side] += [{"CPU us": line[0], "p50 us": statistics.median(line[1:]),
+                                   "p99 us": every[len(every) * 99 // 100]} for line in turns]
+    return figures
+
+
+def one_round(commands, environment):
+    """What each side's program says of each of its slices; nothing, where the alarm has ended it."""
     running = {side: subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
                                       env=environment) for side, command in commands.items()}
     slices = {side: [] for side in running}
-    for number in range(SLICES * (2 * RUNS + 1)):
+    for number in range(SLICES):
         for side in sorted(running, reverse=number % 2 == 0):
+            if not all(slices[side]):
+                continue
             running[side].stdin.write("go\n")
             running[side].stdin.flush()
-            # Nothing, if the alarm has ended it.
             slices[side].append([float(word) for word in running[side].stdout.readline().split()])
     for process in running.values():
         process.communicate()
-    figures = {}
-    for side, lines in slices.items():
-        figures[side] = [None] if not all(lines) else []
-        for begin in range(0, len(lines), SLICES) if all(lines) else []:
-            turns = lines[begin:begin + SLICES]
-            every = sorted(latency for line in turns for latency in line[1:])
-            figures[side] += [{"CPU us": line[0], "p50 us": statistics.median(line[1:]),
-                               "p99 us": every[len(every) * 99 // 100]} for line in turns]
-    return figures
+    return slices
 
 
 def collect(row, folder, programs, brief):
