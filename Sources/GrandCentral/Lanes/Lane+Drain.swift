@@ -102,18 +102,20 @@ extension Lane {
   ) -> Outcome {
     // relaxed: says when to look for more urgent work; it may rise later, and then another activation comes.
     var budget = DrainBudget(worker, urgency: state.load(ordering: .relaxed).urgency)
+    var admitted = WaiterBatch()
+    defer { admitted.wake() }
     while true {
       if seesHalt() {
         if state.update({ $0.rest() }) == .done { return .done }
         continue
       }
       guard let job = first() else {
-        if budget.linger(for: self) { continue }
+        if admitted.isEmpty, budget.linger(for: self) { continue }
         if state.update({ $0.finish() }) == .done { return .done }
         continue
       }
       if reached { return giveUp() }
-      switch step(job) {
+      switch step(job, &admitted) {
       case .ran:
         // Compared as addresses: the node may serve another item by now.
         if job.raw == last { reached = true } else if budget.isOver() { return giveUp() }
@@ -145,9 +147,9 @@ extension Lane {
   }
 
   @inline(__always)
-  private final func step(_ job: Job) -> Step {
+  private final func step(_ job: Job, _ admitted: inout WaiterBatch) -> Step {
     let flags = job.flags
-    if kind.hasReaders { return stepConcurrent(job, flags) }
+    if kind.hasReaders { return stepConcurrent(job, flags, &admitted) }
     take(job)
     if flags.contains(.waiter) {
       handOver(to: job)
@@ -162,7 +164,7 @@ extension Lane {
     if Recorder.isOn { runRecorded(job) } else { job.run() }
   }
 
-  private final func stepConcurrent(_ job: Job, _ flags: Job.Flags) -> Step {
+  private final func stepConcurrent(_ job: Job, _ flags: Job.Flags, _ admitted: inout WaiterBatch) -> Step {
     if flags.contains(.barrier) {
       if state.update({ $0.beginBarrier() }) == .givenUp { return .gone }
       take(job)
@@ -173,17 +175,25 @@ extension Lane {
       run(job)
       return flags.contains(.retarget) ? .retargeted : .ran
     }
-    return admit(job, flags) ? .moved : .gone
+    return admit(job, flags, &admitted) ? .moved : .gone
   }
 
   /// Sends the first item, a reader, on its way. Owner only.
   ///
+  /// - Parameter admitted: Receives a thread that waits. The caller wakes it once the lane is given up: while the lane has an owner, each
+  ///   further call of the threads that are awake would have to wait in the list again, and be woken.
   /// - Returns: false if the lane is full. Then the lane is given up, and the next reader that leaves takes it over.
-  private final func admit(_ job: Job, _ flags: Job.Flags) -> Bool {
+  private final func admit(_ job: Job, _ flags: Job.Flags, _ admitted: inout WaiterBatch) -> Bool {
     let limit = readerLimit
     if state.update({ $0.admit(limit: limit) }) == .givenUp { return false }
     take(job)
-    if flags.contains(.waiter) { WaiterNode.wake(job) } else { redirect(job) }
+    if flags.contains(.waiter) {
+      admitted.append(job)
+    } else {
+      // There may be any number of such items.
+      admitted.wake()
+      redirect(job)
+    }
     return true
   }
 
@@ -225,6 +235,8 @@ extension Lane {
   @inline(never)
   final func releaseOwnership() {
     var moved = 0
+    var admitted = WaiterBatch()
+    defer { admitted.wake() }
     while true {
       if seesHalt() {
         if state.update({ $0.rest() }) == .done { return }
@@ -237,7 +249,7 @@ extension Lane {
       let flags = job.flags
       let isWaiter = flags.contains(.waiter)
       if kind.hasReaders, !flags.contains(.barrier), isWaiter || isLimited && moved < Self.movedAtMost {
-        if !admit(job, flags) { return }
+        if !admit(job, flags, &admitted) { return }
         moved += 1
         continue
       }

@@ -69,6 +69,39 @@ struct WaiterNode: ~Copyable {
   }
 }
 
+/// Threads whose turn as readers has come, and which sleep. The owner of their lane wakes them, the first one first.
+struct WaiterBatch {
+  private var first: Job.Word?
+  private var last: Job.Word?
+
+  @inline(__always)
+  var isEmpty: Bool { first == nil }
+
+  /// - Parameter job: A waiter that has been taken off its list.
+  mutating func append(_ job: Job) {
+    job.link = nil
+    if let last { Job(raw: last).link = job.raw } else { first = job.raw }
+    last = job.raw
+  }
+
+  /// Wakes them all, and is empty then.
+  @inline(__always)
+  mutating func wake() {
+    if !isEmpty { wakeSlow() }
+  }
+
+  @inline(never)
+  private mutating func wakeSlow() {
+    while let node = first {
+      let job = Job(raw: node)
+      // Before the thread is awake: the node is its own then.
+      first = job.link
+      WaiterNode.wake(job)
+    }
+    last = nil
+  }
+}
+
 extension Waiter {
   /// Waits in the list of a group, a semaphore or an item; the pool knows of it.
   ///
