@@ -4,7 +4,7 @@ import ContractSupport
 import GrandCentral
 import Testing
 
-@Suite("Blocking in async code", .timeLimit(.minutes(3)))
+@Suite("Blocking in async code", .timeLimit(.minutes(5)))
 struct AsyncBlockingTests {
   private func reports(_ result: ProbeResult) -> [Substring] {
     result.errors.split(separator: "\n").filter { $0.contains("async code blocks its thread") }
@@ -38,7 +38,7 @@ struct AsyncBlockingTests {
   }
 }
 
-@Suite("The main actor", .timeLimit(.minutes(3)))
+@Suite("The main actor", .timeLimit(.minutes(5)))
 struct MainActorTests {
   @Test("X1: agrees with the main queue under dispatchMain, and loses no job from before it")
   func dispatchMain() {

@@ -4,7 +4,7 @@ import ContractSupport
 import Testing
 
 /// The ways to hang of `Tests/Programs/Hangs`, each in a process of its own.
-@Suite("Blocking patterns", .serialized, .timeLimit(.minutes(3)))
+@Suite("Blocking patterns", .serialized, .timeLimit(.minutes(5)))
 struct HangTests {
   struct Row: Sendable, CustomTestStringConvertible {
     let name: String

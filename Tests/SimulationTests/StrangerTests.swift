@@ -7,7 +7,7 @@ import Synchronization
 import Testing
 
 // A stranger is a thread that takes no part in a simulation, and uses the library meanwhile.
-@Suite("Strangers", .serialized, .timeLimit(.minutes(4)))
+@Suite("Strangers", .serialized, .timeLimit(.minutes(5)))
 struct StrangerTests {
   @Test("Threads that use the library while simulations begin and end lose no item, and are named")
   func storm() async {

@@ -4,7 +4,7 @@ import Glibc
 
 /// How long a test waits before it calls a promise broken. A failure guard, never a means to synchronise.
 public enum Patience {
-  public static let seconds: Double = getenv("GC_TEST_PATIENCE").flatMap { Double(String(cString: $0)) } ?? 30
+  public static let seconds: Double = getenv("GC_TEST_PATIENCE").flatMap { Double(String(cString: $0)) } ?? 120
 }
 
 /// Counts down; the waiting threads go on once it has reached zero.
