@@ -14,13 +14,17 @@
 final class WaitPlaces: @unchecked Sendable {  // changed by threads of one run, each as it has the turn
   /// Of each thread that waits, which of its waits that is.
   private let wanted: [Int: Int]
+  /// Nobody reads more, and each takes some ten milliseconds where a program has many symbols.
+  private static let most = 16
   private(set) var stacks: [(number: Int, thread: String, stack: CallStack)] = []
 
   init(_ wanted: [Int: Int]) { self.wanted = wanted }
 
   /// By the thread, as so many of its waits have begun.
   func note(_ number: Int, _ thread: String, waits: Int) {
-    if wanted[number] == waits, let stack = CallStack() { stacks.append((number, thread, stack)) }
+    if wanted[number] == waits, stacks.count < Self.most, let stack = CallStack() {
+      stacks.append((number, thread, stack))
+    }
   }
 
   /// A sentence for each thread of which a line is known.
@@ -54,7 +58,7 @@ final class WaitPlaces: @unchecked Sendable {  // changed by threads of one run,
     private static let mostLines = 3
     /// What the library and the kit are made of.
     private static let modules: Set<Substring> = [
-      "GrandCentral", "GrandCentralTesting", "GrandCentralTestingTraits", "CPlatform",
+      "GrandCentral", "GrandCentralTesting", "GrandCentralTestingTraits", "GrandCentralTestingXCTest", "CPlatform",
     ]
 
     private let frames: Backtrace
