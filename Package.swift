@@ -16,6 +16,8 @@ let package = Package(
     .library(name: "GrandCentralTesting", targets: ["GrandCentralTesting"]),
     // The same as a trait of Swift Testing, which the toolchain has.
     .library(name: "GrandCentralTestingTraits", targets: ["GrandCentralTestingTraits"]),
+    // The same for XCTest, which the toolchain has.
+    .library(name: "GrandCentralTestingXCTest", targets: ["GrandCentralTestingXCTest"]),
   ],
   // In every build, unless all packages of a program that take this one leave it out: `traits: []` behind its version.
   traits: [
@@ -37,6 +39,7 @@ let package = Package(
     .target(name: "GrandCentralExecutors", dependencies: ["GrandCentral"]),
     .target(name: "GrandCentralTesting", dependencies: ["GrandCentral"]),
     .target(name: "GrandCentralTestingTraits", dependencies: ["GrandCentralTesting"]),
+    .target(name: "GrandCentralTestingXCTest", dependencies: ["GrandCentralTesting"]),
     .executableTarget(name: "word-index", dependencies: ["GrandCentral"], path: "Examples/swift/word-index"),
     .executableTarget(name: "channel-cat", dependencies: ["GrandCentral"], path: "Examples/swift/channel-cat"),
     .executableTarget(name: "channel-copy", dependencies: ["GrandCentral"], path: "Examples/swift/channel-copy"),
@@ -73,7 +76,8 @@ let package = Package(
     .testTarget(name: "FaultTests", dependencies: contract + ["contract-probe", "hangs"]),
     .testTarget(name: "StressTests", dependencies: contract + ["contract-probe"]),
     .testTarget(
-      name: "SimulationTests", dependencies: ["GrandCentral", "GrandCentralTesting", "GrandCentralTestingTraits"]
+      name: "SimulationTests",
+      dependencies: ["GrandCentral", "GrandCentralTesting", "GrandCentralTestingTraits", "GrandCentralTestingXCTest"]
     ),
   ],
   swiftLanguageModes: [.v6]

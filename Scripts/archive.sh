@@ -23,7 +23,7 @@ other_graphs() {
   local testing module products
   testing=$(dirname "$(readlink -f "$(command -v swiftc)")")/../lib/swift/linux/testing
   mkdir -p "$1/module" "$1/symbols"
-  for module in GrandCentralTesting GrandCentralTestingTraits GrandCentralExecutors; do
+  for module in GrandCentralTesting GrandCentralTestingTraits GrandCentralTestingXCTest GrandCentralExecutors; do
     other_graph "$module" Sources "$1" "$2" -package-name grandcentral -I "$testing"
   done
   # Only the packages that these depend on are built: into the folder in which the stage `integrations` builds them.
