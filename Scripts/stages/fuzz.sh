@@ -6,7 +6,7 @@
 
 . Scripts/lib.sh
 
-export GRANDCENTRAL_TESTS="StressTests DataTests"
+export GRANDCENTRAL_TESTS="StressTests DataTests SimulationTests"
 
 # The tests come first: with the stress stage done they are built, and building a program in their folder builds the library anew.
 run_tests .build-stress 20 -c release -Xswiftc -enable-testing --filter '^DataTests\..*(randomOperations|randomBytes)'
