@@ -130,14 +130,14 @@ void machine_pause(void) {
 int __wrap_gc_affinity_count(void) { return most_threads; }
 int __wrap_gc_online_processors(void) { return most_threads; }
 
-REAL(int, gc_thread_start, gc_thread_body, void *, size_t, const char *);
-int __wrap_gc_thread_start(gc_thread_body body, void *argument, size_t stack_size, const char *name) {
+REAL(int, gc_thread_start, gc_thread_body, void *, size_t);
+int __wrap_gc_thread_start(gc_thread_body body, void *argument, size_t stack_size) {
   enter();
   if (counting) total.spawned++;
   thread *t = thread_create(body, argument);
   // The new thread may not be given a turn before it exists.
   self->unswitchable++;
-  int result = __real_gc_thread_start(thread_run, t, stack_size, name);
+  int result = __real_gc_thread_start(thread_run, t, stack_size);
   if (result != 0) machine_fail("a thread cannot be started");
   thread_await_arrival(t);
   self->unswitchable--;

@@ -57,40 +57,18 @@ typedef struct {
   gc_thread_body body;
   void *argument;
   allowed_processors allowed;  ///< What the thread gives itself first; no set: what it has inherited.
-  bool is_named;               ///< If not, it keeps the starter's name.
-  char name[16];
-  uint32_t is_taken;           ///< Of those in `records`.
 } start_record;
-
-/// A new thread that frees memory gets an arena of its own from glibc: four system calls on its way to the first item, and many megabytes of
-/// addresses. So records are not freed while some of these are left. One whose starter has forked stays taken in the child.
-static start_record records[32];
-
-static start_record *take_record(void) {
-  for (size_t i = 0; i < sizeof(records) / sizeof(*records); i++) {
-    uint32_t is_taken = 0;
-    // acquire: the thread that had it has read it.
-    if (__atomic_compare_exchange_n(&records[i].is_taken, &is_taken, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
-      return &records[i];
-  }
-  return calloc(1, sizeof(start_record));
-}
 
 static void forget(start_record *record) {
   if (record->allowed.set != NULL) CPU_FREE(record->allowed.set);
-  if (record < records || record >= records + sizeof(records) / sizeof(*records)) return free(record);
-  // release: pairs with `take_record`.
-  __atomic_store_n(&record->is_taken, 0, __ATOMIC_RELEASE);
+  free(record);
 }
 
 static void *thread_entry(void *raw) {
-  start_record *record = raw;
-  gc_thread_body body = record->body;
-  void *argument = record->argument;
-  if (record->allowed.set != NULL) sched_setaffinity(0, record->allowed.size, record->allowed.set);
-  if (record->is_named) gc_thread_set_name(record->name);
+  start_record *record = raw, copy = *record;
+  if (copy.allowed.set != NULL) sched_setaffinity(0, copy.allowed.size, copy.allowed.set);
   forget(record);
-  body(argument);
+  copy.body(copy.argument);
   return NULL;
 }
 
@@ -107,15 +85,10 @@ static size_t usual_stack_size(void) {
 #endif
 }
 
-int gc_thread_start(gc_thread_body body, void *argument, size_t stack_size, const char *name) {
-  start_record *record = take_record();
+int gc_thread_start(gc_thread_body body, void *argument, size_t stack_size) {
+  start_record *record = malloc(sizeof(*record));
   if (record == NULL) return -ENOMEM;
-  record->body = body;
-  record->argument = argument;
-  record->allowed.set = NULL;
-  record->is_named = name != NULL;
-  // The kernel's own limit, and the last byte stays 0.
-  if (name != NULL) strncpy(record->name, name, sizeof(record->name) - 1);
+  *record = (start_record){.body = body, .argument = argument};
   // A pool thread that a pinned thread starts is not pinned.
   allowed_processors allowed;
   if (get_allowed(&allowed) == 0) {

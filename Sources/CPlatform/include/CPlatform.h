@@ -179,10 +179,8 @@ uint64_t gc_clock_thread_cpu(uint32_t tid);
 typedef void (*gc_thread_body)(void *);
 /// Starts a detached thread that blocks the signals that the program's threads
 /// blocked when the first one was started. 0 or -errno. `stack_size` 0 takes
-/// what a program's own threads have with glibc. Of the name at most 15 bytes
-/// are kept; NULL keeps that of the starter. The new thread neither allocates
-/// nor frees memory on its way to the body.
-int gc_thread_start(gc_thread_body body, void *argument, size_t stack_size, const char *name);
+/// what a program's own threads have with glibc.
+int gc_thread_start(gc_thread_body body, void *argument, size_t stack_size);
 void gc_thread_set_name(const char *name);
 /// Arms `hook` to run when the calling thread exits. 0 or -errno.
 int gc_thread_at_exit(void (*hook)(void));

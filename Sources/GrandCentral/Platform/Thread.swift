@@ -22,8 +22,22 @@ enum Thread {
       world.start(name) { body(argument) }
       return nil
     }
-    let result = ThreadName(name).withCString { gc_thread_start(body, argument, stackSize, $0) }
-    return result == 0 ? nil : Errno(code: -result)
+    // unsafe: the record belongs to the new thread once it has started, and to this function before.
+    guard let memory = gc_malloc(MemoryLayout<StartRecord>.size) else { return .noMemory }
+    let record = memory.bindMemory(to: StartRecord.self, capacity: 1)
+    record.initialize(to: StartRecord(body: body, argument: argument, name: ThreadName(name)))
+    let entry: Body = { raw in
+      let record = raw!.assumingMemoryBound(to: StartRecord.self)
+      let start = record.move()
+      gc_free(raw)
+      start.name.apply()
+      start.body(start.argument)
+    }
+    let result = gc_thread_start(entry, record, stackSize)
+    if result == 0 { return nil }
+    record.deinitialize(count: 1)
+    gc_free(record)
+    return Errno(code: -result)
   }
 
   /// The calling thread begins the body of a once, or ends it: others may wait for it meanwhile.
@@ -44,7 +58,7 @@ enum Thread {
 
   /// Names the calling thread, as debuggers and `top` show it. At most 15 bytes are kept.
   static func setName(_ name: String) {
-    ThreadName(name).withCString { gc_thread_set_name($0) }
+    ThreadName(name).apply()
   }
 
   /// The name of a thread of this process; nil when the system does not say.
@@ -144,6 +158,12 @@ enum Thread {
   }
 }
 
+private struct StartRecord {
+  let body: Thread.Body
+  let argument: UnsafeMutableRawPointer?
+  let name: ThreadName
+}
+
 /// Fifteen bytes and a zero: a name that can be handed over without an allocation.
 private struct ThreadName {
   private var bytes: (UInt64, UInt64) = (0, 0)
@@ -154,7 +174,9 @@ private struct ThreadName {
     }
   }
 
-  func withCString<Result>(_ body: (UnsafePointer<CChar>) -> Result) -> Result {
-    withUnsafeBytes(of: bytes) { body($0.baseAddress!.assumingMemoryBound(to: CChar.self)) }
+  func apply() {
+    withUnsafeBytes(of: bytes) { buffer in
+      gc_thread_set_name(buffer.baseAddress!.assumingMemoryBound(to: CChar.self))
+    }
   }
 }

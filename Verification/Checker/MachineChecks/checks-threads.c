@@ -37,7 +37,7 @@ void check_futexes(void) {
   SHOW(gc_futex_wake(&word, 1));
   for (intptr_t clock = 0; clock < 2; clock++) {
     done = 0;
-    SHOW(gc_thread_start(sleeper, (void *)clock, 0, NULL));
+    SHOW(gc_thread_start(sleeper, (void *)clock, 0));
     // Tries until the sleeper waits.
     while (gc_futex_wake(&word, 1) == 0) gc_nanosleep(100000);
     wait_for(&done, 1);
@@ -64,7 +64,7 @@ static void named(void *argument) {
 void check_threads(void) {
   title("threads");
   SHOW(gc_thread_id() == gc_process_id());
-  SHOW(gc_thread_start(named, NULL, 1 << 20, NULL));
+  SHOW(gc_thread_start(named, NULL, 1 << 20));
   wait_for(&hooks, 17);
   SHOW(hooks);
   SHOW(thread_ids[0] == thread_ids[1] && thread_ids[0] != gc_thread_id());

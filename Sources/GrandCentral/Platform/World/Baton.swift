@@ -60,7 +60,7 @@ final class Baton: Sendable {
       // unsafe: retained above, for this thread.
       Unmanaged<BodyBox>.fromOpaque(raw!).takeRetainedValue().body()
     }
-    if gc_thread_start(entry, box.toOpaque(), 0, nil) == 0 { return true }
+    if gc_thread_start(entry, box.toOpaque(), 0) == 0 { return true }
     box.release()
     return false
   }

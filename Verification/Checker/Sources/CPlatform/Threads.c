@@ -134,8 +134,6 @@ uint64_t gc_clock_thread_cpu(uint32_t tid) {
 typedef struct {
   gc_thread_body body;
   void *argument;
-  bool is_named;
-  char name[16];
   bool is_known;
 } start_record;
 
@@ -156,7 +154,6 @@ static void run_thread(void *raw) {
   // A run may end while pool threads wait: a scenario waits for what it wants done.
   ck_set_resting(true);
   machine_thread *thread = machine_self();
-  if (start->is_named) gc_thread_set_name(start->name);
   start->body(start->argument);
   // A hook may arm itself again, as a key's destructor may.
   for (int round = 0; round < 4 && thread->at_exit != NULL; round++) {
@@ -169,13 +166,12 @@ static void run_thread(void *raw) {
   live_threads--;
 }
 
-int gc_thread_start(gc_thread_body body, void *argument, size_t stack_size, const char *name) {
+int gc_thread_start(gc_thread_body body, void *argument, size_t stack_size) {
   (void)stack_size;
   machine_point("thread-start", NULL);
   if (live_threads >= settings.thread_limit || machine_refuses(CK_MACHINE_THREADS, "thread-start refused")) return -EAGAIN;
   start_record *start = machine_new(sizeof *start);
-  *start = (start_record){.body = body, .argument = argument, .is_named = name != NULL};
-  if (name != NULL) strncpy(start->name, name, sizeof start->name - 1);
+  *start = (start_record){body, argument, false};
   register_thread(start, ck_spawn(run_thread, start));
   return 0;
 }
