@@ -46,13 +46,13 @@ planted 'queue.frobnicate()' '' '[0-9]+: error'
 planted 'print(41)' 'It prints `42`.' ' prints'
 planted 'DispatchQueue.main.async {}; fatalError()' 'It prints nothing.' ' ended with'
 # The testing kit is another module: its pages show what tests of it compile and run.
-python3 - Documentation/{Simulation.md,FiveBugs.md} Tests/SimulationTests/{ExampleTests,FiveBugs,XCTestTests}.swift <<'END' || fail "a snippet of a page is not in its test"
+python3 - Documentation Tests/SimulationTests <<'END' || fail "a snippet of a page is not in its test"
 import pathlib, re, sys
 
-texts = [pathlib.Path(each).read_text() for each in sys.argv[1:]]
-plain = " ".join(" ".join(texts[2:]).split())
-for page in texts[:2]:
-    blocks = re.findall(r"```swift no-check\n(.*?)```", page, re.DOTALL)
+pages, tests = map(pathlib.Path, sys.argv[1:])
+for page, names in {"Simulation": ("ExampleTests", "XCTestTests"), "FiveBugs": ("FiveBugs",)}.items():
+    blocks = re.findall(r"```swift no-check\n(.*?)```", (pages / f"{page}.md").read_text(), re.DOTALL)
+    plain = " ".join(" ".join((tests / f"{name}.swift").read_text() for name in names).split())
     if len(blocks) < 3 or not all(" ".join(block.split()) in plain for block in blocks):
         sys.exit(1)
 END

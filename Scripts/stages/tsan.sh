@@ -9,7 +9,6 @@
 export GRANDCENTRAL_TESTS="StressTests PrimitivesTests EngineTests DispatchTests SourceTests DataTests IOTests ConcurrencyTests SimulationTests"
 
 export TSAN_OPTIONS="halt_on_error=0 second_deadlock_stack=1 suppressions=$PWD/Scripts/lint/races.supp print_suppressions=0 ${TSAN_OPTIONS:-}"
-export GC_TEST_PATIENCE=${GC_TEST_PATIENCE:-120}
 # Those of a million pieces take a minute here, and are of one thread.
 run_tests .build-tsan 3 --sanitize=thread --skip '^DataTests\..*(appendedData|otherOrders)' --skip '^SimulationTests\.'
 

@@ -112,7 +112,7 @@ public struct SimulationFailure: Error, CustomStringConvertible {
     return timeline.isEmpty ? text : text + "\n" + timeline
   }
 
-  package static func incomplete(_ runs: Int, _ gaps: [String]) -> String {
+  fileprivate static func incomplete(_ runs: Int, _ gaps: [String]) -> String {
     gaps.isEmpty
       ? "there are more schedules than the \(runs) that were run, none of which has failed"
       : "there may be more orders than the \(runs) that were run, none of which has failed: "
@@ -136,5 +136,13 @@ public struct SimulationFailure: Error, CustomStringConvertible {
     case .badToken: "the token is none of a simulation"
     case .noThread: "there is no thread for the simulation"
     }
+  }
+}
+
+extension Simulation.Report {
+  /// Why a test of a framework fails that has explored schedules of this strategy; nil if it does not.
+  package func complaint(of strategy: Simulation.Strategy) -> String? {
+    if let failure { return failure.description }
+    return strategy.isExhaustive && !isComplete ? "simulation: " + SimulationFailure.incomplete(runs, gaps) : nil
   }
 }

@@ -59,10 +59,7 @@ public struct SimulatedTrait: TestTrait, TestScoping {
     let report = await exploration.value
     // `Test.cancel` cancels the test's task, and throws what Swift Testing takes for that.
     if Task.isCancelled, case .threw(let error) = report.failure?.reason { throw error }
-    if let failure = report.failure {
-      Issue.record(Comment(rawValue: failure.description), sourceLocation: test.sourceLocation)
-    } else if strategy.isExhaustive, !report.isComplete {
-      let text = "simulation: " + SimulationFailure.incomplete(report.runs, report.gaps)
+    if let text = report.complaint(of: strategy) {
       Issue.record(Comment(rawValue: text), sourceLocation: test.sourceLocation)
     }
   }

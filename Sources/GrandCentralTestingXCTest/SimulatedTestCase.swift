@@ -27,11 +27,7 @@
       file: StaticString = #filePath, line: UInt = #line, _ body: @escaping (Simulation) throws -> Void
     ) -> Simulation.Report {
       let report = Simulation.explore(runs: runs, strategy: strategy, processors: processors, seed: seed, body)
-      if let failure = report.failure {
-        XCTFail(failure.description, file: file, line: line)
-      } else if strategy.isExhaustive, !report.isComplete {
-        XCTFail("simulation: " + SimulationFailure.incomplete(report.runs, report.gaps), file: file, line: line)
-      }
+      if let text = report.complaint(of: strategy) { XCTFail(text, file: file, line: line) }
       return report
     }
   }

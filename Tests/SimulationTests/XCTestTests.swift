@@ -29,6 +29,15 @@ final class XCTestTests: SimulatedTestCase {
     return caught ?? []
   }
 
+  func testWhatHoldsPasses() {
+    simulate(runs: 100) { sim in
+      let (queue, sum) = (GrandCentral.DispatchQueue(label: "sums"), Box(0))
+      for _ in 0..<3 { queue.async { sum.value += 1 } }
+      sim.run()
+      sim.expect(sum.value == 3)
+    }
+  }
+
   func testAnAssertionFailsItsScheduleAndIsToldOnce() {
     let line = #line + 2
     let told = catching {
