@@ -5,21 +5,18 @@
 ///
 /// Each lies in a node of its own: the job's link is for the queue. `owner` is the queue, retained; `extra` the job.
 struct NoteList: ~Copyable {
-  private var first: Job?
-  private var last: Job?
+  private var notes = JobList()
 
   @inline(__always)
   init() {}
 
   @inline(__always)
-  var isEmpty: Bool { first == nil }
+  var isEmpty: Bool { notes.isEmpty }
 
   mutating func append(_ job: Job, for queue: Lane) {
     let note = Job(invoke: { _ in }, band: job.band, owner: Owned(queue).intoWord())
     note.extra = job.raw
-    note.link = nil
-    if let last { last.link = note.raw } else { first = note }
-    last = note
+    notes.append(note)
   }
 
   /// Takes everything out.
@@ -35,9 +32,7 @@ struct NoteList: ~Copyable {
   }
 
   private mutating func popFirst() -> (Job, Lane)? {
-    guard let note = first else { return nil }
-    first = note.link.map { Job(raw: $0) }
-    if first == nil { last = nil }
+    guard let note = notes.popFirst() else { return nil }
     let job = Job(raw: note.extra!)
     let queue = Owned<Lane>(word: note.owner!).take()
     note.recycle()

@@ -71,18 +71,13 @@ struct WaiterNode: ~Copyable {
 
 /// Threads whose turn as readers has come, and which sleep. The owner of their lane wakes them, the first one first.
 struct WaiterBatch {
-  private var first: Job.Word?
-  private var last: Job.Word?
+  private var waiters = JobList()
 
   @inline(__always)
-  var isEmpty: Bool { first == nil }
+  var isEmpty: Bool { waiters.isEmpty }
 
-  /// - Parameter job: A waiter that has been taken off its list.
-  mutating func append(_ job: Job) {
-    job.link = nil
-    if let last { Job(raw: last).link = job.raw } else { first = job.raw }
-    last = job.raw
-  }
+  /// - Parameter waiter: A waiter that has been taken off its lane's list.
+  mutating func append(_ waiter: Job) { waiters.append(waiter) }
 
   /// Wakes them all, and is empty then.
   @inline(__always)
@@ -92,13 +87,8 @@ struct WaiterBatch {
 
   @inline(never)
   private mutating func wakeSlow() {
-    while let node = first {
-      let job = Job(raw: node)
-      // Before the thread is awake: the node is its own then.
-      first = job.link
-      WaiterNode.wake(job)
-    }
-    last = nil
+    // Each is off the list before its thread is awake: the node is the thread's own then.
+    while let waiter = waiters.popFirst() { WaiterNode.wake(waiter) }
   }
 }
 

@@ -35,8 +35,7 @@ extension PriorityBuckets {
       var job = first(ofRank: rank)
       while let seen = job {
         if matches(seen) { return true }
-        // relaxed: the owner's own list.
-        job = Self.link(seen.raw).pointee.load(ordering: .relaxed).map { Job(raw: $0) }
+        job = seen.link.map { Job(raw: $0) }
       }
     }
     return false
