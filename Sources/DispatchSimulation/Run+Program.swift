@@ -58,12 +58,7 @@ extension Run {
   func interrupt(_ thread: ProgramThread) {
     switch members[thread.number].wait {
     case .word, .sleep, .poll: release(thread.number, wasWoken: true)
-    case .nothing, .rest, .ended: break
+    case .nothing, .rest, .outside, .ended: break
     }
-  }
-
-  /// The number of the thread that the kernel calls so.
-  func number(ofKernels id: UInt32) -> Int? {
-    members.firstIndex { id != 0 && $0.carrier.kernelID == id }
   }
 }

@@ -1,6 +1,7 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
 #if !GRANDCENTRAL_DROPIN
+  import Glibc
   import GrandCentral
 #endif
 
@@ -17,6 +18,9 @@ final class Carrier: @unchecked Sendable {  // its work passes with the turn
   init?() {
     isGuest = false
     let started = SimulatedTurn.startThread { [self] in
+      #if !GRANDCENTRAL_DROPIN
+        pthread_setspecific(Carrier.key, Unmanaged.passUnretained(self).toOpaque())
+      #endif
       while true {
         turn.wait()
         guard let next = work else { return }
@@ -27,6 +31,20 @@ final class Carrier: @unchecked Sendable {  // its work passes with the turn
     }
     if !started { return nil }
   }
+
+  #if !GRANDCENTRAL_DROPIN
+    private static let key: pthread_key_t = {
+      var key: pthread_key_t = 0
+      pthread_key_create(&key, nil)
+      return key
+    }()
+
+    /// Of the calling thread.
+    static var ofThread: Carrier? {
+      // unsafe: the thread keeps its carrier until its end.
+      pthread_getspecific(key).map { Unmanaged.fromOpaque($0).takeUnretainedValue() }
+    }
+  #endif
 
   /// For a thread that the program has.
   init(ofProgram: Void) { isGuest = true }

@@ -26,6 +26,7 @@ struct Events {
     static let starts: UInt8 = 104
     static let sleeps: UInt8 = 105
     static let transfers: UInt8 = 106
+    static let waitsOutside: UInt8 = 107
   }
 
   private static let kept = 1 << 14
@@ -92,6 +93,7 @@ struct Events {
     case Kind.starts: return "has started a thread"
     case Kind.sleeps: return "sleeps"
     case Kind.transfers: return "is about to use a descriptor"
+    case Kind.waitsOutside: return "waits for a mutex of the system"
     case SimulationSupport.signals: return "is about to signal a semaphore"
     case SimulationSupport.awaitsSignal: return "is about to wait for a semaphore"
     case SimulationSupport.enters: return "is about to enter a group"

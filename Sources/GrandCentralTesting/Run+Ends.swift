@@ -10,6 +10,7 @@ extension Run {
 
   /// Run.R4: the calling thread does not go on.
   func fail(_ reason: SimulationFailure.Reason) -> Never {
+    settle()
     lookForStrangers()
     outcome = .failed(escape ?? reason)
     SimulationSupport.stopNotes()
@@ -49,7 +50,9 @@ extension Run {
 
   /// The run's threads stand still for good. What they have said of themselves is known, and others need the room.
   private func giveBackEntries() {
-    members[current].entry = SimulationSupport.currentEntry
+    if let number = SimulationSupport.currentNumber, members.indices.contains(number) {
+      members[number].entry = SimulationSupport.currentEntry
+    }
     for number in members.indices {
       if let entry = members[number].entry { SimulationSupport.giveBack(entry: entry) }
       members[number].entry = nil
@@ -58,8 +61,16 @@ extension Run {
 
   /// This run, for a thread that comes by.
   var present: Run {
-    stayIfGivenUp()
+    comeIn()
     return self
+  }
+
+  /// Does something for a thread that comes by.
+  @inline(__always)
+  func visit<Result>(_ body: () -> Result) -> Result {
+    let isFromProgram = comeIn()
+    defer { if isFromProgram { goOut() } }
+    return body()
   }
 
   // MARK: Run.R6

@@ -1,5 +1,9 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
+#if !GRANDCENTRAL_DROPIN
+  import GrandCentral
+#endif
+
 // A run's threads, what they wait for, and how the run has ended.
 extension Run {
   struct Member {
@@ -20,12 +24,22 @@ extension Run {
     var isAtPoint = false
     /// What it has noted of its wait.
     var entry: UnsafeRawPointer?
+    /// The number of the queue whose item it has begun and not ended, or 0. Behind an item inside of another one it is 0 as well.
+    private(set) var queue: UInt32 = 0
     /// What it waits for, where that is nothing of the library's.
     var foreignWait: ForeignWait?
     /// What is said of it where it waits, and has not noted what for.
     var unknownWait = "waits"
     /// The engine's monitor: nothing in a program waits for its ticks.
     var isMonitor: Bool { name == "gc-monitor" }
+
+    mutating func note(_ kind: UInt8, _ queue: UInt32) {
+      switch kind {
+      case Events.Kind.itemBegins, SimulationSupport.syncBegins: self.queue = queue
+      case Events.Kind.itemEnds, SimulationSupport.syncEnds: self.queue = 0
+      default: break
+      }
+    }
   }
 
   /// Of a program's own: what it does, "waits for a lock", and the number of the thread that holds that, where it is known.
@@ -41,6 +55,8 @@ extension Run {
     case poll
     /// The run's first thread lets the others go on, until they have nothing to do.
     case rest(Rest)
+    /// Run.R8
+    case outside
     case ended
   }
 
@@ -53,6 +69,11 @@ extension Run {
     case untilEnd
     /// Until the engine's threads have ended.
     case untilClosed
+  }
+
+  /// The number of the thread that the kernel calls so, the last one of those that it has called so.
+  func number(ofKernels id: UInt32) -> Int? {
+    members.lastIndex { id != 0 && $0.carrier.kernelID == id }
   }
 
   /// Descriptors that threads of the program wait for, where a whole process is the run.

@@ -17,6 +17,7 @@ extension Run {
       descriptors?.look()
       return
     }
+    if awaitOutside() { return }
     var soonest = descriptors?.nextExpiration(polls > 0) ?? .max
     var soonestOfWork = soonest
     var resting: Rest?

@@ -21,7 +21,10 @@ extension Run {
   /// Which wait of each thread that waits in vain is its last one.
   var lastWaits: [Int: Int] {
     var waits: [Int: Int] = [:]
-    for (number, member) in members.enumerated() where isStuck(member) { waits[number] = member.waits }
+    // What it does outside of the simulation begins unseen.
+    for (number, member) in members.enumerated() where isStuck(member) && member.wait != .outside {
+      waits[number] = member.waits
+    }
     return waits
   }
 
@@ -50,14 +53,21 @@ extension Run {
     for (number, wait) in waits.enumerated() {
       if let wait, wait.insideObject != 0, inside[wait.insideObject] == nil { inside[wait.insideObject] = number }
     }
-    return zip(members, waits).map { member, wait in
+    return members.indices.map { number in
+      let (member, wait) = (members[number], waits[number])
+      if member.wait == .outside { return holder(number) }
       guard case .word = member.wait else { return nil }
       if let foreign = member.foreignWait { return foreign.holder }
       guard let wait else { return nil }
       let isQueue = wait.wait.kind == .queue || wait.wait.kind == .itemElsewhere
-      if wait.wait.owner == 0, isQueue { return inside[wait.object] }
+      if wait.wait.owner == 0, isQueue { return inside[wait.object] ?? outside(inside: wait.queue) }
       return SimulationSupport.number(ofThread: wait.wait.owner).flatMap { members.indices.contains($0) ? $0 : nil }
     }
+  }
+
+  /// The thread that waits outside of the simulation, inside of an item of the queue that has the number.
+  private func outside(inside queue: UInt32) -> Int? {
+    members.firstIndex { $0.wait == .outside && $0.queue == queue && queue != 0 }
   }
 
   private func sentence(of number: Int, _ wait: SimulationSupport.Wait?, holder: Int?) -> String? {
@@ -65,17 +75,22 @@ extension Run {
     switch member.wait {
     case .nothing, .ended, .rest, .poll: return nil
     case .sleep: return member.deadline == .max ? member.name + " sleeps for ever" : nil
-    case .word:
+    case .word, .outside:
       if member.isIdle || member.isMonitor { return nil }
       return member.name + what(member, wait) + (holder.map { ", which " + members[$0].name + " holds" } ?? "")
     }
   }
 
   private func what(_ member: Member, _ wait: SimulationSupport.Wait?) -> String {
+    let label = SimulationSupport.label(ofObject: member.queue)
+    if member.wait == .outside { return inside(label) + " waits for a mutex of the system" }
     if let foreign = member.foreignWait { return " " + foreign.words }
     guard let wait else { return " " + member.unknownWait }
-    return (wait.inside.isEmpty ? "" : ", inside an item of \"" + wait.inside + "\",") + " waits for "
-      + object(of: wait)
+    return inside(wait.inside) + " waits for " + object(of: wait)
+  }
+
+  private func inside(_ label: String) -> String {
+    label.isEmpty ? "" : ", inside an item of \"" + label + "\","
   }
 
   private func object(of wait: SimulationSupport.Wait) -> String {

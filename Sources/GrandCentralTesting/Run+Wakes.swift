@@ -10,7 +10,7 @@ extension Run {
   /// stays.
   func wakeBoth(_ address: UnsafeRawPointer, _ count: Int) -> Int {
     if isLeft { _ = SimulationSupport.wakeOutside(address, count) }
-    return present.wake(address, count)
+    return visit { wake(address, count) }
   }
 
   func wake(_ address: UnsafeRawPointer, _ count: Int) -> Int {

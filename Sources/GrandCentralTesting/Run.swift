@@ -22,6 +22,7 @@ import Synchronization
 // Run.R7  ThreadSanitizer sees what the program and the library do, and not the run (`SimulatedOrder`). For it a thread's start comes before its
 //     steps, and all steps before the end. A `rest` divides what the first thread does before from all that others do in it, and that from what the
 //     first thread does then.
+// Run.R8  A thread that has the turn, and sleeps outside, loses it. See Run+Outside.
 final class Run: @unchecked Sendable {  // Run.R1
   static let start: UInt64 = 1_000_000_000_000
   /// Some seconds: the engine's patience is at most half of one.
@@ -49,7 +50,7 @@ final class Run: @unchecked Sendable {  // Run.R1
   /// Kinds of points that are there for that alone.
   private let fineKinds = (first: SimulationSupport.asksForTurn, last: SimulationSupport.stopsTimer)
   private(set) var record = SwitchRecord()
-  private let carriers: Carriers
+  let carriers: Carriers
   let places: WaitPlaces?
   /// Passed when the run is over.
   let over = SimulatedTurn()
@@ -73,6 +74,12 @@ final class Run: @unchecked Sendable {  // Run.R1
   var descriptors: Descriptors?
   /// Run.R5
   let isGivenUp = Atomic<Bool>(false)
+  /// Run.R8
+  let outsiders = Outsiders()
+  /// What the kernel calls the thread that has the turn.
+  var kernelID: UInt32 = 0
+  /// How often threads have gone on in the program.
+  var timesOut: UInt64 = 0
   /// How often time has passed at this step already, with nothing to come but ticks of the monitor.
   var ticks = (count: 0, step: 0)
 
@@ -91,16 +98,16 @@ final class Run: @unchecked Sendable {  // Run.R1
     self.places = places
     kernel = SimulatedKernel(
       processors: processors,
-      wait: { [unowned self] in present.wait(for: $0, while: $1, until: $2) },
-      wake: { [unowned self] in wakeBoth($0, $1) },
-      sleep: { [unowned self] in present.sleep($0) },
-      now: { [unowned self] in now },
-      start: { [unowned self] in present.start($0, $1) },
-      poll: { [unowned self] in present.poll($0, $1) },
-      mayEndPolls: { [unowned self] in present.wakePolls() },
-      note: { [unowned self] in present.note($0, $1) },
-      misuse: { [unowned self] in present.fail(.misuse($0)) },
-      callMain: { [unowned self] in present.callMain() })
+      wait: { [unowned self] word, expected, deadline in visit { wait(for: word, while: expected, until: deadline) } },
+      wake: { [unowned self] word, count in wakeBoth(word, count) },
+      sleep: { [unowned self] time in visit { sleep(time) } },
+      now: { [unowned self] in visit { now } },
+      start: { [unowned self] name, body in visit { start(name, body) } },
+      poll: { [unowned self] timeout, look in visit { poll(timeout, look) } },
+      mayEndPolls: { [unowned self] in visit { wakePolls() } },
+      note: { [unowned self] kind, queue in visit { note(kind, queue) } },
+      misuse: { [unowned self] message in present.fail(.misuse(message)) },
+      callMain: { [unowned self] in visit { callMain() } })
   }
 
   /// No thread is in the run any more.
@@ -116,7 +123,9 @@ final class Run: @unchecked Sendable {  // Run.R1
       add("test") { [unowned self] in
         SimulationSupport.beginRun()
         hasBegun = true
+        goOut()
         if case .failure(let error) = SimulatedOrder.seen({ Result(catching: body) }) { outcome = .threw(error) }
+        comeIn()
         finish()
       }
       current = 0
@@ -126,7 +135,11 @@ final class Run: @unchecked Sendable {  // Run.R1
 
   /// The thread may go on at once: what its starter does next comes too late for it then.
   private func start(_ name: String, _ body: @escaping () -> Void) {
-    add(name) { SimulatedOrder.seen(body) }
+    add(name) { [unowned self] in
+      goOut()
+      SimulatedOrder.seen(body)
+      comeIn()
+    }
     members[members.count - 1].isComing = true
     countStep()
     if !isFine { point() }
@@ -143,6 +156,7 @@ final class Run: @unchecked Sendable {  // Run.R1
     carrier.prepare { [unowned self] in
       SimulatedOrder.comesAfter(carrier)
       kernel.unsafelyUnwrapped.enter(number: number)
+      kernelID = carrier.kernelID
       record(Events.Kind.begins, 0)
       body()
       end(number)
@@ -162,6 +176,11 @@ final class Run: @unchecked Sendable {  // Run.R1
     carriers.give(members[number].carrier)
     SimulatedOrder.comesBefore(self)
     guard let heir else { return over.pass() }
+    hand(heir)
+  }
+
+  /// The thread of that number goes on; the calling one has nothing more to do with the run.
+  func hand(_ heir: Int) {
     current = heir
     members[heir].isComing = false
     members[heir].carrier.pass()
@@ -184,7 +203,7 @@ final class Run: @unchecked Sendable {  // Run.R1
   func isStuck(_ member: Member) -> Bool {
     switch member.wait {
     case .nothing, .rest, .ended: false
-    case .word, .sleep, .poll: !member.isIdle && !member.isMonitor
+    case .word, .sleep, .poll, .outside: !member.isIdle && !member.isMonitor
     }
   }
 
@@ -218,6 +237,7 @@ final class Run: @unchecked Sendable {  // Run.R1
       return point()
     }
     leftovers.note(kind, queue)
+    members[current].note(kind, queue)
     record(kind, queue)
     // From its start until then a worker has touched nothing but its own record.
     if kind == SimulationSupport.workerBegins || isFine && SimulationSupport.isInside(kind) { return }
@@ -225,6 +245,7 @@ final class Run: @unchecked Sendable {  // Run.R1
   }
 
   func point() {
+    settle()
     if isFine {
       endNaps()
       addWorker()
@@ -241,8 +262,9 @@ final class Run: @unchecked Sendable {  // Run.R1
   }
 
   private func wait(for address: UnsafeRawPointer, while expected: UInt32, until deadline: UInt64) -> Bool {
-    // unsafe: the address of an atomic word; the threads that change it do not run.
-    if address.assumingMemoryBound(to: UInt32.self).pointee != expected { return true }
+    // unsafe: the address of an atomic word.
+    // relaxed: a look. A thread that changes the word, and has no turn, comes in before it wakes those that wait.
+    if address.assumingMemoryBound(to: Atomic<UInt32>.self).pointee.load(ordering: .relaxed) != expected { return true }
     if deadline <= now { return false }
     sleepers.append(current)
     return block(.word(address), until: deadline)
@@ -268,13 +290,14 @@ final class Run: @unchecked Sendable {  // Run.R1
 
   /// The first thread: the others go on, and it runs the main queue's items.
   func rest(_ rest: Rest) {
-    stayIfGivenUp()
     if current != 0 { fail(.misuse("Simulation.run and advance are for the body: an item has called one of them")) }
     SimulatedOrder.comesBefore(members[0].carrier)
     repeat {
       if mainIsCalled {
         mainIsCalled = false
+        goOut()
         SimulatedOrder.seen { SimulationSupport.drainMain() }
+        comeIn()
       }
       block(.rest(rest), until: .max)
     } while mainIsCalled
@@ -306,7 +329,7 @@ final class Run: @unchecked Sendable {  // Run.R1
     switch members[number].wait {
     case .word: sleepers.removeAll { $0 == number }
     case .poll: polls -= 1
-    case .nothing, .sleep, .rest, .ended: break
+    case .nothing, .sleep, .rest, .outside, .ended: break
     }
     members[number].wait = .nothing
     members[number].deadline = .max
@@ -315,7 +338,8 @@ final class Run: @unchecked Sendable {  // Run.R1
     ready.insert(number, at: ready.firstIndex { $0 > number } ?? ready.count)
   }
 
-  private func next(after thread: Int?) -> Int {
+  func next(after thread: Int?) -> Int {
+    settle()
     while ready.isEmpty { letTimePass() }
     if isFine {
       endNaps()
@@ -347,6 +371,7 @@ final class Run: @unchecked Sendable {  // Run.R1
       heir.pass()
       me.wait()
     }
+    kernelID = me.kernelID
     SimulatedOrder.comesAfter(members[0].carrier)
   }
 }

@@ -91,7 +91,7 @@ public final class Simulation: Sendable {
   ///     sim.expect(done)
   ///
   /// Blocking: until nothing is left. No real time passes for that.
-  public func run() { SimulatedOrder.unseen { inner.rest(.untilNothingIsLeft) } }
+  public func run() { SimulatedOrder.unseen { inner.visit { inner.rest(.untilNothingIsLeft) } } }
 
   /// Lets everything run while so much time passes.
   ///
@@ -120,13 +120,15 @@ public final class Simulation: Sendable {
   private func advance(_ count: UInt64, of nanoseconds: UInt64, and more: UInt64 = 0) {
     let (product, isTooMuch) = count.multipliedReportingOverflow(by: nanoseconds)
     SimulatedOrder.unseen {
-      let end = isTooMuch ? .max : inner.now.addingSaturated(product).addingSaturated(more)
-      inner.rest(end == .max ? .untilNothingIsLeft : .until(end))
+      inner.visit {
+        let end = isTooMuch ? .max : inner.now.addingSaturated(product).addingSaturated(more)
+        inner.rest(end == .max ? .untilNothingIsLeft : .until(end))
+      }
     }
   }
 
   /// The time that has passed in this run.
-  public var elapsed: Duration { .nanoseconds(SimulatedOrder.unseen { inner.now } - Run.start) }
+  public var elapsed: Duration { .nanoseconds(SimulatedOrder.unseen { inner.visit { inner.now } } - Run.start) }
 
   /// What is begun and not ended now, a sentence for each: timers that have not fired, queues that are suspended, members of groups that
   /// have not left. Called by the body, behind the last of what should have ended.
@@ -135,20 +137,20 @@ public final class Simulation: Sendable {
   ///     sim.expect(sim.leftovers.isEmpty, sim.leftovers.joined(separator: "; "))
   ///
   /// Complexity: O(number of suspended queues). Blocking: never.
-  public var leftovers: [String] { SimulatedOrder.unseen { inner.leftNow } }
+  public var leftovers: [String] { SimulatedOrder.unseen { inner.visit { inner.leftNow } } }
 
   /// Has the run fail with the message if the condition does not hold. Anywhere in a run, in items as well.
   ///
   /// Blocking: never.
   public func expect(_ condition: Bool, _ message: @autoclosure () -> String = "an expectation does not hold") {
-    if condition || SimulatedOrder.unseen({ inner.complaint != nil }) { return }
+    if condition || SimulatedOrder.unseen({ inner.visit { inner.complaint != nil } }) { return }
     let message = message()
-    SimulatedOrder.unseen { inner.complaint = message }
+    SimulatedOrder.unseen { inner.visit { inner.complaint = message } }
   }
 
   /// Has the run fail with a deadlock: the calling thread waits for ever outside of the library, as the sentence says.
   package func deadlock(_ sentence: String) -> Never {
-    SimulatedOrder.unseen { inner.fail(.deadlock([sentence] + inner.describeWaits())) }
+    SimulatedOrder.unseen { inner.present.fail(.deadlock([sentence] + inner.describeWaits())) }
   }
 
   /// A point at which another thread may go on: put it between the steps of what should not be interrupted, or between a read and

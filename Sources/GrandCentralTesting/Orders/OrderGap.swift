@@ -15,6 +15,7 @@ package enum OrderGap: Int, CaseIterable {
   case kernel
   case tooFewProcessors
   case tooFewNumbers
+  case systemLock
   // What is not to be: there is a point within an operation; a worker was not eager; Order.R4.
   case libraryLock
   case untakenItem
@@ -38,6 +39,7 @@ package enum OrderGap: Int, CaseIterable {
     case .kernel: "the kernel's events are waited for: of a descriptor, a signal, a process"
     case .tooFewProcessors: "more items may run at once than there are processors"
     case .tooFewNumbers: "there are too many objects in the process: a queue has no number"
+    case .systemLock: "a thread waits for a mutex of the system"
     case .untakenItem: "no worker has taken an item that might have begun"
     case .lostWay: "the program does not do the same each time"
     }

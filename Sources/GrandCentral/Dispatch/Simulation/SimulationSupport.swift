@@ -305,6 +305,9 @@
     /// The number of a simulated thread that has this id.
     package static func number(ofThread id: UInt32) -> Int? { id >= World.firstID ? Int(id - World.firstID) : nil }
 
+    /// The number of the calling thread, if it is one of a simulation.
+    package static var currentNumber: Int? { World.isSimulated ? number(ofThread: Thread.id) : nil }
+
     // MARK: Words
 
     /// What a thread waits for, as it has said before it began.
