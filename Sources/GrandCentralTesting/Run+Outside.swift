@@ -38,6 +38,7 @@ import Synchronization
     func settle() {}
     func holder(_ number: Int) -> Int? { nil }
     func awaitOutside() -> Bool { false }
+    func passOver(after time: UInt64) -> Bool { false }
   }
 #else
   /// The threads that have lost the turn. What is in here is also known to the thread that waits for the run.
