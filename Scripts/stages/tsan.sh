@@ -13,4 +13,4 @@ export TSAN_OPTIONS="halt_on_error=0 second_deadlock_stack=1 suppressions=$PWD/S
 run_tests .build-tsan 3 --sanitize=thread --skip '^DataTests\..*(appendedData|otherOrders)' --skip '^SimulationTests\.'
 
 # Programs that race by design are most of the simulation's tests. Those that do not are no race there either, and three that do are seen.
-run_tests .build-tsan 3 --sanitize=thread --filter '^SimulationTests\.(RaceTests|TimeTests|MainQueueTests|LeftoverTests|PatternTests/notAccused)'
+run_tests .build-tsan 3 --sanitize=thread --filter '^SimulationTests\.(RaceTests|TimeTests|MainQueueTests|LeftoverTests|OutsideTests|PatternTests/notAccused)'
