@@ -256,6 +256,7 @@ interrupted QUIT 131
 sim --check --runs 2 -- "$folder/ends" file "$folder/grows"
 [ "$status" -eq 1 ] || told "a program that depends on a file"
 expect 'the program depends on something that is not simulated' said
+expect 'gcd: both: ' said
 expect 'begins on "even"' said
 
 # Without the tool: the report is for people, and the exit code a stated one.

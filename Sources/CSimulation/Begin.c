@@ -62,6 +62,7 @@ static void end_quickly(void) { end(quick_code, NULL); }
 static const char *const wishes[] = {
   "GRANDCENTRAL_SIMULATE", "GRANDCENTRAL_SIMULATE_REPORT", "GRANDCENTRAL_SIMULATE_STEPS",
   "GRANDCENTRAL_SIMULATE_SECONDS", "GRANDCENTRAL_SIMULATE_BRANCHES", "GRANDCENTRAL_SIMULATE_TRACE",
+  "GRANDCENTRAL_SIMULATE_WAITS", "GRANDCENTRAL_SIMULATE_EVENTS",
 };
 
 static int simulated_main(int count, char **arguments, char **environment) {

@@ -43,7 +43,7 @@ struct ProgramReport {
     "simulation: " + sentence + "\nReplay it by GRANDCENTRAL_SIMULATE=" + token.text + "\n" + run.told.timeline
   }
 
-  func write(to path: String) {
+  func write(to path: String, events: Int) {
     var text = "end: \(kind)\nsaid: \(sentence.onOneLine)\nsteps: \(run.steps)\nchoices: \(run.record.choices)\n"
     text += "hash: \(String(run.events.hash, radix: 16))\n"
     if run.record.isWhole { text += "switches: " + Token.text(of: run.record.switches) + "\n" }
@@ -63,7 +63,7 @@ struct ProgramReport {
       let others = branch.others.map { String($0) }.joined(separator: " ")
       text += "branch: \(branch.thread) \(branch.choice) \(branch.isPreemption ? 1 : 0) \(others)\n"
     }
-    text += "timeline:\n" + run.told.timeline
+    text += "timeline:\n" + run.told.text(ofLast: events)
     Self.write(Array(text.utf8), to: path)
   }
 

@@ -172,7 +172,7 @@ enum ProgramRun {
       end: end, run: run, branches: (schedule as? BranchSchedule)?.branches ?? [], left: left)
     if let path = wishes.trace { report.writeTrace(to: path) }
     if let path = wishes.report {
-      report.write(to: path)
+      report.write(to: path, events: wishes.events)
     } else if report.isFailure {
       Console.write(report.text(wishes.token))
     }

@@ -9,6 +9,8 @@ struct Wishes {
   let report: String?
   /// Where a trace of the last events is put; nil for none.
   let trace: String?
+  /// How many of the last events the report tells.
+  let events: Int
   /// Which waits, of which threads by number, are to tell where they are: `THREAD.WAIT`, with blanks between.
   let waits: [Int: Int]
   /// How many points the run may pass, and how long it may take in real time, in nanoseconds.
@@ -29,6 +31,7 @@ struct Wishes {
     self.token = token
     report = Self.path("GRANDCENTRAL_SIMULATE_REPORT")
     trace = Self.path("GRANDCENTRAL_SIMULATE_TRACE")
+    events = max(0, Environment.number(of: "GRANDCENTRAL_SIMULATE_EVENTS") ?? ToldEvents.mostLines)
     waits = Self.waits(Self.path("GRANDCENTRAL_SIMULATE_WAITS") ?? "")
     steps = max(1, Environment.number(of: "GRANDCENTRAL_SIMULATE_STEPS") ?? Attempt.longestRun)
     let seconds = Environment.number(of: "GRANDCENTRAL_SIMULATE_SECONDS") ?? Self.longest

@@ -8,15 +8,17 @@ struct ToldEvents: Sendable {
   let labels: [UInt32: String]
 
   /// The text has fewer of them than the trace.
-  private static let mostLines = 48
+  static let mostLines = 48
 
   func name(of thread: Int) -> String { threads.indices.contains(thread) ? threads[thread] : "?" }
   func label(of event: Events.Event) -> String { labels[event.queue] ?? "" }
 
   /// One a line: step, virtual time, thread, event.
-  var timeline: String {
+  var timeline: String { text(ofLast: Self.mostLines) }
+
+  func text(ofLast count: Int) -> String {
     var text = ""
-    for event in events.suffix(Self.mostLines) {
+    for event in events.suffix(count) {
       let label = label(of: event)
       text +=
         padded(String(event.step), 7) + " " + padded(seconds(event.time - Run.start), 13) + "  "

@@ -99,6 +99,23 @@ struct SimToolTests {
     #expect(fine.reason == nil && fine.switches == nil)
   }
 
+  @Test("Where two runs begin to differ: at an event, at an end, or before what is told")
+  func difference() throws {
+    func report(_ lines: String...) throws -> SimReport {
+      try #require(SimReport("end: exit 0\ntimeline:\n" + lines.map { $0 + "\n" }.joined()))
+    }
+    let one = try report("      1 a", "      2 b", "      3 c")
+    let other = try report("      1 a", "      2 d")
+    #expect(SimDifference(one, other).sentences == ["both:         1 a", "first:        2 b", "second:       2 d"])
+    let shorter = try report("      1 a")
+    #expect(
+      SimDifference(one, shorter).sentences == ["both:         1 a", "first:        2 b", "second: nothing more"])
+    let first = try SimDifference(report("      1 b"), report("      1 c"))
+    #expect(first.sentences == ["first:        1 b", "second:       1 c"])
+    let late = try SimDifference(report("     10 b"), report("     11 b"))
+    #expect(late.sentences.last == "the first difference is before the last 1 events")
+  }
+
   @Test("the command that replays can be pasted into a shell, whatever its arguments are")
   func replaying() throws {
     let arguments: [[UInt8]] = [

@@ -116,14 +116,20 @@ struct SimRun {
       "the schedule \(token.text) had other events the second time: the program depends on something that is not simulated"
     )
     tellOutside(of: second, "it")
-    let (one, other) = (first.timeline.split(separator: "\n"), second.timeline.split(separator: "\n"))
-    // Of long runs the last events are kept alone.
-    let difference = zip(one, other).prefix { $0 == $1 }.count
-    for (name, lines) in [("first: ", one), ("second:", other)] {
-      let line = difference < lines.count ? TextLayout.printable(String(lines[difference])) : "nothing more"
-      Self.tell(name + " " + line)
-    }
+    for sentence in difference(token, first, second).sentences { Self.tell(TextLayout.printable(sentence)) }
     return false
+  }
+
+  /// Of two runs of a schedule that have differed. It runs twice more, and tells all events; where these runs are equal, those first ones
+  /// are looked at.
+  private func difference(_ token: Token, _ first: SimReport, _ second: SimReport) -> SimDifference {
+    program.tellsAllEvents = true
+    let reports = (0..<2).compactMap { _ in
+      _ = program.attempt(token.schedule, token, limit: options.steps)
+      return program.last?.report
+    }
+    if reports.count == 2, reports[0].hash != reports[1].hash { return SimDifference(reports[0], reports[1]) }
+    return SimDifference(first, second)
   }
 
   private func tellOutside(of report: SimReport?, _ run: String) {

@@ -67,6 +67,8 @@ final class SimulatedProgram: Attempting {
   var leavesTrace = false
   /// Which waits tell where they are; empty for none.
   var locatedWaits = ""
+  /// Whether reports tell all events that are kept, and not those alone that people read.
+  var tellsAllEvents = false
   var traceOfLast: [UInt8] { Scratch.read(folder.trace) }
 
   /// How much longer than its own limit the tool lets a program run: then it is stuck before its `main`, or stopped.
@@ -106,6 +108,7 @@ final class SimulatedProgram: Attempting {
     let branching = schedule as? BranchSchedule
     if let branching { wishes.append("GRANDCENTRAL_SIMULATE_BRANCHES=\(min(branching.most, Self.mostBranches))") }
     if !locatedWaits.isEmpty { wishes.append("GRANDCENTRAL_SIMULATE_WAITS=" + locatedWaits) }
+    if tellsAllEvents { wishes.append("GRANDCENTRAL_SIMULATE_EVENTS=\(Int32.max)") }
     if leavesTrace { wishes.append("GRANDCENTRAL_SIMULATE_TRACE=" + folder.trace) }
     let run = start(wishes)
     last = run

@@ -229,6 +229,9 @@ int main(int count, char **arguments) {
     if (ftell(file) % 2 == 0) dispatch_sync_f(dispatch_queue_create("even", NULL), NULL, nothing);
     fputc('.', file);
     fclose(file);
+    // The difference is long ago at the end.
+    dispatch_queue_t queue = dispatch_queue_create("after", NULL);
+    for (int round = 0; round < 100; round += 1) dispatch_sync_f(queue, NULL, nothing);
   }
   return 0;
 }
