@@ -31,6 +31,14 @@ int gc_above_standard(int fd) {
 
 bool gc_is_open(int fd) { return fcntl(fd, F_GETFD) >= 0; }
 
+bool gc_file_identity(int fd, uint64_t *device, uint64_t *inode) {
+  struct stat status;
+  if (fstat(fd, &status) != 0) return false;
+  *device = status.st_dev;
+  *inode = status.st_ino;
+  return true;
+}
+
 ssize_t gc_bytes_left(int fd) {
   struct stat status;
   if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) return 0;

@@ -14,7 +14,7 @@ final class DataHandle: DispatchObject, @unchecked Sendable {  // immutable, or 
     super.init()
   }
 
-  deinit { lastContext?.finalize(on: GlobalQueues.default) }
+  deinit { finalizeContext(otherwise: GlobalQueues.default) }
 
   /// A handle whose reference is the caller's.
   static func make(_ data: DispatchData) -> OpaquePointer {
@@ -100,6 +100,11 @@ public func dataCreate(
 ) -> OpaquePointer? {
   guard let destructor else {
     return DataHandle.make(DispatchData(bytes: UnsafeRawBufferPointer(start: buffer, count: size)))
+  }
+  // The destructors that have names are blocks.
+  let address = unsafeBitCast(destructor, to: Raw.self)
+  if address == gcd_destructor_free() || address == gcd_destructor_munmap() || address == gcd_destructor_none() {
+    return dispatch_data_create(buffer, size, queue, address)
   }
   let start = UnsafeMutableRawPointer(mutating: buffer)
   return create(buffer, size, .custom(Handle.optionalQueue(queue)) { destructor(start) })

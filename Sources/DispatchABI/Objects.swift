@@ -49,7 +49,11 @@ public func dispatch_resume(_ object: dispatch_object_t?) {
 @c @implementation
 public func dispatch_set_target_queue(_ object: dispatch_object_t?, _ queue: dispatch_queue_t?) {
   let target = Handle.optionalQueue(queue)
-  Handle.object(object)?._withUnsafeGuaranteedRef { $0.setTarget(queue: target) }
+  Handle.object(object)?._withUnsafeGuaranteedRef {
+    // As with libdispatch: the target of a global queue, of the main queue and of a workloop stays what it is.
+    if let queue = $0 as? DispatchQueue, queue.kind.isBuiltIn || queue.kind == .sorted { return }
+    $0.setTarget(queue: target)
+  }
 }
 
 /// The lowest quality of service of an object's items. For objects that are not active yet.

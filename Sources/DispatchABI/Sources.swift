@@ -23,9 +23,9 @@ private final class ReportedSource: UserDataSource, @unchecked Sendable {  // ad
 private func make(_ kind: Int, _ handle: UInt, _ mask: UInt, _ queue: DispatchQueue?) -> DispatchSource? {
   switch kind {
   case GCD_SOURCE_DATA_ADD, GCD_SOURCE_DATA_OR, GCD_SOURCE_DATA_REPLACE:
-    return mask != 0 ? nil : ReportedSource(kind, handle: handle, mask: mask, queue: queue)
+    return mask != 0 || handle != 0 ? nil : ReportedSource(kind, handle: handle, mask: mask, queue: queue)
   case GCD_SOURCE_TIMER:
-    if mask & ~1 != 0 { return nil }
+    if mask & ~1 != 0 || handle != 0 { return nil }
     return TimerSource(flags: DispatchSource.TimerFlags(rawValue: mask), queue: queue)
   case GCD_SOURCE_MEMORYPRESSURE:
     return mask & ~7 != 0 ? nil : MemoryPressureSource(MemoryPressureSource.Setup(), mask: mask, queue: queue)
@@ -33,6 +33,7 @@ private func make(_ kind: Int, _ handle: UInt, _ mask: UInt, _ queue: DispatchQu
   }
   // The handle is a descriptor, a signal or a process.
   guard let number = Int32(exactly: handle) else { return nil }
+  if mask != 0, kind == GCD_SOURCE_READ || kind == GCD_SOURCE_WRITE || kind == GCD_SOURCE_SIGNAL { return nil }
   switch kind {
   case GCD_SOURCE_READ: return DescriptorSource(.read, descriptor: number, queue: queue)
   case GCD_SOURCE_WRITE: return DescriptorSource(.write, descriptor: number, queue: queue)
@@ -65,14 +66,18 @@ private func handler(_ source: Unmanaged<DispatchSource>, _ function: dispatch_f
   }
 }
 
-/// What calls a block.
-private func handler(_ source: Unmanaged<DispatchSource>, _ block: Raw?) -> DispatchSourceHandler? {
-  guard let block else { return nil }
-  let body = Block(block)
-  return {
-    body()
-    Sanitizer.comesBefore(source.toOpaque())
+/// Sets what calls a block. One that stands for a work item is called in the item's way.
+private func set(_ role: SourceHandlers.Role, of source: Unmanaged<DispatchSource>, _ block: Raw?) {
+  let handler = block.map { block in
+    let body = Block(block)
+    // unsafe: the block keeps its item, and the caller the block.
+    let item = gcd_block_work_item(block).map { Unmanaged<DispatchWorkItem>.fromOpaque($0).takeUnretainedValue() }
+    return SourceHandler(as: item) {
+      body()
+      Sanitizer.comesBefore(source.toOpaque())
+    }
   }
+  source._withUnsafeGuaranteedRef { $0.set(role, handler) }
 }
 
 private func source(_ handle: OpaquePointer?, _ call: StaticString = #function) -> Unmanaged<DispatchSource> {
@@ -81,8 +86,7 @@ private func source(_ handle: OpaquePointer?, _ call: StaticString = #function) 
 
 @c @implementation
 public func dispatch_source_set_event_handler(_ handle: dispatch_source_t?, _ block: Raw?) {
-  let body = handler(source(handle), block)
-  source(handle)._withUnsafeGuaranteedRef { $0.setEventHandler(handler: body) }
+  set(.event, of: source(handle), block)
 }
 
 @c @implementation
@@ -93,8 +97,7 @@ public func dispatch_source_set_event_handler_f(_ handle: dispatch_source_t?, _ 
 
 @c @implementation
 public func dispatch_source_set_cancel_handler(_ handle: dispatch_source_t?, _ block: Raw?) {
-  let body = handler(source(handle), block)
-  source(handle)._withUnsafeGuaranteedRef { $0.setCancelHandler(handler: body) }
+  set(.cancel, of: source(handle), block)
 }
 
 @c @implementation
@@ -105,8 +108,7 @@ public func dispatch_source_set_cancel_handler_f(_ handle: dispatch_source_t?, _
 
 @c @implementation
 public func dispatch_source_set_registration_handler(_ handle: dispatch_source_t?, _ block: Raw?) {
-  let body = handler(source(handle), block)
-  source(handle)._withUnsafeGuaranteedRef { $0.setRegistrationHandler(handler: body) }
+  set(.registration, of: source(handle), block)
 }
 
 @c @implementation

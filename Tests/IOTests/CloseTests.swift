@@ -22,6 +22,61 @@ struct CloseTests {
     close(ends.writing)
   }
 
+  /// Submits `count` reads, whose ends `order` gets.
+  private func submit(_ count: Int, to channel: DispatchIO, _ queue: DispatchQueue, _ order: Recorder<Int>) {
+    for index in 0..<count {
+      channel.read(offset: 0, length: 10, queue: queue) { done, _, error in
+        if done { order.note(error == ECANCELED ? index : -1) }
+      }
+    }
+  }
+
+  @Test(
+    "I4, I5: what is stopped ends in the order of its submission", arguments: ["turns", "busy", "barrier", "suspended"])
+  func stopOrder(way: String) {
+    let ends = Ends.pipe()
+    let (order, go, begun) = (Recorder<Int>(), Latch(), Latch())
+    let queue = DispatchQueue(label: "ends")
+    let channel = DispatchIO.stream(ends.reading)
+    switch way {
+    case "busy":
+      // The first operation's handler is out.
+      channel.setLimit(lowWater: 1)
+      channel.read(offset: 0, length: 10, queue: queue) { done, data, _ in
+        if data?.isEmpty == false {
+          begun.open()
+          go.wait()
+        }
+        if done { order.note(100) }
+      }
+      ends.write("a")
+      #expect(begun.wait())
+    case "barrier": channel.barrier { go.wait() }
+    case "suspended": channel.suspend()
+    default: break
+    }
+    submit(50, to: channel, queue, order)
+    channel.close(flags: .stop)
+    if way == "suspended" { channel.resume() }
+    go.open()
+    let expected = (way == "busy" ? [100] : []) + Array(0..<50)
+    waitFor { order.count == expected.count }
+    #expect(order.values == expected)
+    close(ends.writing)
+  }
+
+  @Test("I4: what a closed channel refuses ends in the order of its submission")
+  func refusedOrder() {
+    let ends = Ends.pipe()
+    let (order, queue) = (Recorder<Int>(), DispatchQueue(label: "ends"))
+    let channel = DispatchIO.stream(ends.reading)
+    channel.close()
+    submit(50, to: channel, queue, order)
+    waitFor { order.count == 50 }
+    #expect(order.values == Array(0..<50))
+    close(ends.writing)
+  }
+
   @Test("I5: a stopped read delivers what it had gathered, without an error, and then the error, without data")
   func stopKeeps() {
     let ends = Ends.pipe()

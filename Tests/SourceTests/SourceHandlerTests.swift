@@ -153,6 +153,31 @@ struct SourceHandlerTests {
     ends.close()
   }
 
+  @Test("S4: a cancel handler that a finished source gets runs, once, on its target; later ones do not")
+  func lateCancelHandler() {
+    let queue = DispatchQueue(label: "source", attributes: .concurrent)
+    let key = DispatchSpecificKey<Bool>()
+    queue.setSpecific(key: key, value: true)
+    let calls = Recorder<String>()
+    func note(_ name: String) -> @Sendable () -> Void {
+      { calls.note(DispatchQueue.getSpecific(key: key) == true ? name : name + " elsewhere") }
+    }
+    for isSetBefore in [false, true] {
+      let source = DispatchSource.makeUserDataAddSource(queue: queue) as! DispatchSource
+      if isSetBefore { source.setCancelHandler(handler: note("before")) }
+      source.activate()
+      source.cancel()
+      waitFor { source.state.load().has(SourceState.finished) }
+      // The handlers were taken away when the step is over: that is a barrier's turn.
+      queue.sync(flags: .barrier) {}
+      source.setEventHandler(handler: note("event"))
+      source.setCancelHandler(flags: .barrier, handler: note("late"))
+      source.setCancelHandler(handler: note("later"))
+      queue.sync(flags: .barrier) {}
+    }
+    #expect(calls.values == ["late", "before"])
+  }
+
   @Test("S1: a number that is no descriptor costs no more than finding that out")
   func hugeNumber() {
     let cancelled = Latch()

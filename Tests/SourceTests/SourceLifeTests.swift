@@ -326,6 +326,12 @@ struct SourceLifeTests {
     replace.replace(data: 0)
     queue.sync {}
     #expect(seen.values == [5, 15, 9])
+    replace.suspend()
+    replace.replace(data: 7)
+    replace.replace(data: 0)
+    replace.resume()
+    queue.sync {}
+    #expect(seen.values == [5, 15, 9], "what was pending is replaced by nothing")
     for source in [add, or, replace] as [any DispatchSourceProtocol] { source.cancel() }
   }
 
@@ -361,6 +367,21 @@ struct SourceLifeTests {
     waitFor { noted.calls.count == 4 }
     target.sync {}
     #expect(noted.calls.values == [true, true, false, false])
+    let group = DispatchGroup()
+    group.setTarget(queue: target)
+    make(group, context: true)
+    let ends = Ends.pipe()
+    for isClosed in [false, true] {
+      let channel = DispatchIO(type: .stream, fileDescriptor: ends.reading, queue: target) { _ in noted.calls.note(true)
+      }
+      channel.setTarget(queue: target)
+      make(channel, context: true)
+      if isClosed { channel.close() }
+    }
+    _ = consume group
+    waitFor { noted.calls.count == 9 }
+    #expect(noted.calls.values[4...] == [true, true, true, true, true])
+    ends.close()
   }
 }
 

@@ -23,6 +23,8 @@ static inline void *gcd_empty_data(void) { return (void *)&_dispatch_data_empty;
 
 static inline void *gcd_destructor_free(void) { return _dispatch_data_destructor_free; }
 static inline void *gcd_destructor_munmap(void) { return _dispatch_data_destructor_munmap; }
+extern const dispatch_block_t _dispatch_data_destructor_none;
+static inline void *gcd_destructor_none(void) { return _dispatch_data_destructor_none; }
 
 /// The count of an object, its second word. 0 and all ones stand for objects that are not counted; the uppermost bit is
 /// the compiler's own.

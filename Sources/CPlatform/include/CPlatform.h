@@ -226,6 +226,9 @@ ssize_t gc_bytes_to_read(int fd);
 ssize_t gc_bytes_left(int fd);
 ssize_t gc_room_to_write(int fd);
 
+/// Which file the descriptor is of. False if it is not open.
+bool gc_file_identity(int fd, uint64_t *device, uint64_t *inode);
+
 int gc_eventfd(void);
 int gc_epoll_create(void);
 int gc_epoll_add(int epfd, int fd, uint32_t events, uint64_t token);

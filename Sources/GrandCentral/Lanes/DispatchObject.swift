@@ -32,8 +32,15 @@ public class DispatchObject: @unchecked Sendable {  // subclasses keep their sta
   /// Complexity: O(1). Blocking: never.
   public func activate() {}
 
-  // What `setTarget(queue:)` does.
-  func retarget(to lane: Lane?) {}
+  // What `setTarget(queue:)` does: of an object that runs nothing, the finalizer's queue is set.
+  func retarget(to lane: Lane?) {
+    let extras = readyExtras
+    extras.lock.lock()
+    let former = extras.finalizerTarget
+    extras.finalizerTarget = lane
+    extras.lock.unlock()
+    withExtendedLifetime(former) {}
+  }
 
   /// The extras if they have been needed.
   @inline(__always)
@@ -71,6 +78,8 @@ final class Extras: @unchecked Sendable {  // fields are atomic, or guarded as t
   var firstTarget: Lane?
   /// Guarded by `lock`.
   var context = ObjectContext()
+  /// Guarded by `lock`: where the finalizer of an object runs that has no other target.
+  var finalizerTarget: Lane?
   /// The lowest QoS of a queue's items, a `QoSWord`.
   let floor = Atomic<UInt16>(0)
   /// The fork generation of the process that has sent the queue's activations on their way; see `adoptActivation`.

@@ -45,4 +45,9 @@ extension DispatchObject {
 
   /// For `deinit`: what there is to finalise; nil for most.
   final var lastContext: ObjectContext? { extrasReference?.use { $0.context } }
+
+  /// For the `deinit` of an object that runs nothing.
+  final func finalizeContext(otherwise target: Lane) {
+    extrasReference?.use { $0.context.finalize(on: $0.finalizerTarget ?? target) }
+  }
 }

@@ -2,10 +2,22 @@
 
 import CPlatform
 
+/// Which file it is, by whatever number: as long as something has it open, no other file has its identity.
+struct FileIdentity: Equatable {
+  let device: UInt64
+  let inode: UInt64
+}
+
 /// Questions about a descriptor that belongs to the program.
 enum Descriptor {
   /// Whether the number is one of an open descriptor.
   static func isOpen(_ descriptor: Int32) -> Bool { gc_is_open(descriptor) }
+
+  /// Nil if the number is that of no open descriptor.
+  static func identity(_ descriptor: Int32) -> FileIdentity? {
+    var (device, inode): (UInt64, UInt64) = (0, 0)
+    return gc_file_identity(descriptor, &device, &inode) ? FileIdentity(device: device, inode: inode) : nil
+  }
 
   /// Whether one of `interest`, an error or a hang-up is there now.
   static func isReady(_ descriptor: Int32, _ interest: Epoll.Interest) -> Bool {

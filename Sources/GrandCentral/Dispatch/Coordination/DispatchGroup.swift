@@ -94,7 +94,7 @@ public final class DispatchGroup: DispatchObject, @unchecked Sendable {  // an a
         "a DispatchGroup was released while it is entered " + (count == 1 ? "once" : String(count) + " times")
           + ": a wait for it would never end. Balance every enter with a leave before letting the group go.")
     }
-    lastContext?.finalize(on: GlobalQueues.default)
+    finalizeContext(otherwise: GlobalQueues.default)
   }
 
   /// One more thing is under way. Balance it with `leave()`.

@@ -62,7 +62,7 @@ public final class DispatchSemaphore: DispatchObject, @unchecked Sendable {  // 
         "a DispatchSemaphore was released while in use: its value is " + String(now) + ", below the " + String(start)
           + " it started with. Signal it as often as it was waited for before letting it go.")
     }
-    lastContext?.finalize(on: GlobalQueues.default)
+    finalizeContext(otherwise: GlobalQueues.default)
   }
 
   /// Lets one waiter through, now or later.

@@ -74,6 +74,7 @@ public class DispatchIO: DispatchObject, @unchecked Sendable {  // immutable; th
         "the last reference to a DispatchIO went away while it was suspended; its handlers could never run. "
           + "Call resume first.")
     }
+    if let lastContext { channel.finalize(lastContext) }
     channel.close(stop: false)
   }
 

@@ -230,14 +230,14 @@ final class IOChannel: @unchecked Sendable {  // immutable, atomic, or guarded b
     operation.file = nil
     operation.channel = nil
     operation.outcome = Errno.canceled.code
-    operation.kick()
+    operation.kickHere()
   }
 
   /// Guarded by `lock`.
   private func start(_ operation: IOOperation) {
     operation.hasStarted = true
     started += 1
-    if let file, failure == 0 { file.join(operation) } else { operation.kick(IOState.cancelled) }
+    if let file, failure == 0 { file.join(operation) } else { operation.kickHere(IOState.cancelled | IOState.mayEnd) }
   }
 
   /// The operation's last handler has returned.
@@ -270,6 +270,20 @@ final class IOChannel: @unchecked Sendable {  // immutable, atomic, or guarded b
     operation.older = nil
     operation.newer = nil
     if insight.isGiven { noteEnd(operation) }
+  }
+
+  /// The oldest one first. Those that have no turn to wait for end here, in their order.
+  private func kickAll(_ bits: UInt64 = 0) {
+    var next = newest
+    while let older = next?.older { next = older }
+    while let operation = next {
+      next = operation.newer?.object
+      if operation.hasStarted, !operation.state.load().has(IOState.mayEnd) {
+        operation.kick(bits)
+      } else {
+        operation.kickHere(bits == 0 ? 0 : bits | IOState.mayEnd)
+      }
+    }
   }
 
   /// Opens the gate as far as it goes, and notices the end.
@@ -326,17 +340,30 @@ final class IOChannel: @unchecked Sendable {  // immutable, atomic, or guarded b
     pay(debt)
   }
 
+  /// The `DispatchIO` goes: its finalizer runs when the cleanup handler has returned, if that is still to come.
+  func finalize(_ context: ObjectContext) {
+    lock.lock()
+    let last = cleanup
+    let target = target ?? GlobalQueues.default
+    if let last {
+      // unsafe: the pointer is passed through.
+      nonisolated(unsafe) let context = context
+      cleanup = IOCleanup(queue: last.queue) { error in
+        last.handler(error)
+        context.finalize(on: target)
+      }
+    }
+    lock.unlock()
+    if last == nil { context.finalize(on: target) }
+  }
+
   func close(stop: Bool) {
     lock.lock()
     isClosed = true
     if insight.isGiven { noteClosed() }
     if stop {
       isStopped = true
-      var next = newest
-      while let operation = next {
-        next = operation.older
-        operation.kick(IOState.cancelled)
-      }
+      kickAll(IOState.cancelled)
     }
     let debt = settle()
     lock.unlock()
@@ -364,11 +391,7 @@ final class IOChannel: @unchecked Sendable {  // immutable, atomic, or guarded b
     if insight.isGiven { noteSuspensions() }
     if before != 1 { return before > 1 }
     lock.lock()
-    var next = newest
-    while let operation = next {
-      next = operation.older
-      operation.kick()
-    }
+    kickAll()
     let debt = settle()
     lock.unlock()
     pay(debt)

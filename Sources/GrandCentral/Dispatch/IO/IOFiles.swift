@@ -101,9 +101,20 @@ struct IOFiles: ~Copyable, @unchecked Sendable {  // guarded by `lock`
     return isLast
   }
 
+  /// Guarded by `lock`.
+  private func isListed(_ file: IOFile) -> Bool {
+    let index = Int(file.rawDescriptor)
+    // unsafe: a file leaves before it goes.
+    return index < table.pointee.count && table.pointee[index]?.use { $0 === file } == true
+  }
+
   /// Guarded by `lock`: the next user of the same descriptor finds it as it was.
   private func giveBack(_ file: IOFile) {
-    if file.path == nil { table.pointee[Int(file.rawDescriptor)] = nil }
+    if file.path == nil {
+      // A child of a fork gives its parent's channels back: it has a table of its own, and the flags stay the parent's.
+      guard isListed(file) else { return }
+      table.pointee[Int(file.rawDescriptor)] = nil
+    }
     // relaxed: written under the lock.
     let wasSwitched = file.isSwitched.load(ordering: .relaxed)
     let keepsSwitch = wasSwitched && sharesSwitch(file)

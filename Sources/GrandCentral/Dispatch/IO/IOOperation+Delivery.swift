@@ -54,6 +54,11 @@ extension IOOperation {
     if gatheredCount > 0, gatheredCount >= limits.lowWater { _ = deliver() }
   }
 
+  /// A stream's operations end in their order.
+  func waitsToEnd(_ seen: IOState) -> Bool {
+    !isRandom && file != nil && channel != nil && !seen.has(IOState.turn | IOState.mayEnd)
+  }
+
   /// Ends the operation, if it has come to that and the handler is back.
   func finish() {
     guard let error = outcome, mayDeliver else { return }
@@ -81,7 +86,7 @@ extension IOOperation {
     if let file, isSingle, IOScheduler.shared.files.leaveIfLast(file) { return send(true, data, error) }
     // Until the delivery is on its way no other operation has the turn. What follows touches nothing that the handler sheds.
     send(true, data, error)
-    if abandoned?.endsTurn() != false { file?.leave(self) }
+    if abandoned?.endsTurn() != false { file?.leave(self) } else { file?.letEnd(behind: self) }
     if let file, isSingle { IOScheduler.shared.files.leave(file) }
   }
 

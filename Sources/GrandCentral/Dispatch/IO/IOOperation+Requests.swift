@@ -15,6 +15,25 @@ extension IOOperation {
     IOScheduler.shared.start(request)
   }
 
+  /// The channel was stopped.
+  func cancel() {
+    if let request {
+      // The buffer goes with the request; what it has is kept.
+      let kept = used == 0 ? nil : DispatchData(bytes: UnsafeRawBufferPointer(start: buffer, count: used))
+      if request.abandon(buffer, direction == .write ? rest : nil) {
+        buffer = nil
+        used = 0
+        if let kept { gathered.append(kept) }
+        self.request = nil
+        abandoned = request
+      } else {
+        // It is done already; what it has brought counts.
+        land()
+      }
+    }
+    if outcome == nil { outcome = channel?.reasonToCancel ?? Errno.canceled.code }
+  }
+
   /// Takes the result of the request.
   func land() {
     guard let request else { return }

@@ -129,6 +129,11 @@ final class IOOperation: @unchecked Sendable {  // see IOState.swift
     if state.update({ $0.kick(bits, clearing: cleared) }) == .send { send(Owned(self).give()) }
   }
 
+  /// As `kick`, but the step is the caller's: for an operation that ends, and has no turn. So several end in the order of the calls.
+  func kickHere(_ bits: UInt64 = 0) {
+    if state.update({ $0.kick(bits) }) == .send { Self.takeStep(Owned(self).give()) }
+  }
+
   /// As `kick`, and takes over a reference. Nothing else may be done under the descriptor table's lock: an operation that
   /// has finished has shed whatever would do something when it goes.
   static func kickRetained(_ reference: Borrowed<IOOperation>) {
@@ -150,6 +155,10 @@ final class IOOperation: @unchecked Sendable {  // see IOState.swift
     // unsafe: the job holds a reference.
     let operation = Borrowed<IOOperation>(word: job.owner!)
     job.recycle()
+    takeStep(operation)
+  }
+
+  private static func takeStep(_ operation: Borrowed<IOOperation>) {
     operation.use { operation in
       repeat {
         operation.advance(operation.state.update { $0.begin() })
@@ -176,6 +185,7 @@ final class IOOperation: @unchecked Sendable {  // see IOState.swift
     if seen.has(IOState.ticked) { tick() }
     if direction == .write { report() }
     if request != nil { return }
+    if outcome != nil, waitsToEnd(seen) { return }
     guard outcome == nil, let file else { return finish() }
     if !seen.has(IOState.turn) { return }
     if remaining == 0 {
@@ -199,25 +209,6 @@ final class IOOperation: @unchecked Sendable {  // see IOState.swift
     noteWait(false)
     if direction == .read { read(from: file) } else { write(to: file) }
     finish()
-  }
-
-  /// The channel was stopped.
-  private func cancel() {
-    if let request {
-      // The buffer goes with the request; what it has is kept.
-      let kept = used == 0 ? nil : DispatchData(bytes: UnsafeRawBufferPointer(start: buffer, count: used))
-      if request.abandon(buffer, direction == .write ? rest : nil) {
-        buffer = nil
-        used = 0
-        if let kept { gathered.append(kept) }
-        self.request = nil
-        abandoned = request
-      } else {
-        // It is done already; what it has brought counts.
-        land()
-      }
-    }
-    if outcome == nil { outcome = channel?.reasonToCancel ?? Errno.canceled.code }
   }
 
   /// A read or write has failed. An operation that belongs to no channel does not spoil the descriptor for others.

@@ -11,6 +11,7 @@
 //   | cancelled | the channel was stopped                                                      |
 //   | turn      | the file is the operation's: it may transfer                                 |
 //   | out       | its handler is on its way, or runs                                           |
+//   | mayEnd    | it ends without its turn: the last deliveries of those before it are on their way |
 //
 // IOState.O1  The thread that sets `running` sends the step, and the step alone touches what is the step's. All that happens
 //     to an operation – its turn, readiness, a result, the handler's return – is a bit and a kick: the step looks at
@@ -29,6 +30,7 @@ struct IOState: StateWord, Equatable {
   static let cancelled: UInt64 = 1 << 4
   static let turn: UInt64 = 1 << 5
   static let out: UInt64 = 1 << 6
+  static let mayEnd: UInt64 = 1 << 7
 
   @inline(__always)
   func has(_ bit: UInt64) -> Bool { rawValue & bit != 0 }

@@ -7,7 +7,7 @@ import Synchronization
 ///
 /// `data` is an estimate of the bytes there are to read, or room for, when the handler is called; at least 1. It is asked
 /// for each time, because the answer also tells whether the event is still true (SourceState.V6). A file that is always
-/// ready fires again after each handler.
+/// ready fires again after each handler; the kernel does not watch it, so each delivery looks if it is still the same file.
 final class DescriptorSource: WatchedDescriptorSource, DispatchSourceRead, DispatchSourceWrite,
   @unchecked Sendable  // as said below
 {
@@ -20,6 +20,8 @@ final class DescriptorSource: WatchedDescriptorSource, DispatchSourceRead, Dispa
   private let direction: Direction
   /// Written by the activator: the file is always ready.
   private let isAlwaysReady = Atomic<Bool>(false)
+  /// Written by the activator, before `isAlwaysReady`.
+  @exclusivity(unchecked) private var file: FileIdentity?
 
   init(_ direction: Direction, descriptor: Int32, queue: DispatchQueue?) {
     self.direction = direction
@@ -29,6 +31,7 @@ final class DescriptorSource: WatchedDescriptorSource, DispatchSourceRead, Dispa
   override var kindName: String { direction == .read ? "read source" : "write source" }
 
   override func registerAlwaysReady() -> Errno? {
+    file = Descriptor.identity(descriptor)
     // relaxed: published by the registration that follows.
     isAlwaysReady.store(true, ordering: .relaxed)
     fire()
@@ -43,6 +46,10 @@ final class DescriptorSource: WatchedDescriptorSource, DispatchSourceRead, Dispa
   override func takeEvent() -> UInt? {
     // relaxed: written before the registration.
     if isAlwaysReady.load(ordering: .relaxed) {
+      guard let file, Descriptor.identity(descriptor) == file else {
+        cancelAsLost()
+        return nil
+      }
       return atLeastOne(direction == .read ? Descriptor.bytesLeft(descriptor) : 0)
     }
     switch direction {

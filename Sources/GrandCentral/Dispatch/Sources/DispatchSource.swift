@@ -38,7 +38,7 @@ public class DispatchSource: DispatchObject, DispatchSourceProtocol, @unchecked 
   @exclusivity(unchecked) final var retry: Retry.Pointer?
   /// The lowest QoS of the handlers.
   let floor = Atomic<UInt16>(0)
-  /// Written under the lock: the roles whose handlers are barriers.
+  /// Written under the lock: the roles whose handlers are barriers; of a finished source, what became of the handlers.
   private let barriers = Atomic<UInt8>(0)
   /// In a simulation: the thread that delivers. It lies where there was room: one word more, and the timers of very many sources cost
   /// another line of the cache.
@@ -109,13 +109,13 @@ public class DispatchSource: DispatchObject, DispatchSourceProtocol, @unchecked 
   public final func setEventHandler(
     qos: DispatchQoS = .unspecified, flags: DispatchWorkItemFlags = [], handler: DispatchSourceHandler?
   ) {
-    replace(.event, with: handler.map { SourceHandler($0, qos: qos, flags: flags) })
+    set(.event, handler.map { SourceHandler($0, qos: qos, flags: flags) })
   }
 
   /// Sets a work item that is performed when something has happened. A change takes effect with the next event.
   ///
   /// Complexity: O(1). Blocking: never.
-  public final func setEventHandler(handler: DispatchWorkItem) { replace(.event, with: SourceHandler(handler)) }
+  public final func setEventHandler(handler: DispatchWorkItem) { set(.event, SourceHandler(handler)) }
 
   /// Sets what to run once, when the kernel has been told what to watch; nil removes it. On a source that watches
   /// already it runs soon.
@@ -124,51 +124,54 @@ public class DispatchSource: DispatchObject, DispatchSourceProtocol, @unchecked 
   public final func setRegistrationHandler(
     qos: DispatchQoS = .unspecified, flags: DispatchWorkItemFlags = [], handler: DispatchSourceHandler?
   ) {
-    setRegistrationHandler(handler.map { SourceHandler($0, qos: qos, flags: flags) })
+    set(.registration, handler.map { SourceHandler($0, qos: qos, flags: flags) })
   }
 
   /// Sets a work item that is performed once, when the kernel has been told what to watch.
   ///
   /// Complexity: O(1). Blocking: never.
-  public final func setRegistrationHandler(handler: DispatchWorkItem) {
-    setRegistrationHandler(SourceHandler(handler))
-  }
-
-  private final func setRegistrationHandler(_ handler: SourceHandler?) {
-    replace(.registration, with: handler)
-    if handler != nil { pay(state.update { $0.announceAgain() }) }
-  }
+  public final func setRegistrationHandler(handler: DispatchWorkItem) { set(.registration, SourceHandler(handler)) }
 
   /// Sets what to run once, when the source has been cancelled and its last event handler has returned; nil removes
-  /// it. A descriptor that the source has watched may be closed there.
+  /// it. A descriptor that the source has watched may be closed there. The first one that a source gets when all that is
+  /// over runs soon.
   ///
   /// Complexity: O(1). Blocking: never.
   public final func setCancelHandler(
     qos: DispatchQoS = .unspecified, flags: DispatchWorkItemFlags = [], handler: DispatchSourceHandler?
   ) {
-    replace(.cancel, with: handler.map { SourceHandler($0, qos: qos, flags: flags) })
+    set(.cancel, handler.map { SourceHandler($0, qos: qos, flags: flags) })
   }
 
   /// Sets a work item that is performed once, when the source has been cancelled and its last event handler has
   /// returned.
   ///
   /// Complexity: O(1). Blocking: never.
-  public final func setCancelHandler(handler: DispatchWorkItem) { replace(.cancel, with: SourceHandler(handler)) }
+  public final func setCancelHandler(handler: DispatchWorkItem) { set(.cancel, SourceHandler(handler)) }
 
-  private final func replace(_ role: SourceHandlers.Role, with handler: SourceHandler?) {
+  final func set(_ role: SourceHandlers.Role, _ handler: SourceHandler?) {
     tellChange()
     lock.lock()
     let former = handlers[role]
+    // relaxed: written under the lock.
+    let seen = barriers.load(ordering: .relaxed)
     // A finished source would keep the handler, and what it captures, without ever calling it.
-    // relaxed: set before the handlers are taken away under the lock.
-    if !state.load(ordering: .relaxed).has(SourceState.finished) {
+    let isLate = seen & SourceHandlers.Roles.taken != 0
+    if !isLate {
       handlers[role] = handler
       // relaxed: a change takes effect with the next event.
       barriers.store(handlers.barriers.rawValue, ordering: .relaxed)
+    } else if role == .cancel, handler != nil {
+      // relaxed: as above.
+      barriers.store(seen | SourceHandlers.Roles.ended, ordering: .relaxed)
     }
+    let target = target
     lock.unlock()
     // Released without the lock: what it captures may be anything, this source included.
     withExtendedLifetime(former) {}
+    guard let handler else { return }
+    if role == .registration { pay(state.update { $0.announceAgain() }) }
+    if isLate, role == .cancel, seen & SourceHandlers.Roles.ended == 0 { handler.submit(to: target) }
   }
 
   // MARK: Life
@@ -316,25 +319,7 @@ public class DispatchSource: DispatchObject, DispatchSourceProtocol, @unchecked 
     if debt == .enqueue { submit() }
   }
 
-  /// SourceState.V1: sends the job through the target.
-  final func submit() {
-    // relaxed: the submitter has set it; if it changes meanwhile, `begin` takes care of the barrier.
-    let role = state.load(ordering: .relaxed).dueRole
-    lock.lock()
-    let target = target
-    let (wanted, flags) = handlers[role].map { ($0.qos, $0.flags) } ?? (.unspecified, [])
-    lock.unlock()
-    let base = target.base
-    // relaxed: a hint for where to queue.
-    let least = QoSWord(rawValue: floor.load(ordering: .relaxed))
-    let qos = (wanted.isUnspecified ? base : target.effectiveQoS(wanted, flags)).merged(with: least)
-    let job = Job(
-      invoke: DispatchSource.step, flags: flags.contains(.barrier) ? .barrier : [], qos: qos.rawValue, band: qos.band,
-      owner: Borrowed(self).word)
-    target.enqueueSlow(job)
-  }
-
-  private static let step: Job.Invoke = { raw in
+  static let step: Job.Invoke = { raw in
     let job = Job(raw: raw)
     // unsafe: the active source keeps itself alive until `finish`, and the job comes before that.
     let source = Borrowed<DispatchSource>(word: job.owner!)
@@ -388,6 +373,9 @@ public class DispatchSource: DispatchObject, DispatchSourceProtocol, @unchecked 
     lock.lock()
     let handlers = handlers
     self.handlers = SourceHandlers()
+    let ended = handlers.cancel == nil ? 0 : SourceHandlers.Roles.ended
+    // relaxed: written under the lock.
+    barriers.store(SourceHandlers.Roles.taken | ended, ordering: .relaxed)
     lock.unlock()
     handlers.cancel?.body()
     // What the handlers capture goes before the source's own reference: it may be the source.

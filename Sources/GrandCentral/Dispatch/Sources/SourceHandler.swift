@@ -13,10 +13,22 @@ struct SourceHandler {
   }
 
   /// The item is performed each time, as a submission of it would be: with its quality of service and its flags.
-  init(_ item: DispatchWorkItem) {
-    body = { item.perform() }
-    qos = item.wantedQoS
-    flags = item.flags
+  init(_ item: DispatchWorkItem) { self.init(as: item) { item.perform() } }
+
+  /// What is called in the way of an item; of none, in no particular one.
+  init(as item: DispatchWorkItem?, _ body: @escaping () -> Void) {
+    self.body = body
+    qos = item?.wantedQoS ?? .unspecified
+    flags = item?.flags ?? []
+  }
+
+  /// Calls it once, as an item of the queue.
+  func submit(to queue: DispatchQueue) {
+    let effective = queue.effectiveQoS(qos, flags)
+    let job = Job(
+      invoke: Items.plain, flags: isBarrier ? .barrier : [], qos: effective.rawValue, band: effective.band)
+    job.setBody(Job.Body(run: body))
+    queue.enqueueSlow(job)
   }
 
   var isBarrier: Bool { flags.contains(.barrier) }
@@ -36,6 +48,12 @@ struct SourceHandlers {
     @inline(__always)
     func contains(_ role: Role) -> Bool { rawValue & 1 << role.rawValue != 0 }
     mutating func insert(_ role: Role) { rawValue |= 1 << role.rawValue }
+
+    // Of a source that has finished, in place of roles.
+    /// Its handlers were taken away.
+    static let taken: UInt8 = 1 << 6
+    /// A cancel handler was called, or is about to be.
+    static let ended: UInt8 = 1 << 7
   }
 
   private(set) var event: SourceHandler?

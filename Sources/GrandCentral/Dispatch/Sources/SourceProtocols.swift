@@ -143,7 +143,7 @@ public protocol DispatchSourceUserDataOr: DispatchSourceProtocol {
 /// position.replace(data: 42)
 /// ```
 public protocol DispatchSourceUserDataReplace: DispatchSourceProtocol {
-  /// Replaces the pending data; 0 does nothing. Any thread.
+  /// Replaces the pending data; by 0, so that no handler is called for them. Any thread.
   ///
   /// Complexity: O(1). Blocking: never.
   func replace(data: UInt)

@@ -30,11 +30,11 @@ class UserDataSource: DispatchSource, DispatchSourceUserDataAdd, DispatchSourceU
   }
 
   func replace(data: UInt) {
-    if data == 0 { return }
     tellChange()
     // pairs with: takeEvent – publishes what the program did before
     merged.store(data, ordering: .releasing)
-    fire()
+    // What was pending is replaced by nothing.
+    if data != 0 { fire() }
   }
 
   override func takeEvent() -> UInt? {
