@@ -42,7 +42,7 @@ public class DispatchIO: DispatchObject, @unchecked Sendable {  // immutable; th
     /// A set of these bits.
     @_alwaysEmitIntoClient public init(rawValue: UInt) { self.rawValue = rawValue }
 
-    /// Interrupts operations under way: their handlers are called with ECANCELED.
+    /// Interrupts operations under way: their handlers are called with ECANCELED; those of a stream in the order of submission.
     @_alwaysEmitIntoClient public static var stop: DispatchIO.CloseFlags { CloseFlags(rawValue: 1) }
   }
 

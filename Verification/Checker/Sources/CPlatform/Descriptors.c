@@ -258,6 +258,15 @@ ssize_t gc_room_to_write(int fd) {
   return file != NULL && machine_stream_bytes(file, &held, &room) ? (ssize_t)room : 0;
 }
 
+bool gc_file_identity(int fd, uint64_t *device, uint64_t *inode) {
+  machine_file *file = machine_file_of(fd);
+  if (file == NULL) return false;
+  struct machine_inode *known = machine_inode_of(file);
+  *device = known != NULL;
+  *inode = known != NULL ? (uintptr_t)known : (uintptr_t)file;
+  return true;
+}
+
 ssize_t gc_bytes_left(int fd) {
   machine_file *file = machine_file_of(fd);
   if (file == NULL || file->kind != &machine_regular) return 0;
