@@ -47,7 +47,8 @@ extension DispatchObject {
   final var lastContext: ObjectContext? { extrasReference?.use { $0.context } }
 
   /// For the `deinit` of an object that runs nothing.
-  final func finalizeContext(otherwise target: Lane) {
-    extrasReference?.use { $0.context.finalize(on: $0.finalizerTarget ?? target) }
+  @inline(__always)
+  final func finalizeContext(otherwise target: @autoclosure () -> Lane) {
+    extrasReference?.use { $0.context.finalize(on: $0.finalizerTarget ?? target()) }
   }
 }
