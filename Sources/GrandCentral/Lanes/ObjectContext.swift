@@ -49,6 +49,11 @@ extension DispatchObject {
   /// For the `deinit` of an object that runs nothing.
   @inline(__always)
   final func finalizeContext(otherwise target: @autoclosure () -> Lane) {
-    extrasReference?.use { $0.context.finalize(on: $0.finalizerTarget ?? target()) }
+    if extrasReference != nil { finalizeContextSlow(otherwise: target()) }
+  }
+
+  @inline(never)
+  private final func finalizeContextSlow(otherwise target: Lane) {
+    extrasReference?.use { $0.context.finalize(on: $0.finalizerTarget ?? target) }
   }
 }
