@@ -27,7 +27,7 @@ struct IOFiles: ~Copyable, @unchecked Sendable {  // guarded by `lock`
     let index = Int(descriptor)
     lock.lock()
     defer { lock.unlock() }
-    if index < table.pointee.count, let known = table.pointee[index] {
+    if let known = entry(at: index) {
       let file = known.object
       if file.spoiledError != 0 { return .failure(Errno(code: file.spoiledError)) }
       file.users += 1
@@ -102,18 +102,18 @@ struct IOFiles: ~Copyable, @unchecked Sendable {  // guarded by `lock`
   }
 
   /// Guarded by `lock`.
-  private func isListed(_ file: IOFile) -> Bool {
-    let index = Int(file.rawDescriptor)
-    // unsafe: a file leaves before it goes.
-    return index < table.pointee.count && table.pointee[index]?.use { $0 === file } == true
+  private func entry(at index: Int) -> Borrowed<IOFile>? {
+    index < table.pointee.count ? table.pointee[index] : nil
   }
 
   /// Guarded by `lock`: the next user of the same descriptor finds it as it was.
   private func giveBack(_ file: IOFile) {
     if file.path == nil {
       // A child of a fork gives its parent's channels back: it has a table of its own, and the flags stay the parent's.
-      guard isListed(file) else { return }
-      table.pointee[Int(file.rawDescriptor)] = nil
+      let index = Int(file.rawDescriptor)
+      // unsafe: a file leaves before it goes.
+      guard entry(at: index)?.use({ $0 === file }) == true else { return }
+      table.pointee[index] = nil
     }
     // relaxed: written under the lock.
     let wasSwitched = file.isSwitched.load(ordering: .relaxed)

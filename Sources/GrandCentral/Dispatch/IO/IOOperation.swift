@@ -158,6 +158,7 @@ final class IOOperation: @unchecked Sendable {  // see IOState.swift
     takeStep(operation)
   }
 
+  @inline(never)
   private static func takeStep(_ operation: Borrowed<IOOperation>) {
     operation.use { operation in
       repeat {

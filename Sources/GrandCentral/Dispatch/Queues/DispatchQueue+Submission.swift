@@ -50,7 +50,13 @@ extension DispatchQueue {
   final func makeJob(
     _ qos: DispatchQoS, _ flags: DispatchWorkItemFlags, _ work: consuming @escaping () -> Void
   ) -> Job {
-    let wanted = flags.contains(.noQoS) ? .unspecified : QoSWord(qos)
+    makeJob(flags.contains(.noQoS) ? .unspecified : QoSWord(qos), flags, work)
+  }
+
+  @inline(__always)
+  final func makeJob(
+    _ wanted: QoSWord, _ flags: DispatchWorkItemFlags, _ work: consuming @escaping () -> Void
+  ) -> Job {
     let effective = effectiveQoS(wanted, flags)
     let job = Job(
       invoke: Items.plain, flags: flags.contains(.barrier) ? .barrier : [], qos: effective.rawValue,

@@ -23,13 +23,7 @@ struct SourceHandler {
   }
 
   /// Calls it once, as an item of the queue.
-  func submit(to queue: DispatchQueue) {
-    let effective = queue.effectiveQoS(qos, flags)
-    let job = Job(
-      invoke: Items.plain, flags: isBarrier ? .barrier : [], qos: effective.rawValue, band: effective.band)
-    job.setBody(Job.Body(run: body))
-    queue.enqueueSlow(job)
-  }
+  func submit(to queue: DispatchQueue) { queue.enqueueSlow(queue.makeJob(qos, flags, body)) }
 
   var isBarrier: Bool { flags.contains(.barrier) }
 
