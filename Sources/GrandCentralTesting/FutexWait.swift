@@ -24,10 +24,11 @@
     private static let operations: UInt = 127
     private static let ids: UInt32 = (1 << 30) - 1
 
-    /// Nil if the thread does not sleep, sleeps elsewhere, or may not be looked at.
+    /// Nil if the thread does not sleep, sleeps elsewhere, or may not be looked at; and if what it waits for has come, for it sleeps no longer
+    /// than until the kernel has a processor for it.
     init?(ofThread id: UInt32) {
       guard let text = Self.read("/proc/self/task/\(id)/syscall", 0, count: 256) else { return nil }
-      // The number of the call, and its arguments: the word, the operation, a value, the deadline.
+      // The number of the call, and its arguments: the word, the operation, the value that it waits behind, the deadline.
       let fields = String(decoding: text, as: UTF8.self).split(separator: " ").prefix(5)
       guard fields.count == 5, UInt(fields[0]) == Self.futex else { return nil }
       let arguments = fields.dropFirst().compactMap { UInt($0.dropFirst(2), radix: 16) }
@@ -38,15 +39,26 @@
       default: return nil
       }
       word = arguments[0]
+      // The thread that ends a wait writes the word before it wakes the sleeper.
+      guard let now = Self.word(at: word) else { return nil }
+      if isOwnersWord {
+        let owner = now & Self.ids
+        if owner == 0 || owner == id { return nil }
+      } else if now != UInt32(truncatingIfNeeded: arguments[2]) {
+        return nil
+      }
     }
 
     /// The thread that holds the lock. Of a condition it is the id of no thread, or by a rare chance of one that has to do with it no more
     /// than others.
     var owner: UInt32 {
       // The C library's mutex has its owner's id in its third word.
-      let address = isOwnersWord ? word : word + 8
-      guard let bytes = Self.read("/proc/self/mem", Int(address), count: 4), bytes.count == 4 else { return 0 }
-      return bytes.reversed().reduce(0) { $0 << 8 | UInt32($1) } & Self.ids
+      (Self.word(at: isOwnersWord ? word : word + 8) ?? 0) & Self.ids
+    }
+
+    private static func word(at address: UInt) -> UInt32? {
+      guard let bytes = read("/proc/self/mem", Int(address), count: 4), bytes.count == 4 else { return nil }
+      return bytes.reversed().reduce(0) { $0 << 8 | UInt32($1) }
     }
 
     /// As the kernel reads it: what is no memory is an error, and no fault.

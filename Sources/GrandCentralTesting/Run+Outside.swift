@@ -86,6 +86,13 @@ import Synchronization
       }
     }
 
+    /// Whether all of them sleep in the program.
+    var sleep: Bool {
+      // Not with the list locked, for which one sleeps that comes in; so that is looked for afterwards.
+      let seen = list.withLock { $0 }
+      return seen.allSatisfy { !$0.hasCome && $0.isAsleep } && list.withLock { !$0.contains { $0.hasCome } }
+    }
+
     /// Whether the calling thread, of that number, has lost the turn. It is known to wait from now on.
     func comes(_ number: Int) -> Bool {
       list.withLock { list in
@@ -132,6 +139,7 @@ import Synchronization
       if !outsiders.comes(number) { return false }
       outsiders.arrivals.pass()
       SimulatedKernel.setAside { carrier.wait() }
+      stayInside()
       kernelID = carrier.kernelID
       SimulatedOrder.comesAfter(members[0].carrier)
       stayIfGivenUp()
@@ -143,7 +151,7 @@ import Synchronization
       // relaxed: while a thread of the run has the turn no other one loses it.
       while outsiders.count.load(ordering: .relaxed) != 0 {
         for outsider in outsiders.remove(where: { $0.hasCome }) { release(outsider.number, wasWoken: true) }
-        if outsiders.list.withLock({ $0.allSatisfy { !$0.hasCome && $0.isAsleep } }) { return }
+        if outsiders.sleep { return }
         awaitArrival()
       }
     }
@@ -161,6 +169,9 @@ import Synchronization
     func awaitOutside() -> Bool {
       // relaxed: as in `settle`.
       if outsiders.count.load(ordering: .relaxed) == 0 { return false }
+      // One may have been woken since.
+      settle()
+      if !ready.isEmpty { return true }
       // With work that no thread has taken yet, the engine's monitor is to see that a worker does not get on.
       let waitInside = members.indices.allSatisfy { members[$0].wait != .outside || holder($0) != nil }
       if waitInside || SimulationSupport.isOwed { return false }

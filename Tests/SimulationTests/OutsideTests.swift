@@ -1,10 +1,11 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
 import Glibc
-import GrandCentral
-import GrandCentralTesting
 import Synchronization
 import Testing
+
+@testable import GrandCentral
+@testable import GrandCentralTesting
 
 /// A mutex of the C library's, and a condition.
 private final class SystemLock: Sendable {
@@ -185,6 +186,36 @@ struct OutsideTests {
       if let failure = report.failure { throw failure }
       try require(report.gaps.contains("a thread waits for a mutex of the system"), "\(report.gaps)")
     }
+  }
+
+  @Test(
+    "V1: a thread whose mutex has been given back sleeps no longer, be it long until the kernel has a processor for it")
+  func woken() {
+    // unsafe: freed when both threads are done with it.
+    let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+    pthread_mutex_init(mutex, nil)
+    pthread_mutex_lock(mutex)
+    let (kernelID, isKnown, over) = (Box<UInt32>(0), Flag(), Flag())
+    startThread {
+      kernelID.value = SimulatedTurn.kernelID
+      isKnown.raise()
+      pthread_mutex_lock(mutex)
+      pthread_mutex_unlock(mutex)
+      over.raise()
+    }
+    while !isKnown.isUp || FutexWait(ofThread: kernelID.value) == nil { sleepInReality() }
+    #expect(FutexWait(ofThread: kernelID.value)?.owner == SimulatedTurn.kernelID)
+    // The first word of the C library's mutex is what is slept on. Its owner writes it before it wakes the sleeper.
+    let word = UnsafeMutableRawPointer(mutex).assumingMemoryBound(to: UInt32.self)
+    let contended = word.pointee
+    word.pointee = 0
+    #expect(FutexWait(ofThread: kernelID.value) == nil)
+    word.pointee = contended
+    #expect(FutexWait(ofThread: kernelID.value) != nil)
+    pthread_mutex_unlock(mutex)
+    while !over.isUp { sleepInReality() }
+    pthread_mutex_destroy(mutex)
+    mutex.deallocate()
   }
 
   @Test("A thread that takes no part holds a mutex: it is waited for, and the run goes on")
