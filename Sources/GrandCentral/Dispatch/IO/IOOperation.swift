@@ -158,7 +158,6 @@ final class IOOperation: @unchecked Sendable {  // see IOState.swift
     takeStep(operation)
   }
 
-  @inline(never)
   private static func takeStep(_ operation: Borrowed<IOOperation>) {
     operation.use { operation in
       repeat {

@@ -149,8 +149,6 @@ public class DispatchSource: DispatchObject, DispatchSourceProtocol, @unchecked 
   /// Complexity: O(1). Blocking: never.
   public final func setCancelHandler(handler: DispatchWorkItem) { set(.cancel, SourceHandler(handler)) }
 
-  // Once, and not copied to the six calls that the program has.
-  @inline(never)
   final func set(_ role: SourceHandlers.Role, _ handler: SourceHandler?) {
     tellChange()
     lock.lock()
