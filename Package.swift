@@ -49,7 +49,8 @@ let package = Package(
     .executableTarget(name: "http-echo", dependencies: ["GrandCentral"], path: "Examples/swift/http-echo"),
     .executableTarget(name: "job-runner", dependencies: ["GrandCentral"], path: "Examples/swift/job-runner"),
     .target(name: "ContractSupport", path: "Tests/Support"),
-    .executableTarget(name: "contract-probe", dependencies: contract, path: "Tests/Programs/Probe"),
+    .target(name: "SlowRuntime", path: "Tests/Programs/SlowRuntime"),
+    .executableTarget(name: "contract-probe", dependencies: contract + ["SlowRuntime"], path: "Tests/Programs/Probe"),
     .executableTarget(
       name: "async-main-probe", dependencies: contract + ["GrandCentralExecutors"], path: "Tests/Programs/AsyncMain"
     ),

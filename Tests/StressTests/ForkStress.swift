@@ -14,15 +14,36 @@ struct ForkStress {
       ("fork-while-locked", "children", "20"), ("fork-from-item", "child", "1"), ("fork-before-use", "child", "1"),
     ])
   func children(_ scenario: String, _ key: String, _ expected: String) {
+    repeatedly(scenario, key, expected)
+  }
+
+  @Test(
+    "E5: a fork waits for a thread that has a lock of the runtime, however long it has it",
+    arguments: [
+      ("fork", "child", "1"), ("fork-while-busy", "children", "10"), ("fork-while-locked", "children", "20"),
+      ("fork-from-item", "child", "1"),
+    ])
+  func slowRuntime(_ scenario: String, _ key: String, _ expected: String) {
+    let locks = repeatedly(scenario, key, expected, environment: ["GC_SLOW_RUNTIME": "1"])
+    if let locks, !Kernel.isSanitized { #expect(locks > 0, "no lock was held for long") }
+  }
+
+  /// Runs the scenario again and again. Returns how many locks of the runtime were held for long; nil if it cannot run here.
+  @discardableResult
+  private func repeatedly(
+    _ scenario: String, _ key: String, _ expected: String, environment: [String: String] = [:]
+  ) -> Int? {
     let deadline = monotonicNanoseconds() + UInt64(Stress.seconds / 3 * 1e9)
-    var rounds = 0
+    var (rounds, locks) = (0, 0)
     repeat {
-      let result = Probe.run(scenario)
+      let result = Probe.run(scenario, environment: environment)
       rounds += 1
-      if result.skipped != nil { return }
+      if result.skipped != nil { return nil }
       #expect(result.ended && result[key] == expected, "round \(rounds): \(result)")
-      if !result.ended { return }
+      locks += result.number("slowLocks") ?? 0
+      if !result.ended { break }
     } while Stress.runs(until: deadline)
     print("\(scenario): \(rounds) rounds")
+    return locks
   }
 }

@@ -89,14 +89,24 @@ enum Fork {
 
   #if DEBUG
     private static let nap: UInt64 = 100_000
-    /// A fork waits for so many naps at most, and for threads in jobs, which may compute for ever, for so many.
-    private static let (naps, napsInJobs) = (500, 50)
+    /// A fork waits for so many naps at most; for jobs, which may compute for ever, until so many nanoseconds of processor time are used.
+    private static let (naps, timeForJobs): (Int, Int64) = (20_000, 50_000_000)
 
-    /// Waits until the engine's threads wait as well: for one of the locks that the caller holds, or for work. None of them is then in the
-    /// runtime, unless it waits there for another thread of the program.
+    /// Waits until the engine's threads and the main thread wait as well: for one of the locks that the caller holds, or for work. None of
+    /// them is then in the runtime, unless it waits there for another thread of the program.
+    ///
+    /// The threads are looked at one by one, and one that has just been passed over may be woken by one that is still to come. So
+    /// two looks in a row must find them all at rest, and no processor time used between the two.
     private static func letThreadsRest(_ engine: Engine.Pointer) {
-      for look in 0..<naps {
-        if !engine.pointee.hasThreadOnItsWay(inJobs: look < napsInJobs) { return }
+      var (begin, last): (UInt64?, ThreadsLook?)
+      for _ in 0..<naps {
+        let look = engine.pointee.lookAtThreads()
+        if let last, !last.computes, !look.computes {
+          if !last.jobsCompute, !look.jobsCompute, last.time == look.time { return }
+          // The time of a thread that has ended is missing: the difference may be negative.
+          if let begin, Int64(bitPattern: look.time &- begin) > timeForJobs { return }
+        }
+        (begin, last) = (begin ?? look.time, look)
         Thread.sleep(nanoseconds: nap)
       }
     }
@@ -139,28 +149,44 @@ extension Engine {
 }
 
 #if DEBUG
+  /// What the threads of a process that is about to fork were found doing.
+  private struct ThreadsLook {
+    /// Whether a thread of the engine computes outside jobs, waits for a processor, or is being started.
+    var computes = false
+    /// Whether a job does, or the main thread.
+    var jobsCompute = false
+    /// The processor time that all of them have used.
+    var time: UInt64 = 0
+
+    mutating func note(_ thread: UInt32, isInJob: Bool) {
+      if thread == 0 || thread == Thread.id { return }
+      switch Thread.activity(of: thread) {
+      case .runnable, .waitsBriefly: if isInJob { jobsCompute = true } else { computes = true }
+      case .waits, nil: break
+      }
+      time &+= Thread.processorTime(of: thread)
+    }
+  }
+
   extension Engine {
-    /// Whether a thread of the engine computes, waits for a processor, or is being started.
-    fileprivate func hasThreadOnItsWay(inJobs: Bool) -> Bool {
+    fileprivate func lookAtThreads() -> ThreadsLook {
+      var look = ThreadsLook()
       // relaxed: an observation.
-      if monitor.state.load(ordering: .relaxed) == Monitor.State.starting { return true }
+      if monitor.state.load(ordering: .relaxed) == Monitor.State.starting { look.computes = true }
       // relaxed: an observation.
-      if isOnItsWay(monitor.thread.load(ordering: .relaxed)) { return true }
+      look.note(monitor.thread.load(ordering: .relaxed), isInJob: false)
       var begun = 0
       for index in 0..<workers.count {
         let worker = workers[index]
         // relaxed: an observation.
         let thread = worker.pointee.thread.load(ordering: .relaxed)
-        if thread == 0 { continue }
-        begun += 1
-        if inJobs || !worker.pointee.isInJob, isOnItsWay(thread) { return true }
+        if thread != 0 { begun += 1 }
+        look.note(thread, isInJob: worker.pointee.isInJob)
       }
       // relaxed: an observation.
-      return begun < pool.load(ordering: .relaxed).live
-    }
-
-    private func isOnItsWay(_ thread: UInt32) -> Bool {
-      thread != 0 && thread != Thread.id && Thread.activity(of: thread) == .runnable
+      if begun < pool.load(ordering: .relaxed).live { look.computes = true }
+      look.note(Thread.mainID, isInJob: true)
+      return look
     }
   }
 #endif

@@ -4,6 +4,7 @@ import CPlatform
 import ContractSupport
 import Glibc
 import GrandCentral
+import SlowRuntime
 
 extension Scenario {
   static let forking: [String: Body] = [
@@ -75,10 +76,15 @@ extension Scenario {
     return status == 0
   }
 
+  private static func reportParent() {
+    report("parentAfter", selfTest() ?? "works")
+    report("slowLocks", Int(gc_test_slow_runtime_count()))
+  }
+
   @Sendable private static func fork() {
     report("parentBefore", selfTest() ?? "works")
     report("child", runChild())
-    report("parentAfter", selfTest() ?? "works")
+    reportParent()
     report("secondChild", runChild())
   }
 
@@ -120,7 +126,7 @@ extension Scenario {
     for _ in 0..<10 where runChild() { children += 1 }
     stop.open()
     report("children", children)
-    report("parentAfter", selfTest() ?? "works")
+    reportParent()
     exit(0)
   }
 
@@ -150,7 +156,7 @@ extension Scenario {
     hooks.join()
     targets.join()
     report("children", children)
-    report("parentAfter", selfTest() ?? "works")
+    reportParent()
   }
 
   /// Forks while other threads read and change the values of queues that the child uses as well.
@@ -198,7 +204,7 @@ extension Scenario {
     }
     require(done.wait(), "the item ended")
     report("child", verdict.value)
-    report("parentAfter", selfTest() ?? "works")
+    reportParent()
   }
   /// The item that forks returns in the child too, with an item of the parent's behind it.
   @Sendable private static func forkFromItemReturns() {
@@ -220,6 +226,6 @@ extension Scenario {
     begin.open()
     require(done.wait(), "the item ended")
     report("child", Int(status.value))
-    report("parentAfter", selfTest() ?? "works")
+    reportParent()
   }
 }
