@@ -190,6 +190,16 @@ struct DispatchWallTimeTests {
     #expect((wall(5) - .seconds(6)).rawValue == code(2))
   }
 
+  @Test("T3: the beginning of 1970 is an instant like others, though C has its bits for the present one")
+  func beginning() {
+    #expect(wall(0) + .seconds(1) == wall(1, 2))
+    #expect(wall(0) + 1.5 == wall(1, 500_000_002))
+    #expect(wall(5) - .seconds(6) + .seconds(7) == wall(7, 2))
+    #expect(wall(0).advanced(by: .nanoseconds(0)) == wall(0))
+    #expect(wall(0) - 1.0 == wall(0))
+    #expect(wall(0) + Double.nan == .distantFuture)
+  }
+
   @Test(
     "T3: moves by an interval",
     arguments: [

@@ -54,6 +54,8 @@ import Synchronization
     private let slots: UnsafeMutablePointer<T?>
     /// The first index that no helper has taken.
     private let next = Atomic<Int>(0)
+    /// A call has thrown.
+    private let hasFailed = Atomic<Bool>(false)
     private let lock = Lock()
     /// Guarded by `lock`.
     private var failure: (index: Int, error: any Error)?
@@ -73,11 +75,13 @@ import Synchronization
     }
 
     func help() {
-      while !Task.isCancelled {
+      while true {
         // relaxed: an index; the task group publishes the results.
         let first = next.wrappingAdd(stride, ordering: .relaxed).oldValue
         if first >= count { return }
         for index in first..<min(count, first + stride) {
+          // relaxed: it ends calls that have not begun; `lock` publishes the error.
+          if Task.isCancelled || hasFailed.load(ordering: .relaxed) { return }
           do {
             slots[index] = try transform(elements[elements.index(elements.startIndex, offsetBy: index)])
           } catch {
@@ -88,8 +92,8 @@ import Synchronization
     }
 
     private func fail(_ index: Int, _ error: any Error) {
-      // relaxed: no helper takes another index; those that are taken end by themselves.
-      next.store(count, ordering: .relaxed)
+      // relaxed: see `help`.
+      hasFailed.store(true, ordering: .relaxed)
       lock.lock()
       defer { lock.unlock() }
       if let failure, failure.index < index { return }

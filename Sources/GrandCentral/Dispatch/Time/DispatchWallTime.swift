@@ -148,11 +148,14 @@ extension DispatchWallTime {
   /// The rank in time; `UInt64.max` for the distant future.
   private var nanosecondsSince1970: UInt64 { self == .distantFuture ? .max : 0 &- rawValue }
 
+  /// An instant is none of the C interface's codes for the present one, also at the beginning of 1970, which has its bits.
   fileprivate func moved(by delta: Int64) -> DispatchWallTime {
-    DispatchWallTime(TimeCode(rawValue: rawValue).advanced(by: delta))
+    if self == .distantFuture { return self }
+    let sum = Int64(clamping: nanosecondsSince1970).addingSaturating(delta)
+    return DispatchWallTime(TimeCode(.wall, nanoseconds: UInt64(max(0, sum))))
   }
 
   fileprivate func moved(bySeconds seconds: Double) -> DispatchWallTime {
-    DispatchWallTime(TimeCode(rawValue: rawValue).advanced(bySeconds: seconds))
+    seconds.isNaN ? .distantFuture : moved(by: Int64(clampingNanosecondsOf: seconds))
   }
 }
