@@ -21,6 +21,8 @@ package struct Attempt {
   var lastWaits: [Int: Int] = [:]
   /// Whether ThreadSanitizer has reported a race.
   var hasRace = false
+  /// What was wrong before that which has ended the run.
+  var earlier: String?
 
   init(
     reason: SimulationFailure.Reason?, told: ToldEvents?, steps: Int, choices: Int, hash: UInt64, timersLeft: Int,

@@ -57,6 +57,8 @@ final class Run: @unchecked Sendable {  // Run.R1
   var outcome = Outcome.ended
   /// What `Simulation.expect` has found.
   var complaint: String?
+  /// What the body had thrown, or `complaint`, when the run failed by something else.
+  var earlier: String?
   /// Run.R6
   var escape: SimulationFailure.Reason?
   private(set) var timersLeft = 0

@@ -100,6 +100,7 @@ public struct SimulationFailure: Error, CustomStringConvertible {
   /// that wait: to look them up takes a second in a large program.
   public var description: String {
     var text = "simulation: " + sentence
+    if let earlier = attempt?.earlier { text += "\nBefore that, " + earlier }
     for line in places?.sentences ?? [] { text += "\n" + line }
     if hasRace, !isRace { text += "\nThe thread sanitizer has reported a race in that schedule as well" }
     if !token.isEmpty {

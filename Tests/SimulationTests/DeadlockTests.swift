@@ -69,6 +69,32 @@ struct DeadlockTests {
     }
   }
 
+  @Test("What was wrong before a deadlock is told as well: an expectation, and what the body has thrown")
+  func earlier() async {
+    await #expect(processExitsWith: .success) {
+      func failure(_ body: @escaping (Simulation) throws -> Void) throws -> SimulationFailure {
+        let failure = try unwrap(Simulation.explore(runs: 1, body).failure)
+        guard case .deadlock = failure.reason else { throw failure }
+        return failure
+      }
+      let expected = try failure { sim in
+        sim.expect(false, "the cache is empty")
+        DispatchSemaphore(value: 0).wait()
+      }
+      try require(
+        expected.description.contains("\nBefore that, an expectation did not hold: the cache is empty\n"),
+        expected.description)
+      let thrown = try failure { sim in
+        DispatchQueue.global().async { DispatchSemaphore(value: 0).wait() }
+        throw Unexpected()
+      }
+      try require(
+        thrown.description.contains("\nBefore that, the body had thrown \(Unexpected())\n"), thrown.description)
+      let alone = try failure { _ in DispatchSemaphore(value: 0).wait() }
+      try require(!alone.description.contains("Before that"), alone.description)
+    }
+  }
+
   @Test("The message says in which lines of the program the threads wait")
   func places() async {
     await #expect(processExitsWith: .success) {
