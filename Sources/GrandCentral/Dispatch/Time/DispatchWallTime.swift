@@ -150,9 +150,7 @@ extension DispatchWallTime {
 
   /// An instant is none of the C interface's codes for the present one, also at the beginning of 1970, which has its bits.
   fileprivate func moved(by delta: Int64) -> DispatchWallTime {
-    if self == .distantFuture { return self }
-    let sum = Int64(clamping: nanosecondsSince1970).addingSaturating(delta)
-    return DispatchWallTime(TimeCode(.wall, nanoseconds: UInt64(max(0, sum))))
+    DispatchWallTime(TimeCode(rawValue: rawValue).moved(by: delta))
   }
 
   fileprivate func moved(bySeconds seconds: Double) -> DispatchWallTime {

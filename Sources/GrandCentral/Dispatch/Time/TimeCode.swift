@@ -71,9 +71,15 @@ struct TimeCode: Equatable, Sendable {
 
   /// The instant `delta` nanoseconds later, or earlier when it is negative. For ever stays for ever.
   func advanced(by delta: Int64) -> TimeCode {
-    var (clock, nanoseconds) = parts
+    let (isNow, clock) = (self == .now || self == .continuousNow || self == .wallNow, parts.clock)
+    return (isNow ? TimeCode(clock, nanoseconds: clock.now()) : self).moved(by: delta)
+  }
+
+  /// As `advanced`, from an instant: what has the bits of a code for "now" is no such code.
+  @inline(__always)
+  func moved(by delta: Int64) -> TimeCode {
+    let (clock, nanoseconds) = parts
     if nanoseconds == .max { return .forever }
-    if self == .now || self == .continuousNow || self == .wallNow { nanoseconds = clock.now() }
     let sum = Int64(clamping: nanoseconds).addingSaturating(delta)
     return TimeCode(clock, nanoseconds: UInt64(max(0, sum)))
   }
