@@ -65,6 +65,25 @@ struct CloseTests {
     close(ends.writing)
   }
 
+  @Test("I5: no write begins once one before it has been stopped: what comes out has no gap")
+  func stopLeavesNoGap() {
+    for _ in 0..<200 {
+      let ends = Ends.pipe()
+      let cleanup = Cleanup(closing: [ends.writing])
+      let channel = DispatchIO.stream(ends.writing, cleanup)
+      // Twos after all of the ones, and the pipe has no room for them at first.
+      channel.write(offset: 0, data: data(Array(repeating: 1, count: 100_000)), queue: .global()) { _, _, _ in }
+      for _ in 0..<100 { channel.write(offset: 0, data: data([2]), queue: .global()) { _, _, _ in } }
+      let closer = PlainThread { channel.close(flags: .stop) }
+      let bytes = drain(ends.reading)
+      closer.join()
+      let ones = bytes.prefix { $0 == 1 }.count
+      #expect(ones == bytes.count || ones == 100_000, "\(ones) ones before \(bytes.count - ones) twos")
+      #expect(cleanup.error() == 0)
+      close(ends.reading)
+    }
+  }
+
   @Test("I4: what a closed channel refuses ends in the order of its submission")
   func refusedOrder() {
     let ends = Ends.pipe()

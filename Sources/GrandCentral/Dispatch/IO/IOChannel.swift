@@ -57,9 +57,7 @@ final class IOChannel: @unchecked Sendable {  // immutable, atomic, or guarded b
   @exclusivity(unchecked) private(set) var gate = IOGate()
   @exclusivity(unchecked) private var isInBarrier = false
 
-  private init(
-    isRandom: Bool, file: Result<IOFile, Errno>, raw: Int32 = -1, base: Int64 = 0, cleanup: IOCleanup
-  ) {
+  private init(isRandom: Bool, file: Result<IOFile, Errno>, raw: Int32 = -1, base: Int64 = 0, cleanup: IOCleanup) {
     self.isRandom = isRandom
     self.raw = raw
     self.base = base
@@ -134,10 +132,7 @@ final class IOChannel: @unchecked Sendable {  // immutable, atomic, or guarded b
   }
 
   private static func position(of file: IOFile) -> Result<Int64, Errno> {
-    switch DescriptorKind.of(file.rawDescriptor) {
-    case .success(let kind): kind.position
-    case .failure(let error): .failure(error)
-    }
+    DescriptorKind.of(file.rawDescriptor).flatMap { $0.position }
   }
 
   /// The path has been looked at: whether the channel can be made.
@@ -272,16 +267,21 @@ final class IOChannel: @unchecked Sendable {  // immutable, atomic, or guarded b
     if insight.isGiven { noteEnd(operation) }
   }
 
-  /// The oldest one first. Those that have no turn to wait for end here, in their order.
+  /// All hear of the bits, the newest first, before the oldest is kicked: one that ends must not give its turn to one that
+  /// would go on. Those that have no turn to wait for end here, in their order.
   private func kickAll(_ bits: UInt64 = 0) {
     var next = newest
-    while let older = next?.older { next = older }
+    while let operation = next {
+      operation.state.update { $0.rawValue |= bits }
+      guard let older = operation.older else { break }
+      next = older
+    }
     while let operation = next {
       next = operation.newer?.object
       if operation.hasStarted, !operation.state.load().has(IOState.mayEnd) {
-        operation.kick(bits)
+        operation.kick()
       } else {
-        operation.kickHere(bits == 0 ? 0 : bits | IOState.mayEnd)
+        operation.kickHere(bits == 0 ? 0 : IOState.mayEnd)
       }
     }
   }
