@@ -166,6 +166,17 @@ void cache_access(const volatile void *address, size_t size, access_kind kind, c
   machine_spend(kind == access_rmw ? cost_atomic : cost_access);
 }
 
+void cache_ask(const void *address, const void *at) {
+  line *l = address == NULL ? NULL : line_for((uintptr_t)address / line_size);
+  if (l != NULL && must_move(l, access_write)) {
+    await_line(l);
+    int word = (int)((uintptr_t)address % line_size / word_size);
+    count_move(l, word, word, access_write, at);
+    hold_only(&l->copies, self->id);
+  }
+  machine_spend(cost_access);
+}
+
 // MARK: Sites
 
 void cache_note(const void *at, bool took) {

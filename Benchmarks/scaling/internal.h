@@ -87,6 +87,8 @@ extern counters total;
 extern bool counting;
 
 void cache_access(const volatile void *address, size_t size, access_kind kind, const void *site);
+/// The thread asks for the line at an address, and for all copies of it; any address will do.
+void cache_ask(const void *address, const void *site);
 /// A read-modify-write was done at `site`; `took`: it got what it wanted (an exchange something that is not zero).
 void cache_note(const void *site, bool took);
 void cache_forget_counts(void);

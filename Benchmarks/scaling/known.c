@@ -17,6 +17,7 @@ static struct {
   _Alignas(64) volatile uint64_t written_once[words];
   _Alignas(64) volatile uint64_t broadcast[words];
   _Alignas(64) volatile uint64_t neighbours[words];
+  _Alignas(64) volatile uint64_t asked[words];
   _Alignas(64) _Atomic uint32_t futex_word;
   _Alignas(64) char end;
 } shared;
@@ -72,6 +73,12 @@ static void first_writes_others_read(int member, int round) {
 static void one_writes_other_reads_beside(int member, int round) {
   if (member == 0) shared.neighbours[0] = (uint64_t)round;
   else (void)shared.neighbours[1];
+}
+
+static void ask_read_and_write(int member, int round) {
+  (void)member;
+  gc_prefetch_write((const void *)&shared.asked[0]);
+  shared.asked[0] += (uint64_t)round;
 }
 
 static void use_stack(int member, int round) {
@@ -135,6 +142,10 @@ bool machine_check_itself(void) {
   right &= is("a writer and two readers: moved by reads", c.moved[access_read], 2 * rounds);
   right &= is("a writer and two readers: moved by writes", c.moved[access_write], rounds - 1);
   right &= is("a writer and two readers: falsely", c.falsely, 0);
+
+  c = count(2, ask_read_and_write);
+  right &= is("a line that is asked for, read and written: moved by asking", c.moved[access_write], 2 * rounds - 1);
+  right &= is("a line that is asked for, read and written: moved", moved(c), 2 * rounds - 1);
 
   c = count(2, one_writes_other_reads_beside);
   right &= is("a reader beside a writer: moved by reads", c.moved[access_read], rounds);

@@ -124,6 +124,13 @@ void machine_pause(void) {
   machine_spend(cost_pause);
 }
 
+/// In place of the processor's instruction.
+void machine_prefetch_write(const void *address) {
+  if (self == NULL) return;
+  machine_step();
+  cache_ask(address, __builtin_return_address(0));
+}
+
 // MARK: Threads
 
 /// The machine's, not the one real processor of the process.

@@ -108,7 +108,10 @@ static inline __attribute__((always_inline)) void gc_prefetch(const void *addres
 
 /// As `gc_prefetch`, for a line that is about to be written: takes it away from other processors at once.
 static inline __attribute__((always_inline)) void gc_prefetch_write(const void *address) {
-#if defined(__x86_64__)
+#if defined(GC_PREFETCH_WRITE)
+  // A simulated machine's.
+  GC_PREFETCH_WRITE(address);
+#elif defined(__x86_64__)
   // By name: the compiler's builtin asks to write only where the target is known to have the instruction; one that
   // lacks it does nothing.
   __asm__ volatile("prefetchw %0" ::"m"(*(const char *)address));

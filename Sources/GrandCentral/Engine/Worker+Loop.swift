@@ -68,6 +68,8 @@ extension Worker {
 
   @inline(__always)
   private func start(_ job: Job) {
+    // Its node is read, and written as it is recycled (Magazine.G6).
+    gc_prefetch_write(job.raw)
     // relaxed: the monitor's pulse, odd inside a job; only its change counts.
     let pulse = progress.load(ordering: .relaxed)
     progress.store(pulse &+ 1, ordering: .relaxed)

@@ -216,8 +216,8 @@ extension Lane {
     if let buckets {
       buckets.pointee.take()
     } else {
-      // In a large backlog items are cold: the next one's line is fetched while this one runs.
-      gc_prefetch(items.pop(job.raw))
+      // In a large backlog items are cold: the next one's line is fetched while this one runs, to be written too (Magazine.G6).
+      gc_prefetch_write(items.pop(job.raw))
     }
   }
 
