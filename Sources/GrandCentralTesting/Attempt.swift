@@ -22,7 +22,7 @@ package struct Attempt {
   /// Whether ThreadSanitizer has reported a race.
   var hasRace = false
   /// What was wrong before that which has ended the run.
-  var earlier: String?
+  var earlier: SimulationFailure.Reason?
 
   init(
     reason: SimulationFailure.Reason?, told: ToldEvents?, steps: Int, choices: Int, hash: UInt64, timersLeft: Int,

@@ -69,8 +69,7 @@ final class Explorer: Attempting {
     case .failed(let reason): return attempt(run, reason)
     case .threw(let error):
       run.dismantle()
-      let issue = (error as? RecordedIssue).map { SimulationFailure.Reason.expectation($0.text) }
-      return attempt(run, run.escape ?? issue ?? .threw(error))
+      return attempt(run, run.escape ?? .thrown(error))
     case .ended:
       run.dismantle()
       let race: SimulationFailure.Reason? = hasRace ? .race : nil

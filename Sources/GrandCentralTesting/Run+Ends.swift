@@ -12,10 +12,8 @@ extension Run {
   func fail(_ reason: SimulationFailure.Reason) -> Never {
     settle()
     lookForStrangers()
-    earlier = complaint.map { "an expectation did not hold: " + $0 }
-    if case .threw(let error) = outcome {
-      earlier = "the body had thrown \((error as? RecordedIssue)?.text ?? "\(error)")"
-    }
+    earlier = complaint.map { .expectation($0) }
+    if case .threw(let error) = outcome { earlier = .thrown(error) }
     outcome = .failed(escape ?? reason)
     SimulationSupport.stopNotes()
     // The threads that stay need what they use.

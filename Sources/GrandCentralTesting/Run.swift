@@ -58,7 +58,7 @@ final class Run: @unchecked Sendable {  // Run.R1
   /// What `Simulation.expect` has found.
   var complaint: String?
   /// What the body had thrown, or `complaint`, when the run failed by something else.
-  var earlier: String?
+  var earlier: SimulationFailure.Reason?
   /// Run.R6
   var escape: SimulationFailure.Reason?
   private(set) var timersLeft = 0

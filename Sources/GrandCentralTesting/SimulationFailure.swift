@@ -38,6 +38,11 @@ public struct SimulationFailure: Error, CustomStringConvertible {
     case incomplete(Int, gaps: [String])
     /// The kernel makes no more threads, or the run has more than it may.
     case noThread
+
+    /// The body has thrown `error`, or a test framework has recorded an issue.
+    static func thrown(_ error: any Error) -> Reason {
+      (error as? RecordedIssue).map { .expectation($0.text) } ?? .threw(error)
+    }
   }
 
   /// What is wrong with the schedule.
@@ -100,7 +105,11 @@ public struct SimulationFailure: Error, CustomStringConvertible {
   /// that wait: to look them up takes a second in a large program.
   public var description: String {
     var text = "simulation: " + sentence
-    if let earlier = attempt?.earlier { text += "\nBefore that, " + earlier }
+    switch attempt?.earlier {
+    case .threw(let error)?: text += "\nBefore that, the body had thrown \(error)"
+    case .expectation(let message)?: text += "\nBefore that, an expectation did not hold: " + message
+    default: break
+    }
     for line in places?.sentences ?? [] { text += "\n" + line }
     if hasRace, !isRace { text += "\nThe thread sanitizer has reported a race in that schedule as well" }
     if !token.isEmpty {

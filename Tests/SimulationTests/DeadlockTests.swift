@@ -90,6 +90,14 @@ struct DeadlockTests {
       }
       try require(
         thrown.description.contains("\nBefore that, the body had thrown \(Unexpected())\n"), thrown.description)
+      // As a test framework's expectation has it.
+      let recorded = try failure { _ in
+        DispatchQueue.global().async { DispatchSemaphore(value: 0).wait() }
+        throw RecordedIssue("the stock is 3")
+      }
+      try require(
+        recorded.description.contains("\nBefore that, an expectation did not hold: the stock is 3\n"),
+        recorded.description)
       let alone = try failure { _ in DispatchSemaphore(value: 0).wait() }
       try require(!alone.description.contains("Before that"), alone.description)
     }
