@@ -12,6 +12,9 @@ command -v llvm-symbolizer >/dev/null || fact "llvm-symbolizer is missing: failu
 swift build -c release --package-path Verification/Checker --scratch-path .build-checker -j "$JOBS"
 bin=.build-checker/release
 
+# Is the made-up machine true?
+fact "$(Verification/Checker/MachineChecks/compare)"
+
 # Is the memory model right, and the reduction of the search?
 "$bin/litmus" | tee "$OUT/checker-litmus.log"
 fact "$(grep '^speed' "$OUT/checker-litmus.log")"

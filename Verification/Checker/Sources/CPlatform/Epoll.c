@@ -15,6 +15,8 @@
 
 #include "Machine.h"
 
+#include "CPlatformSignals.h"
+
 typedef struct epoll {
   machine_file *file;
   machine_watch *watches;
@@ -220,11 +222,21 @@ int gc_epoll_wait(int epfd, gc_epoll_event *events, int capacity, uint64_t timeo
   epoll *epoll = file->state;
   uint64_t deadline = timeout_ns == 0 ? 0 : machine_after(timeout_ns);
   bool early = (settings.allowed & CK_MACHINE_WAKES) != 0;
+  // A watched signal that all threads block is let in here.
+  uint64_t mask, own = machine_self()->mask;
+  bool lets_in = gc_signals_wait_mask(&mask);
+  if (lets_in && timeout_ns == 0) gc_signals_set_mask(gc_signals_set_mask(mask));
   for (;;) {
     machine_sync(file);
     int count = collect(epoll, events, capacity);
+    if (count == 0 && timeout_ns != 0 && lets_in) {
+      gc_signals_set_mask(mask);
+      count = collect(epoll, events, capacity);
+      if (count > 0) machine_self()->mask = own;
+    }
     if (count > 0 || timeout_ns == 0) return count;
     int result = machine_block(epoll, deadline, early, "epoll");
+    machine_self()->mask = own;
     bool interrupted = machine_self()->is_interrupted || result == CK_SPURIOUS;
     // After a signal, and when the time is over, it looks once more.
     if (interrupted || result == CK_TIMED_OUT) {
