@@ -31,11 +31,22 @@ int gc_above_standard(int fd) {
 
 bool gc_is_open(int fd) { return fcntl(fd, F_GETFD) >= 0; }
 
-bool gc_file_identity(int fd, uint64_t *device, uint64_t *inode) {
+bool gc_file_identity(int fd, uint64_t *device, uint64_t *inode, uint64_t *birth) {
+#ifdef STATX_BTIME
+  struct statx known;
+  if (statx(fd, "", AT_EMPTY_PATH, STATX_INO | STATX_BTIME, &known) == 0) {
+    *device = (uint64_t)known.stx_dev_major << 32 | known.stx_dev_minor;
+    *inode = known.stx_ino;
+    bool is_told = (known.stx_mask & STATX_BTIME) != 0;
+    *birth = is_told ? (uint64_t)known.stx_btime.tv_sec * 1000000000u + known.stx_btime.tv_nsec : 0;
+    return true;
+  }
+#endif
   struct stat status;
   if (fstat(fd, &status) != 0) return false;
   *device = status.st_dev;
   *inode = status.st_ino;
+  *birth = 0;
   return true;
 }
 

@@ -153,6 +153,33 @@ struct SourceHandlerTests {
     ends.close()
   }
 
+  @Test("S4, O5: a cancel handler that a finished source gets while it is suspended runs after the resume")
+  func lateAndSuspended() {
+    let queue = DispatchQueue(label: "source")
+    let source = DispatchSource.makeUserDataAddSource(queue: queue) as! DispatchSource
+    let (runs, ran) = (Counter(), Latch())
+    source.activate()
+    source.cancel()
+    waitFor { source.state.load().has(SourceState.finished) }
+    queue.sync {}
+    source.suspend()
+    source.setCancelHandler { Issue.record("it was replaced") }
+    source.setCancelHandler {
+      runs.add()
+      ran.open()
+    }
+    source.suspend()
+    source.resume()
+    queue.sync {}
+    #expect(runs.value == 0)
+    source.resume()
+    #expect(ran.wait())
+    source.suspend()
+    source.resume()
+    queue.sync {}
+    #expect(runs.value == 1)
+  }
+
   @Test("S4: a cancel handler that a finished source gets runs, once, on its target; later ones do not")
   func lateCancelHandler() {
     let queue = DispatchQueue(label: "source", attributes: .concurrent)

@@ -229,8 +229,9 @@ ssize_t gc_bytes_to_read(int fd);
 ssize_t gc_bytes_left(int fd);
 ssize_t gc_room_to_write(int fd);
 
-/// Which file the descriptor is of. False if it is not open.
-bool gc_file_identity(int fd, uint64_t *device, uint64_t *inode);
+/// Which file the descriptor is of: a file that gets the number of one that is gone is a younger one. `birth` is 0 if the file system does
+/// not tell. False if the descriptor is not open.
+bool gc_file_identity(int fd, uint64_t *device, uint64_t *inode, uint64_t *birth);
 
 int gc_eventfd(void);
 int gc_epoll_create(void);

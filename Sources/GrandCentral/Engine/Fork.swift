@@ -89,8 +89,11 @@ enum Fork {
 
   #if DEBUG
     private static let nap: UInt64 = 100_000
-    /// A fork waits for so many naps at most; for jobs, which may compute for ever, until so many nanoseconds of processor time are used.
-    private static let (naps, timeForJobs): (Int, Int64) = (20_000, 50_000_000)
+    /// A fork waits for so many nanoseconds at most; for jobs that compute, which may do so for ever, until so many of processor time are
+    /// used.
+    private static let (longest, timeForJobs): (UInt64, Int64) = (2_000_000_000, 50_000_000)
+    /// A job that polls uses processor time between any two looks: it may when all others have rested for so many nanoseconds.
+    private static let timeForPolling: UInt64 = 250_000_000
 
     /// Waits until the engine's threads and the main thread wait as well: for one of the locks that the caller holds, or for work. None of
     /// them is then in the runtime, unless it waits there for another thread of the program.
@@ -98,11 +101,15 @@ enum Fork {
     /// The threads are looked at one by one, and one that has just been passed over may be woken by one that is still to come. So
     /// two looks in a row must find them all at rest, and no processor time used between the two.
     private static func letThreadsRest(_ engine: Engine.Pointer) {
-      var (begin, last): (UInt64?, ThreadsLook?)
-      for _ in 0..<naps {
-        let look = engine.pointee.lookAtThreads()
-        if let last, !last.computes, !look.computes {
-          if !last.jobsCompute, !look.jobsCompute, last.time == look.time { return }
+      var (begin, last, restSince): (UInt64?, ThreadsLook?, UInt64?)
+      let start = Clock.uptime.now()
+      while true {
+        let (look, time) = (engine.pointee.lookAtThreads(), Clock.uptime.now() - start)
+        if time > longest { return }
+        restSince = look.computes ? nil : restSince ?? time
+        if let last, let restSince, !last.computes {
+          let mayPoll = time - restSince > timeForPolling
+          if !last.jobsCompute, !look.jobsCompute, mayPoll || last.time == look.time { return }
           // The time of a thread that has ended is missing: the difference may be negative.
           if let begin, Int64(bitPattern: look.time &- begin) > timeForJobs { return }
         }

@@ -112,13 +112,14 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
   private static let main: Thread.Body = { _ in Engine.shared.pointee.monitor.run(Engine.shared) }
 
   private func run(_ engine: Engine.Pointer) {
-    InsightThread.ready?.become(.monitor)
     #if DEBUG
       // relaxed: for an observation.
       thread.store(Thread.id, ordering: .relaxed)
     #endif
     // relaxed: a thread that still finds the monitor being started has published before the next `asleep` (Monitor.M1).
     state.store(State.awake, ordering: .relaxed)
+    // A fork holds the lock that this waits for, and waits for the monitor while it is being started.
+    InsightThread.ready?.become(.monitor)
     var notes = Notes()
     var quiet = 0
     var eager = Self.quickTicks

@@ -2,10 +2,12 @@
 
 import CPlatform
 
-/// Which file it is, by whatever number: as long as something has it open, no other file has its identity.
+/// Which file it is, by whatever number: as long as something has it open, no other file has its identity. Afterwards a file that is made
+/// may have the same number on its device, and is younger.
 struct FileIdentity: Equatable {
   let device: UInt64
   let inode: UInt64
+  let birth: UInt64
 }
 
 /// Questions about a descriptor that belongs to the program.
@@ -15,8 +17,9 @@ enum Descriptor {
 
   /// Nil if the number is that of no open descriptor.
   static func identity(_ descriptor: Int32) -> FileIdentity? {
-    var (device, inode): (UInt64, UInt64) = (0, 0)
-    return gc_file_identity(descriptor, &device, &inode) ? FileIdentity(device: device, inode: inode) : nil
+    var (device, inode, birth): (UInt64, UInt64, UInt64) = (0, 0, 0)
+    if !gc_file_identity(descriptor, &device, &inode, &birth) { return nil }
+    return FileIdentity(device: device, inode: inode, birth: birth)
   }
 
   /// Whether one of `interest`, an error or a hang-up is there now.

@@ -197,13 +197,13 @@ void check_files(void) {
   SHOW(gc_move_position(channel, -5));
   SHOW(gc_read(channel, bytes, 3));
   SHOW(gc_bytes_left(channel));
-  uint64_t identity[4];
-  SHOW(gc_file_identity(channel, &identity[0], &identity[1]));
+  uint64_t identity[4], birth[2];
+  SHOW(gc_file_identity(channel, &identity[0], &identity[1], &birth[0]));
   int again = gc_channel_open(outside_path("/folder/two"), 2, 0);
-  SHOW(gc_file_identity(again, &identity[2], &identity[3]));
-  SHOW(identity[0] == identity[2] && identity[1] == identity[3]);
+  SHOW(gc_file_identity(again, &identity[2], &identity[3], &birth[1]));
+  SHOW(identity[0] == identity[2] && identity[1] == identity[3] && birth[0] == birth[1]);
   gc_close(again);
-  SHOW(gc_file_identity(again, &identity[2], &identity[3]));
+  SHOW(gc_file_identity(again, &identity[2], &identity[3], &birth[1]));
   SHOW(gc_bytes_to_read(channel));
   SHOW(gc_writev(channel, spans, 1, 10, 0, false));
   SHOW(gc_readv(channel, &(gc_span){bytes, 16}, 1, 6, 0));

@@ -17,6 +17,10 @@ import Synchronization
 ///     at once, with its cleanup handler; its operations and barriers take the same way as others, and end with the
 ///     error.
 ///
+/// IOChannel.B5  A stopped operation ends as soon as its handler can be called, whatever else uses the file. Where two of a stream's
+///     reads, or two of its writes, follow each other and have one serial queue for their handlers, the later one waits until the
+///     earlier one's last handler has returned: so they end in their order. None waits that has its turn.
+///
 /// Lock order: the channel's lock, then the file's. No program's code runs under either.
 final class IOChannel: @unchecked Sendable {  // immutable, atomic, or guarded by `lock`
   /// What is to be done without the lock.
@@ -232,7 +236,9 @@ final class IOChannel: @unchecked Sendable {  // immutable, atomic, or guarded b
   private func start(_ operation: IOOperation) {
     operation.hasStarted = true
     started += 1
-    if let file, failure == 0 { file.join(operation) } else { operation.kickHere(IOState.cancelled | IOState.mayEnd) }
+    if let file, failure == 0 { return file.join(operation) }
+    operation.state.update { $0.rawValue |= IOState.cancelled }
+    end(operation)
   }
 
   /// The operation's last handler has returned.
@@ -257,6 +263,7 @@ final class IOChannel: @unchecked Sendable {  // immutable, atomic, or guarded b
   }
 
   private func unlist(_ operation: IOOperation) {
+    if isStopped || failure != 0 { letEnd(behind: operation) }
     operation.isListed = false
     listed -= 1
     let (older, newer) = (operation.older, operation.newer?.object)
@@ -265,25 +272,6 @@ final class IOChannel: @unchecked Sendable {  // immutable, atomic, or guarded b
     operation.older = nil
     operation.newer = nil
     if insight.isGiven { noteEnd(operation) }
-  }
-
-  /// All hear of the bits, the newest first, before the oldest is kicked: one that ends must not give its turn to one that
-  /// would go on. Those that have no turn to wait for end here, in their order.
-  private func kickAll(_ bits: UInt64 = 0) {
-    var next = newest
-    while let operation = next {
-      operation.state.update { $0.rawValue |= bits }
-      guard let older = operation.older else { break }
-      next = older
-    }
-    while let operation = next {
-      next = operation.newer?.object
-      if operation.hasStarted, !operation.state.load().has(IOState.mayEnd) {
-        operation.kick()
-      } else {
-        operation.kickHere(bits == 0 ? 0 : IOState.mayEnd)
-      }
-    }
   }
 
   /// Opens the gate as far as it goes, and notices the end.
@@ -363,7 +351,7 @@ final class IOChannel: @unchecked Sendable {  // immutable, atomic, or guarded b
     if insight.isGiven { noteClosed() }
     if stop {
       isStopped = true
-      kickAll(IOState.cancelled)
+      stopAll()
     }
     let debt = settle()
     lock.unlock()
@@ -391,7 +379,7 @@ final class IOChannel: @unchecked Sendable {  // immutable, atomic, or guarded b
     if insight.isGiven { noteSuspensions() }
     if before != 1 { return before > 1 }
     lock.lock()
-    kickAll()
+    goOn()
     let debt = settle()
     lock.unlock()
     pay(debt)

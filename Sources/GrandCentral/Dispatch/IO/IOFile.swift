@@ -16,8 +16,8 @@ import Synchronization
 ///
 /// **Turns.** Stream operations have the file one after the other, those that read beside those that write; random ones
 /// have it up to `mostRandom` at a time. An operation keeps its turn until its last delivery is on its way: so deliveries
-/// come in the order of the operations. It is the order of stopped ones too: a stream's waits until the one before it has
-/// delivered, even if a request of that one, which nobody waits for any more, still has the turn.
+/// come in the order of the operations. One that is stopped ends without a turn, for the turn may be another channel's; see
+/// IOChannel.B5.
 ///
 /// **Manners.** Nothing here waits in the kernel, but the file's own flags are left alone where that is possible: sockets are
 /// asked call by call, files and pipes by RWF_NOWAIT. A file that supports neither, for example a terminal, is switched to
@@ -150,18 +150,9 @@ final class IOFile: @unchecked Sendable {  // immutable, atomic, or guarded as s
   /// The operation is done, whether it had its turn or not.
   func leave(_ operation: IOOperation) {
     lock.lock()
-    let hadTurn = operation.place == .hasTurn
     let next = withTurns(operation) { $0.leave(operation) }
     lock.unlock()
-    next?.kick(hadTurn ? IOState.turn : IOState.mayEnd)
-  }
-
-  /// The operation, which has its turn, has sent its last delivery: the next one may end, if it has been stopped.
-  func letEnd(behind operation: IOOperation) {
-    lock.lock()
-    let next = withTurns(operation) { $0.firstWaiting }
-    lock.unlock()
-    next?.kick(IOState.mayEnd)
+    next?.kick(IOState.turn)
   }
 
   private func withTurns<R>(_ operation: IOOperation, _ body: (inout IOTurns) -> R) -> R {
@@ -217,19 +208,11 @@ struct IOTurns {
     return false
   }
 
-  var firstWaiting: IOOperation? { Self.waiting(first) }
-
-  private static func waiting(_ operation: IOOperation?) -> IOOperation? {
-    var next = operation
-    while let operation = next, operation.place != .waits { next = operation.next }
-    return next
-  }
-
-  /// Returns the operation that has its turn now; of one that has left without its turn, the next one.
+  /// Returns the operation that has its turn now.
   mutating func leave(_ operation: IOOperation) -> IOOperation? {
     let had = operation.place == .hasTurn
     operation.place = .left
-    if !had { return Self.waiting(operation.next) }
+    if !had { return nil }
     while let next = first {
       first = next.next
       next.next = nil

@@ -54,9 +54,9 @@ extension IOOperation {
     if gatheredCount > 0, gatheredCount >= limits.lowWater { _ = deliver() }
   }
 
-  /// A stream's operations end in their order.
+  /// A stream's operations that are stopped end in their order (IOChannel.B5).
   func waitsToEnd(_ seen: IOState) -> Bool {
-    !isRandom && file != nil && channel != nil && !seen.has(IOState.turn | IOState.mayEnd)
+    seen.has(IOState.cancelled) && !seen.has(IOState.turn | IOState.mayEnd)
   }
 
   /// Ends the operation, if it has come to that and the handler is back.
@@ -86,7 +86,7 @@ extension IOOperation {
     if let file, isSingle, IOScheduler.shared.files.leaveIfLast(file) { return send(true, data, error) }
     // Until the delivery is on its way no other operation has the turn. What follows touches nothing that the handler sheds.
     send(true, data, error)
-    if abandoned?.endsTurn() != false { file?.leave(self) } else { file?.letEnd(behind: self) }
+    if abandoned?.endsTurn() != false { file?.leave(self) }
     if let file, isSingle { IOScheduler.shared.files.leave(file) }
   }
 

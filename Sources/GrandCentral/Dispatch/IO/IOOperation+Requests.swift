@@ -17,10 +17,12 @@ extension IOOperation {
 
   /// The channel was stopped.
   func cancel() {
+    // What a write has handed over is written, and counts: the result is waited for.
+    if direction == .write, request != nil { return }
     if let request {
       // The buffer goes with the request; what it has is kept.
       let kept = used == 0 ? nil : DispatchData(bytes: UnsafeRawBufferPointer(start: buffer, count: used))
-      if request.abandon(buffer, direction == .write ? rest : nil) {
+      if request.abandon(buffer) {
         buffer = nil
         used = 0
         if let kept { gathered.append(kept) }

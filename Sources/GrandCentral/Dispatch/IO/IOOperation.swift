@@ -55,6 +55,8 @@ final class IOOperation: @unchecked Sendable {  // see IOState.swift
   let isRandom: Bool
   let limits: IOLimits
   let qos: QoSWord
+  /// The queue of its handler, if that runs one item at a time; else 0. For comparisons.
+  let serialQueue: UInt
   /// Ends with what is there rather than wait for more.
   let takesWhatIsThere: Bool
   /// The step's alone, shed when the last handler has returned.
@@ -119,6 +121,7 @@ final class IOOperation: @unchecked Sendable {  // see IOState.swift
     self.takesWhatIsThere = takesWhatIsThere
     self.handler = handler
     qos = queue.submissionQoS
+    serialQueue = queue.kind.onlyLists ? queue.reference.bits : 0
   }
 
   // MARK: Kicks

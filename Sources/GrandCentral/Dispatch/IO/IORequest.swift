@@ -42,7 +42,6 @@ final class IORequest: @unchecked Sendable {  // handed from the step to the rin
   private let isHalfOver = Atomic<Bool>(false)
   /// The step's, until `abandon`: what the spans cover.
   var buffer: UnsafeMutableRawPointer?
-  var data: DispatchData?
   /// Guarded by the scheduler's lock.
   var next: IORequest?
 
@@ -91,8 +90,7 @@ final class IORequest: @unchecked Sendable {  // handed from the step to the rin
     ).exchanged
     if landed { return operation?.kick(IOState.landed) ?? () }
     if let buffer { IOScheduler.shared.buffers.give(buffer) }
-    data = nil
-    if !writes, result > 0, offset == FileReading.Offset.position {
+    if result > 0, offset == FileReading.Offset.position {
       FileReading.advance(file.rawDescriptor, by: -result)
     }
     if let operation, endsTurn() { file.leave(operation) }
@@ -106,17 +104,15 @@ final class IORequest: @unchecked Sendable {  // handed from the step to the rin
   }
 
   /// The step: the operation ends without the result. False if there is a result already.
-  func abandon(_ buffer: UnsafeMutableRawPointer?, _ data: DispatchData?) -> Bool {
+  func abandon(_ buffer: UnsafeMutableRawPointer?) -> Bool {
     IOScheduler.shared.files.enter(file)
     self.buffer = buffer
-    self.data = data
     // pairs with: complete – publishes what is handed over; an exchange that fails takes over the result
     let abandoned = fate.compareExchange(
       expected: Fate.pending, desired: Fate.abandoned, successOrdering: .releasing, failureOrdering: .acquiring
     ).exchanged
     if abandoned { return true }
     self.buffer = nil
-    self.data = nil
     IOScheduler.shared.files.leave(file)
     return false
   }

@@ -11,7 +11,7 @@
 //   | cancelled | the channel was stopped                                                      |
 //   | turn      | the file is the operation's: it may transfer                                 |
 //   | out       | its handler is on its way, or runs                                           |
-//   | mayEnd    | it ends without its turn: the last deliveries of those before it are on their way |
+//   | mayEnd    | it ends without its turn, if it has been stopped (IOChannel.B5)              |
 //
 // IOState.O1  The thread that sets `running` sends the step, and the step alone touches what is the step's. All that happens
 //     to an operation – its turn, readiness, a result, the handler's return – is a bit and a kick: the step looks at

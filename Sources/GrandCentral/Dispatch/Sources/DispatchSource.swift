@@ -161,17 +161,17 @@ public class DispatchSource: DispatchObject, DispatchSourceProtocol, @unchecked 
       handlers[role] = handler
       // relaxed: a change takes effect with the next event.
       barriers.store(handlers.barriers.rawValue, ordering: .relaxed)
-    } else if role == .cancel, handler != nil {
+    } else if role == .cancel, handlers.cancel != nil || handler != nil && seen & SourceHandlers.Roles.ended == 0 {
+      handlers[.cancel] = handler
       // relaxed: as above.
       barriers.store(seen | SourceHandlers.Roles.ended, ordering: .relaxed)
     }
-    let target = target
     lock.unlock()
     // Released without the lock: what it captures may be anything, this source included.
     withExtendedLifetime(former) {}
-    guard let handler else { return }
+    if handler == nil { return }
     if role == .registration { pay(state.update { $0.announceAgain() }) }
-    if isLate, role == .cancel, seen & SourceHandlers.Roles.ended == 0 { handler.submit(to: target) }
+    if isLate, role == .cancel { submitLate() }
   }
 
   // MARK: Life
@@ -274,15 +274,15 @@ public class DispatchSource: DispatchObject, DispatchSourceProtocol, @unchecked 
     tellChange()
     // SourceState.V7: before the step, as `activate` does.
     let own = Owned(self).give()
-    let (resumption, keeps) = state.update { state in
+    let (resumption, keeps, isFinished) = state.update { state in
       let kept = state.keepsItself
       let resumption = state.resume()
-      return (resumption, state.keepsItself && !kept)
+      return (resumption, state.keepsItself && !kept, state.has(SourceState.finished))
     }
     if insight.isGiven { noteState() }
     defer { if !keeps { own.giveBack() } }
     switch resumption {
-    case .nothing: return
+    case .nothing: if isFinished { submitLate() }
     case .enqueue: submit()
     case .activate: activate()
     case .unbalanced:
@@ -381,5 +381,18 @@ public class DispatchSource: DispatchObject, DispatchSourceProtocol, @unchecked 
     // What the handlers capture goes before the source's own reference: it may be the source.
     withExtendedLifetime(handlers) {}
     Borrowed(self).giveBack()
+  }
+
+  /// Submits the cancel handler that the source has got after its end, unless the source is suspended: then `resume` does it.
+  private final func submitLate() {
+    lock.lock()
+    // relaxed: written under the lock.
+    let isOver = barriers.load(ordering: .relaxed) & SourceHandlers.Roles.taken != 0
+    // A `resume` that comes after this look finds the handler.
+    let handler = isOver && !state.load().isSuspended ? handlers.cancel : nil
+    if handler != nil { handlers[.cancel] = nil }
+    let target = target
+    lock.unlock()
+    handler?.submit(to: target)
   }
 }

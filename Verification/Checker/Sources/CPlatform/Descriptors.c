@@ -258,11 +258,12 @@ ssize_t gc_room_to_write(int fd) {
   return file != NULL && machine_stream_bytes(file, &held, &room) ? (ssize_t)room : 0;
 }
 
-bool gc_file_identity(int fd, uint64_t *device, uint64_t *inode) {
+bool gc_file_identity(int fd, uint64_t *device, uint64_t *inode, uint64_t *birth) {
   machine_file *file = machine_file_of(fd);
   if (file == NULL) return false;
   struct machine_inode *known = machine_inode_of(file);
   *device = known != NULL;
+  *birth = 0;  // No two files have one number.
   *inode = known != NULL ? (uintptr_t)known : (uintptr_t)file;
   return true;
 }

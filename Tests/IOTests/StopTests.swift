@@ -1,0 +1,121 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import ContractSupport
+import Glibc
+import GrandCentral
+import Testing
+
+/// What else uses the file of a channel that is stopped, and what its handlers do meanwhile.
+@Suite("A stop beside others")
+struct StopTests {
+  @Test(
+    "I5: a stopped operation does not wait behind one of another channel, nor behind a single read",
+    arguments: ["descriptor", "channel", "single"])
+  func behindOthers(way: String) {
+    let ends = Ends.pipe()
+    let (cleanup, others) = (Cleanup(), Cleanup())
+    let channel = DispatchIO.stream(ends.reading, cleanup)
+    var other: DispatchIO?
+    switch way {
+    case "descriptor": other = DispatchIO.stream(ends.reading, others)
+    case "channel":
+      other = DispatchIO(type: .stream, io: channel, queue: .global(), cleanupHandler: others.handler)
+    default:
+      DispatchIO.read(fromFileDescriptor: ends.reading, maxLength: 10, runningHandlerOn: .global()) { _, _ in }
+    }
+    let before = other?.read(10)
+    let queue = DispatchQueue(label: "ends")
+    let behind = [channel.read(10, on: queue), channel.read(10, on: queue)]
+    channel.close(flags: .stop)
+    for calls in behind { #expect(calls.end()?.error == ECANCELED) }
+    #expect(before?.count ?? 0 == 0)
+    close(ends.writing)
+    if let before { #expect(before.end()?.error == 0) }
+    other?.close()
+    if other != nil { #expect(others.error() == 0) }
+    #expect(cleanup.error() == 0)
+    close(ends.reading)
+  }
+
+  @Test("I5: an operation that is stopped from a handler ends, though that handler waits for it")
+  func handlerWaits() {
+    let ends = Ends.pipe()
+    let channel = DispatchIO.stream(ends.reading)
+    channel.setLimit(lowWater: 1)
+    let (second, ended) = (Unprotected<Calls?>(nil), Latch())
+    let go = Latch()
+    channel.read(offset: 0, length: 10, queue: DispatchQueue(label: "first")) { done, data, _ in
+      if done || data?.isEmpty != false { return }
+      go.wait()
+      channel.close(flags: .stop)
+      if second.value?.done.wait() == true { ended.open() }
+    }
+    second.value = channel.read(10, on: DispatchQueue(label: "second"))
+    ends.write("a")
+    go.open()
+    #expect(ended.wait())
+    #expect(second.value?.last?.error == ECANCELED)
+    close(ends.writing)
+  }
+
+  @Test("I5, I6: what is stopped in front of a barrier ends before what is stopped behind it")
+  func acrossBarrier() {
+    for _ in 0..<50 {
+      let ends = Ends.pipe()
+      let order = Recorder<String>()
+      let queue = DispatchQueue(label: "ends")
+      let channel = DispatchIO.stream(ends.reading)
+      for index in 0..<4 {
+        if index == 1 { channel.barrier { order.note("barrier") } }
+        channel.read(offset: 0, length: 10, queue: queue) { done, _, _ in if done { order.note("\(index)") } }
+      }
+      channel.close(flags: .stop)
+      waitFor { order.count == 5 }
+      #expect(order.values.filter { $0 != "barrier" } == ["0", "1", "2", "3"])
+      close(ends.writing)
+    }
+  }
+
+  @Test("I6: resume lets nothing by that a barrier holds back, not even what cannot be carried out")
+  func resumeBehindBarrier() {
+    let file = temporaryFile([1, 2, 3])
+    let (order, queue) = (Recorder<String>(), DispatchQueue(label: "ends"))
+    let channel = DispatchIO(type: .random, fileDescriptor: file, queue: .global()) { _ in close(file) }
+    channel.suspend()
+    for offset in [0, -1, 1] {
+      if offset == -1 { channel.barrier { order.note("barrier") } }
+      channel.read(offset: off_t(offset), length: 1, queue: queue) { done, _, error in
+        if done { order.note("\(offset): \(error)") }
+      }
+    }
+    channel.resume()
+    waitFor { order.count == 4 }
+    #expect(order.values.prefix(2) == ["0: 0", "barrier"])
+    #expect(order.values.dropFirst(2).sorted() == ["-1: \(EINVAL)", "1: 0"])
+  }
+
+  @Test("I3, I5: stopped writes to a file tell what the file has not got", arguments: [0, O_DSYNC])
+  func whatIsLeft(flags: Int32) {
+    var delay = 0
+    for _ in 0..<20 {
+      let path = temporaryName()
+      let file = open(path, O_RDWR | O_CREAT | O_CLOEXEC | flags, 0o600)
+      unlink(path)
+      let cleanup = Cleanup()
+      let channel = DispatchIO.stream(file, cleanup)
+      channel.setLimit(highWater: 200_000)
+      let bytes = data(pattern(1 << 20))
+      let calls = (0..<4).map { _ in channel.write(bytes, on: DispatchQueue(label: "ends")) }
+      delay += 60
+      let begin = monotonicNanoseconds()
+      while monotonicNanoseconds() - begin < UInt64(delay) * 1000 {}
+      channel.close(flags: .stop)
+      let left = calls.map { $0.end()?.bytes?.count ?? 0 }.reduce(0, +)
+      #expect(cleanup.error() == 0)
+      var status = stat()
+      #expect(fstat(file, &status) == 0)
+      #expect(Int(status.st_size) == 4 * bytes.count - left)
+      close(file)
+    }
+  }
+}
