@@ -43,7 +43,7 @@ struct HeldTargets {
     }
     let older = node
     // unsafe: a fresh node of 64 bytes.
-    let fresh = Node(raw: Magazine.take())
+    let fresh = Node(raw: Magazine.takeRarely())
     fresh.begin(after: older)
     if older == nil { fresh.append(Borrowed(bits: word)!) }
     fresh.append(lane)
@@ -65,7 +65,7 @@ struct HeldTargets {
     let lane = node.removeLast()
     if node.count == 0 {
       word = node.older == 0 ? 0 : node.older | Self.isNode
-      Magazine.give(node.raw)
+      Magazine.giveRarely(node.raw)
     }
     return lane
   }

@@ -31,6 +31,8 @@ import CPlatform
 // Rejected: the allocator (a free on another thread than the malloc takes a lock or an atomic per item); a lock-free
 // stack of single nodes (one contended word for every item, and ABA); lists through the nodes (Magazine.G5).
 enum Magazine {
+  typealias Node = UnsafeMutableRawPointer
+
   /// Bytes of a node: one cache line, and aligned to it.
   static let nodeSize = 64
   /// How many takes ahead a node's line is fetched.
@@ -38,7 +40,7 @@ enum Magazine {
 
   /// A node's memory, not initialised.
   @inline(__always)
-  static func take() -> UnsafeMutableRawPointer {
+  static func take() -> Node {
     let thread = gc_thread_self()
     let count = thread.pointee.loaded_count
     if count == 0 { return takeSlow(thread) }
@@ -54,7 +56,7 @@ enum Magazine {
 
   /// Takes back a node that `take` returned, on whatever thread. Nothing in it is deinitialised.
   @inline(__always)
-  static func give(_ node: UnsafeMutableRawPointer) {
+  static func give(_ node: Node) {
     let thread = gc_thread_self()
     let count = thread.pointee.loaded_count
     if count >= thread.pointee.loaded_limit { return giveSlow(thread, node) }
@@ -65,8 +67,14 @@ enum Magazine {
     thread.pointee.loaded_count = count &+ 1
   }
 
+  /// As `take` and `give`, as calls: for what is made now and then.
   @inline(never)
-  private static func takeSlow(_ thread: UnsafeMutablePointer<gc_thread>) -> UnsafeMutableRawPointer {
+  static func takeRarely() -> Node { take() }
+  @inline(never)
+  static func giveRarely(_ node: Node) { give(node) }
+
+  @inline(never)
+  private static func takeSlow(_ thread: UnsafeMutablePointer<gc_thread>) -> Node {
     let empty = prepare(thread)
     if thread.pointee.spare_count != 0 { swapClips(thread) } else { fill(thread, empty) }
     return take()
@@ -92,7 +100,7 @@ enum Magazine {
   }
 
   @inline(never)
-  private static func giveSlow(_ thread: UnsafeMutablePointer<gc_thread>, _ node: UnsafeMutableRawPointer) {
+  private static func giveSlow(_ thread: UnsafeMutablePointer<gc_thread>, _ node: Node) {
     _ = prepare(thread)
     if thread.pointee.loaded_count < thread.pointee.loaded_limit { return give(node) }
     if let spare = thread.pointee.spare {

@@ -54,7 +54,7 @@ import Synchronization
       self.deadline = deadline
       self.leeway = leeway
       // unsafe: a waiter is smaller than a node; given back in deinit.
-      waiter = Magazine.take().bindMemory(to: Waiter.self, capacity: 1)
+      waiter = Magazine.takeRarely().bindMemory(to: Waiter.self, capacity: 1)
       waiter.initialize(to: Waiter(word: 0, awaken: AsyncWaiter.woken))
     }
 
@@ -63,10 +63,10 @@ import Synchronization
       // but the thread sanitizer does not see it.
       _ = marks.load(ordering: .acquiring)
       waiter.deinitialize(count: 1)
-      Magazine.give(UnsafeMutableRawPointer(waiter))
+      Magazine.giveRarely(UnsafeMutableRawPointer(waiter))
       if let timer {
         timer.deinitialize(count: 1)
-        Magazine.give(UnsafeMutableRawPointer(timer))
+        Magazine.giveRarely(UnsafeMutableRawPointer(timer))
       }
     }
 
@@ -146,7 +146,7 @@ import Synchronization
     private func makeTimer() {
       if deadline.isNever { return }
       // unsafe: an entry is as large as a node.
-      let entry = Magazine.take().bindMemory(to: TimerEntry.self, capacity: 1)
+      let entry = Magazine.takeRarely().bindMemory(to: TimerEntry.self, capacity: 1)
       entry.initialize(
         to: TimerEntry(
           deadline: deadline.nanoseconds, leeway: leeway, context: Owned(self).intoWord(),

@@ -23,7 +23,7 @@ import CPlatform
     package static func enqueue(_ job: UnownedJob, after delay: UInt64, leeway: UInt64, continuous: Bool) {
       let clock: Clock = continuous ? .continuous : .uptime
       // unsafe: an entry is as large as a node. It is given back by `timeHasCome`.
-      let entry = Magazine.take().bindMemory(to: TimerEntry.self, capacity: 1)
+      let entry = Magazine.takeRarely().bindMemory(to: TimerEntry.self, capacity: 1)
       entry.initialize(
         to: TimerEntry(
           deadline: clock.now().addingSaturated(delay), leeway: leeway,

@@ -8,7 +8,7 @@ extension IOChannel {
   func stopAll() {
     var next = newest
     while let operation = next {
-      operation.state.update { $0.rawValue |= IOState.cancelled }
+      operation.hearOfStop()
       guard let older = operation.older else { break }
       next = older
     }
@@ -20,13 +20,8 @@ extension IOChannel {
 
   /// The operation knows that it is not carried out. It ends now, or behind the one before it (IOChannel.B5).
   func end(_ operation: IOOperation) {
-    if waits(operation) {
-      operation.kick()
-    } else if operation.hasStarted {
-      operation.kick(IOState.mayEnd)
-    } else {
-      operation.kickHere(IOState.mayEnd)
-    }
+    let bits = waits(operation) ? 0 : IOState.mayEnd
+    if operation.hasStarted || bits == 0 { operation.kickSlow(bits) } else { operation.kickHere(bits) }
   }
 
   private func waits(_ operation: IOOperation) -> Bool {
@@ -41,7 +36,7 @@ extension IOChannel {
     if operation.isRandom || operation.serialQueue == 0 { return }
     var behind = operation.newer?.object
     while let one = behind, one.direction != operation.direction { behind = one.newer?.object }
-    if let behind, behind.state.load().has(IOState.cancelled) { behind.kick(IOState.mayEnd) }
+    if let behind, behind.state.load().has(IOState.cancelled) { behind.kickSlow(IOState.mayEnd) }
   }
 
   /// The channel is suspended no more: the handlers of those that have come as far are called. What the gate holds goes on waiting there.
@@ -52,7 +47,7 @@ extension IOChannel {
       next = operation.newer?.object
       let seen = operation.state.load()
       if operation.hasStarted {
-        operation.kick()
+        operation.kickSlow()
       } else if seen.has(IOState.cancelled), seen.has(IOState.mayEnd) {
         operation.kickHere()
       }

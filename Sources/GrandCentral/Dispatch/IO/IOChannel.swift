@@ -237,7 +237,7 @@ final class IOChannel: @unchecked Sendable {  // immutable, atomic, or guarded b
     operation.hasStarted = true
     started += 1
     if let file, failure == 0 { return file.join(operation) }
-    operation.state.update { $0.rawValue |= IOState.cancelled }
+    operation.hearOfStop()
     end(operation)
   }
 

@@ -29,7 +29,7 @@ final class IOWait: @unchecked Sendable {  // why: `word` is atomic, the watch i
 
   deinit {
     watch?.deinitialize(count: 1)
-    watch.map { Magazine.give(UnsafeMutableRawPointer($0)) }
+    watch.map { Magazine.giveRarely(UnsafeMutableRawPointer($0)) }
   }
 
   enum Result {
@@ -99,7 +99,7 @@ final class IOWait: @unchecked Sendable {  // why: `word` is atomic, the watch i
   private func readyWatch(_ descriptor: Int32, _ direction: IOFile.Direction) -> DescriptorWatch.Pointer {
     if let watch { return watch }
     // unsafe: a watch is no larger than a node.
-    let made = Magazine.take().bindMemory(to: DescriptorWatch.self, capacity: 1)
+    let made = Magazine.takeRarely().bindMemory(to: DescriptorWatch.self, capacity: 1)
     made.initialize(
       to: DescriptorWatch(
         descriptor, direction == .read ? [.readable, .peerClosed] : .writable,

@@ -180,7 +180,7 @@ final class IOTicker: @unchecked Sendable {  // why: the entry is the wheel's wh
 
   init(_ operation: IOOperation) {
     // unsafe: an entry is as large as a node.
-    entry = Magazine.take().bindMemory(to: TimerEntry.self, capacity: 1)
+    entry = Magazine.takeRarely().bindMemory(to: TimerEntry.self, capacity: 1)
     entry.initialize(
       to: TimerEntry(
         deadline: 0, context: Borrowed(operation).word,
@@ -189,7 +189,7 @@ final class IOTicker: @unchecked Sendable {  // why: the entry is the wheel's wh
 
   deinit {
     entry.deinitialize(count: 1)
-    Magazine.give(UnsafeMutableRawPointer(entry))
+    Magazine.giveRarely(UnsafeMutableRawPointer(entry))
   }
 
   /// The step: ticks once, unless it is about to.

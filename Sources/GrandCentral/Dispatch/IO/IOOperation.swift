@@ -132,6 +132,13 @@ final class IOOperation: @unchecked Sendable {  // see IOState.swift
     if state.update({ $0.kick(bits, clearing: cleared) }) == .send { send(Owned(self).give()) }
   }
 
+  @inline(never)
+  func kickSlow(_ bits: UInt64 = 0) { kick(bits) }
+
+  /// It is not carried out. A kick follows.
+  @inline(never)
+  func hearOfStop() { state.update { $0.rawValue |= IOState.cancelled } }
+
   /// As `kick`, but the step is the caller's: for an operation that ends, and has no turn. So several end in the order of the calls.
   func kickHere(_ bits: UInt64 = 0) {
     if state.update({ $0.kick(bits) }) == .send { Self.takeStep(Owned(self).give()) }

@@ -107,7 +107,7 @@ final class MemoryPressureSource: TimedSource, DispatchSourceMemoryPressure,
   /// Watches the file. If the kernel refuses, the timer looks instead.
   private func watch(_ file: consuming FileDescriptor, _ note: UInt, _ report: @escaping DescriptorWatch.Report) {
     // unsafe: a watch is no larger than a node.
-    let watch = Magazine.take().bindMemory(to: DescriptorWatch.self, capacity: 1)
+    let watch = Magazine.takeRarely().bindMemory(to: DescriptorWatch.self, capacity: 1)
     watch.initialize(
       to: DescriptorWatch(
         file.raw, .priority, context: Borrowed(self).word, report: report))
@@ -121,7 +121,7 @@ final class MemoryPressureSource: TimedSource, DispatchSourceMemoryPressure,
 
   private static func destroy(_ watch: DescriptorWatch.Pointer) {
     watch.deinitialize(count: 1)
-    Magazine.give(UnsafeMutableRawPointer(watch))
+    Magazine.giveRarely(UnsafeMutableRawPointer(watch))
   }
 
   override func unregister() -> Bool {

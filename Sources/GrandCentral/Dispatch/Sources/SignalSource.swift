@@ -13,7 +13,7 @@ final class SignalSource: DispatchSource, DispatchSourceSignal, @unchecked Senda
   init(signal: Int32, queue: DispatchQueue?) {
     guard Signals.canBeWatched(signal) else { Self.refuse(signal) }
     // unsafe: a watch is no larger than a node.
-    watch = Magazine.take().bindMemory(to: SignalWatch.self, capacity: 1)
+    watch = Magazine.takeRarely().bindMemory(to: SignalWatch.self, capacity: 1)
     super.init(handle: UInt(signal), mask: 0, queue: queue)
     watch.initialize(
       to: SignalWatch(signal, context: Borrowed(self).word, report: SignalSource.report))
@@ -22,7 +22,7 @@ final class SignalSource: DispatchSource, DispatchSourceSignal, @unchecked Senda
   deinit {
     requireReleasable()
     watch.deinitialize(count: 1)
-    Magazine.give(UnsafeMutableRawPointer(watch))
+    Magazine.giveRarely(UnsafeMutableRawPointer(watch))
   }
 
   @inline(never)

@@ -24,7 +24,7 @@ class TimedSource: DispatchSource, @unchecked Sendable {  // guarded by the sour
 
   override init(handle: UInt, mask: UInt, queue: DispatchQueue?) {
     // unsafe: an entry is as large as a node.
-    entry = Magazine.take().bindMemory(to: TimerEntry.self, capacity: 1)
+    entry = Magazine.takeRarely().bindMemory(to: TimerEntry.self, capacity: 1)
     super.init(handle: handle, mask: mask, queue: queue)
     entry.initialize(
       to: TimerEntry(
@@ -34,7 +34,7 @@ class TimedSource: DispatchSource, @unchecked Sendable {  // guarded by the sour
   deinit {
     requireReleasable()
     entry.deinitialize(count: 1)
-    Magazine.give(UnsafeMutableRawPointer(entry))
+    Magazine.giveRarely(UnsafeMutableRawPointer(entry))
   }
 
   /// With the lock held, out of the wheel: what a kind does to go back, with `putIn`; nothing if it need not.

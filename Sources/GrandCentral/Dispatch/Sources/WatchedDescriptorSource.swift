@@ -14,7 +14,7 @@ class WatchedDescriptorSource: DispatchSource, @unchecked Sendable {  // the wat
 
   init(descriptor: Int32, interest: Epoll.Interest, mask: UInt, queue: DispatchQueue?) {
     // unsafe: a watch is no larger than a node.
-    watch = Magazine.take().bindMemory(to: DescriptorWatch.self, capacity: 1)
+    watch = Magazine.takeRarely().bindMemory(to: DescriptorWatch.self, capacity: 1)
     super.init(handle: UInt(UInt32(bitPattern: descriptor)), mask: mask, queue: queue)
     watch.initialize(
       to: DescriptorWatch(
@@ -25,7 +25,7 @@ class WatchedDescriptorSource: DispatchSource, @unchecked Sendable {  // the wat
   deinit {
     requireReleasable()
     watch.deinitialize(count: 1)
-    Magazine.give(UnsafeMutableRawPointer(watch))
+    Magazine.giveRarely(UnsafeMutableRawPointer(watch))
   }
 
   final var descriptor: Int32 { watch.pointee.descriptor }

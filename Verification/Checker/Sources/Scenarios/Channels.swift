@@ -123,7 +123,7 @@ func channels() -> [Scenario] {
         way.complete(1)
       }
       run.thread {
-        if !way.abandon(buffer, nil) { run.check(bytes.value == 1, "the request's bytes are not seen") }
+        if !way.abandon(buffer) { run.check(bytes.value == 1, "the request's bytes are not seen") }
       }
       run.finally {
         let landed = step.state.load().has(IOState.landed)
