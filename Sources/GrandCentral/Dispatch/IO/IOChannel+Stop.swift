@@ -1,7 +1,7 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
-// How operations end that are not carried out: the channel was stopped, or its file cannot be used. All of it with the channel's lock
-// held.
+// What all of a channel's operations are told: that they are not carried out, for it was stopped or its file cannot be used, and that
+// it is suspended no more. All of it with the channel's lock held.
 extension IOChannel {
   /// All hear of the stop, the newest first, before the oldest is kicked: one that ends must not give its turn to one that would
   /// go on.
