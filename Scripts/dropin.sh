@@ -132,7 +132,7 @@ run_misuse() {
 misuse_each_way() {
   local ways=0 way status id
   for way in null-queue:28 null-function:28 null-object:28 not-an-item:29 sync-on-itself:7 resume:1 leave:4 assertion:11 \
-    cancel-and-wait:30 width:31; do
+    cancel-and-wait:30 width:31 merge-into-timer:33 time-for-signal:33; do
     status=0
     LD_LIBRARY_PATH=$prefix/lib timeout 60 "${launcher[@]}" "$folder/misuse" "${way%:*}" >"$folder/misuse.log" 2>&1 || status=$?
     id=$(printf 'GC%04d' "${way#*:}")

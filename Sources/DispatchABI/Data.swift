@@ -16,6 +16,12 @@ final class DataHandle: DispatchObject, @unchecked Sendable {  // immutable, or 
 
   deinit { finalizeContext(otherwise: GlobalQueues.default) }
 
+  // As with libdispatch: a destructor runs on the target, whatever queue it was given at first.
+  override func retarget(to lane: DispatchObject.Lane?) {
+    super.retarget(to: lane)
+    lock.withLock { DataRegion.retarget(data, to: lane as? DispatchQueue) }
+  }
+
   /// A handle whose reference is the caller's.
   static func make(_ data: DispatchData) -> OpaquePointer {
     data.count == 0 ? OpaquePointer(gcd_empty_data()) : Handle.made(DataHandle(data))

@@ -144,7 +144,12 @@ public func dispatch_source_get_data(_ handle: dispatch_source_t?) -> UInt {
 
 @c @implementation
 public func dispatch_source_merge_data(_ handle: dispatch_source_t?, _ value: UInt) {
-  source(handle)._withUnsafeGuaranteedRef { ($0 as? ReportedSource)?.merge(value) }
+  source(handle)._withUnsafeGuaranteedRef {
+    guard let reported = $0 as? ReportedSource else {
+      $0.refuse("dispatch_source_merge_data", of: "DATA_ADD, DATA_OR or DATA_REPLACE")
+    }
+    reported.merge(value)
+  }
 }
 
 @c @implementation
@@ -155,7 +160,17 @@ public func dispatch_source_set_timer(
   var deadline = code.deadline
   if code == .wallNow { deadline = Deadline(clock: .wall, nanoseconds: Clock.wall.now()) }
   source(handle)._withUnsafeGuaranteedRef {
-    ($0 as? TimerSource)?.schedule(
-      deadline, Int64(clamping: interval), .nanoseconds(Int(clamping: leeway)))
+    guard let timer = $0 as? TimerSource else { $0.refuse("dispatch_source_set_timer", of: "TIMER") }
+    timer.schedule(deadline, Int64(clamping: interval), .nanoseconds(Int(clamping: leeway)))
+  }
+}
+
+extension DispatchSource {
+  /// Traps: the call is for sources of other types.
+  @inline(never)
+  fileprivate func refuse(_ call: String, of types: String) -> Never {
+    Fault.misuse(
+      .otherKindOfSource,
+      call + " was called on a " + kindName + ". Create the source with DISPATCH_SOURCE_TYPE_" + types + ".")
   }
 }

@@ -119,4 +119,8 @@ extension FaultID {
 
   /// Threads wait for each other in a circle: for queues, groups, items. Use `async`, or take queues in one order everywhere.
   static let waitCycle = FaultID(rawValue: 32)
+
+  /// In the C interface a value was merged into, or a time set for, a source of another kind. Create the source with the type
+  /// that the call is for.
+  static let otherKindOfSource = FaultID(rawValue: 33)
 }

@@ -3,6 +3,7 @@
 // C4: misuses the interface in the way that its argument names, and should not live to return.
 
 #include <dispatch/dispatch.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -36,6 +37,13 @@ int main(int count, char **arguments) {
     dispatch_source_t source = dispatch_source_create(DISPATCH_SOURCE_TYPE_DATA_ADD, 0, 0, queue);
     dispatch_source_set_cancel_handler_f(source, nothing);
     dispatch_source_cancel_and_wait(source);
+  }
+  if (!strcmp(way, "merge-into-timer")) {
+    dispatch_source_merge_data(dispatch_source_create(DISPATCH_SOURCE_TYPE_TIMER, 0, 0, queue), 1);
+  }
+  if (!strcmp(way, "time-for-signal")) {
+    dispatch_source_set_timer(
+        dispatch_source_create(DISPATCH_SOURCE_TYPE_SIGNAL, SIGUSR1, 0, queue), DISPATCH_TIME_NOW, DISPATCH_TIME_FOREVER, 0);
   }
   printf("survived %s\n", way);
   return 0;

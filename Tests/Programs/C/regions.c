@@ -108,8 +108,36 @@ static void together(void) {
   dispatch_release(all);
 }
 
+// A destructor runs on the queue that it was given, or on the target that the data have been given since. A part of the data has
+// a target of its own.
+static void destroyed_on_target(void) {
+  static char key;
+  dispatch_queue_t first = dispatch_queue_create("first", NULL), second = dispatch_queue_create("second", NULL);
+  dispatch_queue_set_specific(first, &key, first, NULL);
+  dispatch_queue_set_specific(second, &key, second, NULL);
+  dispatch_semaphore_t done = dispatch_semaphore_create(0);
+  for (int way = 0; way < 8; way++) {
+    int given = way & 1, changed = way & 2, of_part = way & 4;
+    __block void *ran = NULL;
+    dispatch_data_t data = dispatch_data_create("abc", 3, given ? first : NULL, ^{
+      ran = dispatch_get_specific(&key);
+      dispatch_semaphore_signal(done);
+    });
+    dispatch_data_t part = dispatch_data_create_subrange(data, 1, 1);
+    if (changed) dispatch_set_target_queue(of_part ? part : data, second);
+    dispatch_release(data);
+    dispatch_release(part);
+    dispatch_semaphore_wait(done, DISPATCH_TIME_FOREVER);
+    CHECK(ran == (changed && !of_part ? (void *)second : given ? (void *)first : NULL));
+  }
+  dispatch_release(done);
+  dispatch_release(second);
+  dispatch_release(first);
+}
+
 int main(void) {
   same();
+  destroyed_on_target();
   many();
   together();
   printf("%d checks\n", checks);

@@ -84,6 +84,17 @@ enum DataRegion {
     deallocator.run(bytes)
   }
 
+  /// If `data` are a whole foreign region that a block of the program's lets go, that block will run on `queue`. Callers come
+  /// one at a time.
+  static func retarget(_ data: DispatchData, to queue: DispatchQueue?) {
+    data.object?.withUnsafeMutablePointerToHeader { head in
+      guard head.pointee.kind == .foreignRegion, head.pointee.count == data.count else { return }
+      // unsafe: `adopt` has initialised it, and the data keep it.
+      let deallocator = head.tail.assumingMemoryBound(to: DispatchData.Deallocator.self)
+      if case .custom(_, let block) = deallocator.pointee { deallocator.pointee = .custom(queue, block) }
+    }
+  }
+
   /// Whether the `length` spare bytes at `address` are the caller's from now on: the region ended there, and has room.
   @inline(__always)
   static func take(_ length: Int, at address: Int, of object: DataObject) -> Bool {
