@@ -20,7 +20,7 @@ OBJECT(dispatch_data_s, GCD_EMPTY_DATA_SIZE);
 
 // Where tools that look into queues, ThreadSanitizer among them, find what they look for. These are offsets into the object
 // behind `DispatchQueue`; a program of the tests holds them to it.
-enum { TARGET_OFFSET = 32, WIDTH_OFFSET = 62 };
+enum { TARGET_OFFSET = 48, WIDTH_OFFSET = 38 };
 
 extern const uint16_t dispatch_queue_offsets[17];
 const uint16_t dispatch_queue_offsets[17] = {
@@ -31,7 +31,7 @@ const uint16_t dispatch_queue_offsets[17] = {
     TARGET_OFFSET, 8, 0, 0  // target, priority: not told
 };
 
-struct dispatch_queue_s _dispatch_main_q = {0, IMMORTAL, {[5] = (uintptr_t)1 << (WIDTH_OFFSET - 56) * 8}};
+struct dispatch_queue_s _dispatch_main_q = {0, IMMORTAL, {[(WIDTH_OFFSET - 16) / 8] = (uintptr_t)1 << WIDTH_OFFSET % 8 * 8}};
 struct dispatch_queue_attr_s _dispatch_queue_attr_concurrent;
 struct dispatch_data_s _dispatch_data_empty = {0, IMMORTAL, {0}};
 

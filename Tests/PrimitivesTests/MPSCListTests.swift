@@ -34,18 +34,30 @@ struct MPSCListTests {
     let list = MPSCList()
     var model: [Int] = []
     var free = Array(0..<64)
+    // What the consumer has to itself (M5), at times.
+    var kept: UnsafeMutableRawPointer?
     for _ in 0..<50_000 {
       if random.oneIn(2), let index = free.popLast() {
         #expect(list.push(node(index)) == model.isEmpty)
         model.append(index)
-      } else if let head = list.head() {
+      } else if let head = kept ?? list.head() {
         let index = model.removeFirst()
         #expect(head == node(index))
-        #expect(list.pop(head) == model.first.map { node($0) })
+        if random.oneIn(2) {
+          kept = list.popKept(head)
+          #expect(kept == model.first.map { node($0) })
+        } else {
+          #expect(list.pop(head) == model.first.map { node($0) })
+          kept = nil
+        }
         free.append(index)
       }
+      if random.oneIn(4), let oldest = kept {
+        list.settle(oldest)
+        kept = nil
+      }
       #expect(list.tailIsNil == model.isEmpty)
-      #expect(list.head() == model.first.map { node($0) })
+      #expect((kept ?? list.head()) == model.first.map { node($0) })
     }
   }
 }

@@ -39,7 +39,7 @@ extension Lane {
         QueueContext.push(context, self, .nothing)
         let worker = Worker.current
         publishRunning(worker)
-        outcome = drain(worker)
+        outcome = drain(context, worker)
         withdrawRunning(worker, outer: context.pointee.outer)
         QueueContext.pop(context)
       }
@@ -81,7 +81,7 @@ extension Lane {
       QueueContext.push(context, self, .nothing)
       let outer = QoSWord.ofThread
       var reached = reached
-      let outcome = drain(nil, upTo: last, &reached)
+      let outcome = drain(context, nil, upTo: last, &reached)
       QoSWord.ofThread = outer
       QueueContext.pop(context)
       if case .done = outcome { return .empty }
@@ -90,15 +90,16 @@ extension Lane {
   }
 
   @inline(__always)
-  private final func drain(_ worker: Worker.Pointer?) -> Outcome {
+  private final func drain(_ context: QueueContext.Pointer, _ worker: Worker.Pointer?) -> Outcome {
     var reached = false
-    return drain(worker, upTo: nil, &reached)
+    return drain(context, worker, upTo: nil, &reached)
   }
 
   /// Runs items until the list is empty, the lane is halted or handed over, the turn is over, or the item `last` has run.
   @inline(__always)
   private final func drain(
-    _ worker: Worker.Pointer?, upTo last: UnsafeMutableRawPointer?, _ reached: inout Bool
+    _ context: QueueContext.Pointer, _ worker: Worker.Pointer?, upTo last: UnsafeMutableRawPointer?,
+    _ reached: inout Bool
   ) -> Outcome {
     // relaxed: says when to look for more urgent work; it may rise later, and then another activation comes.
     var budget = DrainBudget(worker, urgency: state.load(ordering: .relaxed).urgency)
@@ -106,22 +107,23 @@ extension Lane {
     defer { admitted.wake() }
     while true {
       if seesHalt() {
+        settle(context)
         if state.update({ $0.rest() }) == .done { return .done }
         continue
       }
-      guard let job = first() else {
+      guard let job = first(context) else {
         if admitted.isEmpty, budget.linger(for: self) { continue }
         if state.update({ $0.finish() }) == .done { return .done }
         continue
       }
-      if reached { return giveUp() }
-      switch step(job, &admitted) {
+      if reached { return giveUp(context) }
+      switch step(job, context, &admitted) {
       case .ran:
         // Compared as addresses: the node may serve another item by now.
-        if job.raw == last { reached = true } else if budget.isOver() { return giveUp() }
+        if job.raw == last { reached = true } else if budget.isOver() { return giveUp(context) }
       case .moved: continue
       case .gone: return .done
-      case .retargeted: return giveUp()
+      case .retargeted: return giveUp(context)
       }
     }
   }
@@ -137,6 +139,19 @@ extension Lane {
 
   private final func giveUp() -> Outcome { .relay(state.update { $0.relay() }) }
 
+  private final func giveUp(_ context: QueueContext.Pointer) -> Outcome {
+    settle(context)
+    return giveUp()
+  }
+
+  /// Shows in the list what the drainer has kept to itself: another thread may own the lane soon.
+  @inline(__always)
+  private final func settle(_ context: QueueContext.Pointer) {
+    guard let oldest = context.pointee.oldest else { return }
+    items.settle(oldest)
+    context.pointee.oldest = nil
+  }
+
   private enum Step {
     case ran
     /// The item was passed on; it runs elsewhere.
@@ -147,11 +162,12 @@ extension Lane {
   }
 
   @inline(__always)
-  private final func step(_ job: Job, _ admitted: inout WaiterBatch) -> Step {
+  private final func step(_ job: Job, _ context: QueueContext.Pointer, _ admitted: inout WaiterBatch) -> Step {
     let flags = job.flags
     if kind.hasReaders { return stepConcurrent(job, flags, &admitted) }
-    take(job)
+    take(job, context)
     if flags.contains(.waiter) {
+      settle(context)
       handOver(to: job)
       return .gone
     }
@@ -218,6 +234,23 @@ extension Lane {
     } else {
       // In a large backlog items are cold: the next one's line is fetched while this one runs, to be written too (Magazine.G6).
       gc_prefetch_write(items.pop(job.raw))
+    }
+  }
+
+  /// As `first()`, for a drainer.
+  @inline(__always)
+  private final func first(_ context: QueueContext.Pointer) -> Job? {
+    context.pointee.oldest.map { Job(raw: $0) } ?? first()
+  }
+
+  /// As `take(_:)`, for the drainer of a lane without readers: it keeps the next item to itself until it settles.
+  @inline(__always)
+  private final func take(_ job: Job, _ context: QueueContext.Pointer) {
+    if let buckets {
+      buckets.pointee.take()
+    } else {
+      context.pointee.oldest = items.popKept(job.raw)
+      gc_prefetch_write(context.pointee.oldest)
     }
   }
 

@@ -17,13 +17,9 @@ extension DispatchObject {
   /// What a queue is made of. It has no public members.
   @_documentation(visibility: internal)
   public class Lane: DispatchObject, @unchecked Sendable {  // fields are immutable or atomic; items by Lane.L1
-    // The word that syncers change comes first. The list's tail, which pushers change, comes last: 64 bytes apart, so that a
-    // pusher and the drainer do not compete for one cache line.
+    // What pushers and the drainer read for each item comes first, the list's tail, which pushers change for each item, last: never
+    // in one cache line, at whichever multiple of 16 the object begins. So neither waits for the other. `LaneLayoutTests`.
     let state: AtomicState<LaneState>
-    /// Written as Targets.I1 says: a `TargetWord`, which owns a reference; 0 for global queues and the main queue.
-    let target: Atomic<UInt>
-    /// Constant, except for `dispatch_queue_set_label_nocopy`, which comes before other threads use the queue.
-    @exclusivity(unchecked) var queueName: QueueName
     /// What this queue was created with.
     let ownQoS: QoSWord
     let kind: Kind
@@ -36,10 +32,16 @@ extension DispatchObject {
     let width: Atomic<UInt16>
     /// A workloop's items by urgency; the owner's alone (Lane.L1).
     let buckets: UnsafeMutablePointer<PriorityBuckets>?
+    /// Written as Targets.I1 says: a `TargetWord`, which owns a reference; 0 for global queues and the main queue.
+    let target: Atomic<UInt>
+    /// Constant, except for `dispatch_queue_set_label_nocopy`, which comes before other threads use the queue.
+    @exclusivity(unchecked) var queueName: QueueName
+    /// The queue's number in the insight region: see `insightNumber`.
+    let insight = InsightNumber()
+    /// Nothing: keeps the tail as far away as it must be. The object needs no more memory by it.
+    private let gap: UInt = 0
     /// The items, oldest first. Every thread may push; the owner alone takes items off (Lane.L1).
     let items = MPSCList()
-    /// The queue's number in the insight region: see `insightNumber`. Behind everything else, where it moves nothing.
-    let insight = InsightNumber()
 
     /// - Parameter target: The caller gives the lane a reference to it after this call, by `Owned.give`. So the compiler can
     ///   move the reference that the caller has.

@@ -29,6 +29,8 @@ struct QueueContext {
   @usableFromInline var hold: Hold
   /// The lanes that are held above the queue, with `chain` and `chainReader`.
   @usableFromInline var targets: HeldTargets
+  /// A drainer's: the oldest item of the lane, while the lane's list does not show it (MPSCList.M5).
+  @usableFromInline var oldest: UnsafeMutableRawPointer?
 
   @inlinable
   init() {
@@ -36,6 +38,7 @@ struct QueueContext {
     outer = nil
     hold = .nothing
     targets = HeldTargets()
+    oldest = nil
   }
 
   typealias Pointer = UnsafeMutablePointer<QueueContext>
@@ -70,6 +73,11 @@ struct QueueContext {
   /// In a forked child: items that wait on the queues that this thread is inside of are the parent's, and stay with it.
   /// Otherwise, when the item that has forked returns, its drainer would run them here as well.
   static func leaveItemsToParent() {
+    var link = innermost
+    while let context = link {
+      context.pointee.oldest = nil
+      link = context.pointee.outer
+    }
     _ = contains { context in
       context.lane?.use { lane in
         lane.chainContains {

@@ -19,6 +19,8 @@ import Synchronization
 //     there but cannot be reached. The consumer waits until the push is done, which takes the pusher two instructions.
 // MPSCList.M4  After `pop` has returned, only the consumer knows the popped node: a pusher knows a node only while it is
 //     `tail`, or until it has linked its successor, and pop has waited for that.
+// MPSCList.M5  A consumer that pops many nodes by `popKept` keeps the oldest one to itself: it has what the last call returned,
+//     and `head` counts only after nil. It calls `settle` with what it has before another consumer comes.
 //
 // push     1  link := nil      2  previous := exchange(tail, node)
 //          3  previous = nil: head := node, and the caller announces the list; else previous.link := node
@@ -27,6 +29,9 @@ import Synchronization
 //          4  a pusher came in between: wait for link (MPSCList.M3), head := it
 // Step 2 comes before step 3: after step 3 a first pusher may set head at any time, and step 2 must not erase that.
 //
+// So popping writes nothing that pushers write, unless the list becomes empty. With a backlog the line of `tail` stays with the
+// pusher, and `head` may share it.
+//
 // The drain lock lets one thread at a time pop. Its hand-over also orders one consumer's `head` for the next.
 //
 // Rejected: a stub node that never leaves (one node more for each of a million queues, and an exchange when it cycles); a
@@ -34,8 +39,8 @@ import Synchronization
 struct MPSCList: ~Copyable, @unchecked Sendable {  // both words are atomic; the nodes behind them follow MPSCList.M1–M4
   typealias Link = Atomic<UnsafeMutableRawPointer?>
 
-  private let newest = Link(nil)
   private let oldest = Link(nil)
+  private let newest = Link(nil)
 
   @inline(__always)
   init() {}
@@ -96,9 +101,22 @@ struct MPSCList: ~Copyable, @unchecked Sendable {  // both words are atomic; the
   borrowing func pop(_ head: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer? {
     // pairs with: push – publishes the next node's contents
     guard let next = Self.link(head).pointee.load(ordering: .acquiring) else { return popLast(head) }
-    // relaxed: only consumers read it now, and their lock orders them.
-    oldest.store(next, ordering: .relaxed)
+    settle(next)
     return next
+  }
+
+  /// As `pop`, for a consumer that keeps what it returns (MPSCList.M5).
+  @inline(__always)
+  borrowing func popKept(_ head: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer? {
+    // pairs with: push – publishes the next node's contents
+    Self.link(head).pointee.load(ordering: .acquiring) ?? popLast(head)
+  }
+
+  /// The last `popKept` has returned `kept`, and other consumers may come.
+  @inline(__always)
+  borrowing func settle(_ kept: UnsafeMutableRawPointer) {
+    // relaxed: only consumers read it now, and their lock orders them.
+    oldest.store(kept, ordering: .relaxed)
   }
 
   @inline(__always)
@@ -115,8 +133,7 @@ struct MPSCList: ~Copyable, @unchecked Sendable {  // both words are atomic; the
   @inline(never)
   private borrowing func popOvertakenSlow(_ head: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer {
     let next = Self.successorSlow(of: head)
-    // relaxed: only consumers read it now, and their lock orders them.
-    oldest.store(next, ordering: .relaxed)
+    settle(next)
     return next
   }
 

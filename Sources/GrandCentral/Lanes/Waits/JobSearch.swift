@@ -23,14 +23,18 @@ struct JobSearch {
   /// Whether a job lies in the list of `lane`, which stands still.
   static func finds(_ wanted: Job.Word, in lane: Lane) -> Bool {
     var search = JobSearch(wanted)
-    return search.finds(in: lane, depth: 0)
+    return search.finds(in: lane, from: lane.items.head(), depth: 0)
   }
 
   /// A lane that has such a job in its list, and from which no thread takes anything before the record's thread goes on.
   mutating func lane(heldBy record: WaitRecord.Pointer) -> Lane? {
     var found: Lane?
     record.pointee.forEachLane { lane in
-      if found == nil, !lane.kind.isRunQueue, Self.keeps(record, lane), finds(in: lane, depth: 0) { found = lane }
+      if found == nil, !lane.kind.isRunQueue, Self.keeps(record, lane),
+        finds(in: lane, from: record.pointee.oldestItem(of: lane), depth: 0)
+      {
+        found = lane
+      }
     }
     return found
   }
@@ -45,8 +49,9 @@ struct JobSearch {
       && record.pointee.places(in: lane) > 0
   }
 
-  private mutating func finds(in lane: Lane, depth: Int) -> Bool {
-    var node = lane.items.head()
+  /// - Parameter oldest: the lane's oldest item.
+  private mutating func finds(in lane: Lane, from oldest: Job.Word?, depth: Int) -> Bool {
+    var node = oldest
     while let raw = node, left > 0 {
       left -= 1
       if matches(Job(raw: raw), in: lane, depth: depth) { return true }
@@ -85,7 +90,7 @@ struct JobSearch {
       let seen = inner.state.load(ordering: .acquiring)
       let waits = seen.has(LaneState.enqueued) && !seen.isOwned
       guard waits, inner.targetWord.lane == lane.reference else { return false }
-      return finds(in: inner, depth: depth + 1)
+      return finds(in: inner, from: inner.items.head(), depth: depth + 1)
     }
   }
 }

@@ -79,6 +79,16 @@ struct WaitRecord {
     if isMain { WaitGraph.main?.use(body) }
   }
 
+  /// The oldest item of a lane that the thread holds: its drainer may keep it to itself.
+  func oldestItem(of lane: Lane) -> Job.Word? {
+    var context = contexts
+    while let current = context {
+      if current.pointee.lane == lane.reference, let oldest = current.pointee.oldest { return oldest }
+      context = current.pointee.outer
+    }
+    return lane.items.head()
+  }
+
   /// How many places the thread has among the readers of `lane`, which has no owner.
   func places(in lane: Lane) -> Int {
     var count = 0

@@ -53,6 +53,27 @@ func lists() -> [Scenario] {
         run.check(found.filter { $0 < 3 } == [1, 2] && found.filter { $0 > 2 } == [3, 4], "the order was \(found)")
       }
     },
+    protocolScenario("M5: a consumer keeps the oldest node to itself, and another one comes after it", of: "MPSCList") {
+      run in
+      let list = Box(MPSCList())
+      var found: [Int] = []
+      run.thread { for number in 1...3 { _ = list.value.push(Node(number).raw) } }
+      run.thread {
+        var kept: UnsafeMutableRawPointer?
+        while found.count < 2, let oldest = kept ?? list.value.head() {
+          kept = list.value.popKept(oldest)
+          let node = Node(raw: oldest)
+          found.append(node.number)
+          node.free()
+        }
+        if let kept { list.value.settle(kept) }
+      }
+      run.finally {
+        drain(list, &found)
+        run.check(found == [1, 2, 3], "the list's order was \(found)")
+        run.check(list.value.tailIsNil, "the list is empty and does not look so")
+      }
+    },
   ]
 }
 

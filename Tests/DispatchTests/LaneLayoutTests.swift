@@ -1,0 +1,52 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import Testing
+
+@testable import GrandCentral
+
+// Glibc's module does not have it.
+@_silgen_name("malloc_usable_size")
+private func usableSize(_ address: UnsafeMutableRawPointer) -> Int
+
+@Suite("A lane in memory")
+struct LaneLayoutTests {
+  private static func words(of queue: DispatchQueue) -> [UInt] {
+    let address = Unmanaged.passUnretained(queue).toOpaque()
+    return (0..<usableSize(address) / 8).map { address.load(fromByteOffset: 8 * $0, as: UInt.self) }
+  }
+
+  /// In sixteenths of bytes: an object begins at any multiple of 16.
+  private static func granule(of word: UInt?, in queue: DispatchQueue) throws -> Int {
+    let word = try #require(word)
+    let places = words(of: queue).indices.filter { words(of: queue)[$0] == word }
+    #expect(places.count == 1)
+    return try #require(places.last) * 8 / 16
+  }
+
+  @Test(
+    "what the drainer reads for each item and what pushers write for each item lie in two cache lines, wherever it begins"
+  )
+  func lines() throws {
+    let queue = DispatchQueue(label: "laid out", attributes: .initiallyInactive)
+    queue.async {}
+    queue.async {}
+    let newest = try Self.granule(of: UInt(bitPattern: queue.items.newestNode), in: queue)
+    let state = try Self.granule(of: UInt(queue.state.load().rawValue), in: queue)
+    let kind = try Self.granule(of: Self.words(of: queue)[4], in: queue)
+    #expect(newest - state >= 4)
+    #expect(newest - kind >= 4)
+    let loop = DispatchWorkloop(label: "laid out")
+    let buckets = try Self.granule(of: UInt(bitPattern: loop.buckets), in: loop)
+    #expect(newest - buckets >= 4)
+    // The word that begins with the lane's QoS, and has its kind behind that.
+    #expect(UInt16(truncatingIfNeeded: Self.words(of: queue)[4]) == queue.ownQoS.rawValue)
+    queue.activate()
+    queue.sync {}
+  }
+
+  @Test("a queue fits in 112 bytes of the allocator's, of which it has 104")
+  func size() {
+    let queue = DispatchQueue(label: "small")
+    #expect(usableSize(Unmanaged.passUnretained(queue).toOpaque()) == 104)
+  }
+}
