@@ -99,4 +99,22 @@ struct SingleTests {
     #expect(ended.wait())
     #expect(wrong.value == 0)
   }
+
+  @Test("I6: the descriptor is the program's again when the handlers of two reads have run")
+  func reuseAfterTwo() {
+    for _ in 0..<500 {
+      var ends = Ends.pipe()
+      let two = [read(ends.reading, 1), read(ends.reading, 1)]
+      ends.write("ab")
+      #expect(two.map { $0.end()?.bytes } == [Array("a".utf8), Array("b".utf8)])
+      close(ends.reading)
+      close(ends.writing)
+      ends = Ends.socketPair()
+      let next = read(ends.reading, 1)
+      ends.write("c")
+      #expect(next.end() == Call(true, "c"))
+      close(ends.reading)
+      close(ends.writing)
+    }
+  }
 }

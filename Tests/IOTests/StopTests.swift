@@ -58,7 +58,7 @@ struct StopTests {
     close(ends.writing)
   }
 
-  @Test("I5, I6: what is stopped in front of a barrier ends before what is stopped behind it")
+  @Test("I5, I6: what is stopped in front of a barrier ends before it, and what is stopped behind it ends behind it")
   func acrossBarrier() {
     for _ in 0..<50 {
       let ends = Ends.pipe()
@@ -71,8 +71,75 @@ struct StopTests {
       }
       channel.close(flags: .stop)
       waitFor { order.count == 5 }
-      #expect(order.values.filter { $0 != "barrier" } == ["0", "1", "2", "3"])
+      #expect(order.values == ["0", "barrier", "1", "2", "3"])
       close(ends.writing)
+    }
+  }
+
+  @Test("I6: what is stopped behind a barrier ends behind it")
+  func behindBarrier() {
+    let ends = Ends.pipe()
+    let (order, cleanup) = (Recorder<String>(), Cleanup())
+    let (begun, go) = (Latch(), Latch())
+    let channel = DispatchIO.stream(ends.reading, cleanup)
+    let before = channel.read(10)
+    channel.barrier {
+      begun.open()
+      go.wait()
+      order.note("barrier")
+    }
+    for _ in 0..<3 {
+      channel.read(offset: 0, length: 10, queue: .global()) { done, _, error in
+        if done { order.note("\(error == ECANCELED)") }
+      }
+    }
+    channel.close(flags: .stop)
+    #expect(before.end()?.error == ECANCELED)
+    #expect(begun.wait())
+    // Once more, while the barrier runs.
+    channel.close(flags: .stop)
+    go.open()
+    #expect(cleanup.error() == 0)
+    #expect(order.values == ["barrier", "true", "true", "true"])
+    close(ends.reading)
+    close(ends.writing)
+  }
+
+  @Test(
+    "I5: what is stopped on one serial queue ends in order there",
+    arguments: ["another queue between", "concurrent above serial", "a pool's queue", "a path that is not there"])
+  func oneQueue(way: String) {
+    let pool = DispatchQueuePool(name: "pool", queueCount: 1)
+    for _ in 0..<30 {
+      let (order, go) = (Recorder<Int>(), Latch())
+      let serial: DispatchQueue = way == "a pool's queue" ? pool.queue(forKey: 1) : DispatchQueue(label: "serial")
+      let queue =
+        way.hasPrefix("another") || way.hasPrefix("a pool")
+        ? serial : DispatchQueue(label: "concurrent", attributes: .concurrent, target: serial)
+      let ends = Ends.pipe()
+      let channel =
+        way.hasPrefix("a path")
+        ? DispatchIO(type: .stream, path: temporaryName(), oflag: O_RDONLY, mode: 0, queue: .global()) { _ in }!
+        : DispatchIO.stream(ends.reading)
+      channel.setLimit(lowWater: 1)
+      let between = way.hasPrefix("another") ? DispatchQueue(label: "between") : queue
+      for index in 0..<5 {
+        channel.read(offset: 0, length: 10, queue: index % 2 == 0 ? queue : between) { done, data, _ in
+          if done, index % 2 == 0 || queue === between { order.note(index) }
+          // The first one's handler is out when the channel is stopped.
+          if !done { go.wait() }
+        }
+      }
+      if !way.hasPrefix("a path") {
+        ends.write("a")
+        channel.close(flags: .stop)
+      }
+      go.open()
+      let expected = queue === between ? [0, 1, 2, 3, 4] : [0, 2, 4]
+      waitFor { order.count == expected.count }
+      #expect(order.values == expected)
+      close(ends.writing)
+      if way.hasPrefix("a path") { close(ends.reading) }
     }
   }
 

@@ -225,12 +225,11 @@ final class Member: @unchecked Sendable {  // why: what is not atomic is the pla
   }
 
   func barrier() {
-    let (ended, before, stops, token, life) = (ended, submitted.value, stops, Token(life), life)
+    let (ended, before, token, life) = (ended, submitted.value, Token(life), life)
     life.unended.add()
     io.barrier {
       token.visit()
-      // A stop ends what waits behind the barrier, too.
-      if ended.value < before || ended.value > before && stops.value == 0 {
+      if ended.value != before {
         life.fail("a barrier after \(ended.value) of \(before) operations")
       }
       life.unended.add(-1)

@@ -12,45 +12,42 @@ extension IOChannel {
       guard let older = operation.older else { break }
       next = older
     }
-    while let operation = next {
+    while let operation = next, operation.hasStarted {
       next = operation.newer?.object
       end(operation)
     }
   }
 
-  /// The operation knows that it is not carried out. It ends now, or behind the one before it (IOChannel.B5).
+  /// The operation has started, and knows that it is not carried out. It ends now, or behind an older one (IOChannel.B5).
   func end(_ operation: IOOperation) {
-    let bits = waits(operation) ? 0 : IOState.mayEnd
-    if operation.hasStarted || bits == 0 { operation.kickSlow(bits) } else { operation.kickHere(bits) }
+    var before = operation.endsInOrder ? operation.older : nil
+    while let one = before, !one.isOfOneOrder(with: operation) { before = one.older }
+    operation.kickSlow(before == nil ? IOState.mayEnd : 0)
   }
 
-  private func waits(_ operation: IOOperation) -> Bool {
-    if operation.isRandom || operation.serialQueue == 0 { return false }
-    var before = operation.older
-    while let one = before, one.direction != operation.direction { before = one.older }
-    return before?.serialQueue == operation.serialQueue
-  }
-
-  /// The operation's last handler has returned, and it is still listed: the one behind it may end.
+  /// The operation's last handler has returned, and it is still listed: the next one behind it may end.
   func letEnd(behind operation: IOOperation) {
-    if operation.isRandom || operation.serialQueue == 0 { return }
-    var behind = operation.newer?.object
-    while let one = behind, one.direction != operation.direction { behind = one.newer?.object }
-    if let behind, behind.state.load().has(IOState.cancelled) { behind.kickSlow(IOState.mayEnd) }
+    var behind = operation.endsInOrder ? operation.newer?.object : nil
+    while let one = behind, !one.isOfOneOrder(with: operation) { behind = one.newer?.object }
+    if let behind, behind.hasStarted, behind.state.load().has(IOState.cancelled) { behind.kickSlow(IOState.mayEnd) }
   }
 
   /// The channel is suspended no more: the handlers of those that have come as far are called. What the gate holds goes on waiting there.
   func goOn() {
     var next = newest
     while let older = next?.older { next = older }
-    while let operation = next {
+    while let operation = next, operation.hasStarted {
       next = operation.newer?.object
-      let seen = operation.state.load()
-      if operation.hasStarted {
-        operation.kickSlow()
-      } else if seen.has(IOState.cancelled), seen.has(IOState.mayEnd) {
-        operation.kickHere()
-      }
+      operation.kickSlow()
     }
+  }
+}
+
+extension IOOperation {
+  /// Whether it waits for others before it ends, if it is stopped: see IOChannel.B5.
+  fileprivate var endsInOrder: Bool { !isRandom && serialQueue != 0 }
+
+  fileprivate func isOfOneOrder(with other: IOOperation) -> Bool {
+    direction == other.direction && serialQueue == other.serialQueue
   }
 }

@@ -17,9 +17,9 @@ import Synchronization
 ///     at once, with its cleanup handler; its operations and barriers take the same way as others, and end with the
 ///     error.
 ///
-/// IOChannel.B5  A stopped operation ends as soon as its handler can be called, whatever else uses the file. Where two of a stream's
-///     reads, or two of its writes, follow each other and have one serial queue for their handlers, the later one waits until the
-///     earlier one's last handler has returned: so they end in their order. None waits that has its turn.
+/// IOChannel.B5  A stopped operation ends as soon as its handler can be called, whatever else uses the file; one behind a barrier
+///     ends when the gate comes to it. Those of a stream's reads, or of its writes, whose handlers one serial queue runs wait for
+///     each other: until the earlier one's last handler has returned. So they end in their order. None waits that has its turn.
 ///
 /// Lock order: the channel's lock, then the file's. No program's code runs under either.
 final class IOChannel: @unchecked Sendable {  // immutable, atomic, or guarded by `lock`
@@ -236,7 +236,7 @@ final class IOChannel: @unchecked Sendable {  // immutable, atomic, or guarded b
   private func start(_ operation: IOOperation) {
     operation.hasStarted = true
     started += 1
-    if let file, failure == 0 { return file.join(operation) }
+    if let file, failure == 0, !isStopped { return file.join(operation) }
     operation.hearOfStop()
     end(operation)
   }
@@ -280,8 +280,7 @@ final class IOChannel: @unchecked Sendable {  // immutable, atomic, or guarded b
     while let first = gate.first {
       switch first {
       case .operation(let operation):
-        // An operation that was cancelled before its turn has ended already.
-        if operation.isListed { start(operation) }
+        start(operation)
         gate.removeFirst()
       case .barrier(let barrier):
         if started > 0 { return .nothing }

@@ -203,6 +203,7 @@ struct IOTurns {
       return true
     }
     operation.place = .waits
+    operation.previous = last.map { Borrowed($0) }
     if let last { last.next = operation } else { first = operation }
     last = operation
     return false
@@ -210,20 +211,25 @@ struct IOTurns {
 
   /// Returns the operation that has its turn now.
   mutating func leave(_ operation: IOOperation) -> IOOperation? {
-    let had = operation.place == .hasTurn
+    let place = operation.place
     operation.place = .left
-    if !had { return nil }
-    while let next = first {
-      first = next.next
-      next.next = nil
-      if first == nil { last = nil }
-      // One that was cancelled meanwhile has left already.
-      if next.place == .waits {
-        next.place = .hasTurn
-        return next
-      }
+    if place == .waits { remove(operation) }
+    if place != .hasTurn { return nil }
+    guard let next = first else {
+      running -= 1
+      return nil
     }
-    running -= 1
-    return nil
+    remove(next)
+    next.place = .hasTurn
+    return next
+  }
+
+  /// One that waits is stopped, or has its turn: those of others may wait for as long as they like.
+  private mutating func remove(_ operation: IOOperation) {
+    let (previous, next) = (operation.previous?.object, operation.next)
+    if let previous { previous.next = next } else { first = next }
+    if let next { next.previous = operation.previous } else { last = previous }
+    operation.next = nil
+    operation.previous = nil
   }
 }

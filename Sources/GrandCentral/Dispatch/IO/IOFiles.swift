@@ -88,19 +88,6 @@ struct IOFiles: ~Copyable, @unchecked Sendable {  // guarded by `lock`
     if isLast { file.finish() }
   }
 
-  /// As `leave`, if the caller is the last user.
-  func leaveIfLast(_ file: IOFile) -> Bool {
-    lock.lock()
-    let isLast = file.users == 1
-    if isLast {
-      file.users = 0
-      giveBack(file)
-    }
-    lock.unlock()
-    if isLast { file.finish() }
-    return isLast
-  }
-
   /// Guarded by `lock`.
   private func entry(at index: Int) -> Borrowed<IOFile>? {
     index < table.pointee.count ? table.pointee[index] : nil

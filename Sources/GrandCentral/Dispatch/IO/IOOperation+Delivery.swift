@@ -83,11 +83,11 @@ extension IOOperation {
     let (data, abandoned) = (lastData(error), abandoned)
     self.abandoned = nil
     dropBuffer()
-    if let file, isSingle, IOScheduler.shared.files.leaveIfLast(file) { return send(true, data, error) }
+    // The descriptor is the caller's again when the handler is called.
+    if let file, isSingle { IOScheduler.shared.files.leave(file) }
     // Until the delivery is on its way no other operation has the turn. What follows touches nothing that the handler sheds.
     send(true, data, error)
     if abandoned?.endsTurn() != false { file?.leave(self) }
-    if let file, isSingle { IOScheduler.shared.files.leave(file) }
   }
 
   private func lastData(_ error: Int32) -> DispatchData? {

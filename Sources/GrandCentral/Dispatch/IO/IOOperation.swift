@@ -55,7 +55,7 @@ final class IOOperation: @unchecked Sendable {  // see IOState.swift
   let isRandom: Bool
   let limits: IOLimits
   let qos: QoSWord
-  /// The queue of its handler, if that runs one item at a time; else 0. For comparisons.
+  /// The queue that runs its handler, or the nearest one behind it, which runs one item at a time; 0 for none. For comparisons.
   let serialQueue: UInt
   /// Ends with what is there rather than wait for more.
   let takesWhatIsThere: Bool
@@ -96,6 +96,7 @@ final class IOOperation: @unchecked Sendable {  // see IOState.swift
   /// Guarded by the file's lock.
   @exclusivity(unchecked) var place = Place.none
   @exclusivity(unchecked) var next: IOOperation?
+  @exclusivity(unchecked) var previous: Borrowed<IOOperation>?
   /// Guarded by the file's lock: why the file could not be opened when this operation wanted it; 0 if it was not tried,
   /// or could.
   @exclusivity(unchecked) var openError: Int32 = 0
@@ -121,7 +122,7 @@ final class IOOperation: @unchecked Sendable {  // see IOState.swift
     self.takesWhatIsThere = takesWhatIsThere
     self.handler = handler
     qos = queue.submissionQoS
-    serialQueue = queue.kind.onlyLists ? queue.reference.bits : 0
+    serialQueue = queue.find { $0.kind.runsSeveral ? nil : $0.reference.bits } ?? 0
   }
 
   // MARK: Kicks
@@ -139,9 +140,9 @@ final class IOOperation: @unchecked Sendable {  // see IOState.swift
   @inline(never)
   func hearOfStop() { state.update { $0.rawValue |= IOState.cancelled } }
 
-  /// As `kick`, but the step is the caller's: for an operation that ends, and has no turn. So several end in the order of the calls.
-  func kickHere(_ bits: UInt64 = 0) {
-    if state.update({ $0.kick(bits) }) == .send { Self.takeStep(Owned(self).give()) }
+  /// As `kick`, but the step is the caller's: for an operation that ends, and never had a turn.
+  func kickHere() {
+    if state.update({ $0.kick(0) }) == .send { Self.takeStep(Owned(self).give()) }
   }
 
   /// As `kick`, and takes over a reference. Nothing else may be done under the descriptor table's lock: an operation that
