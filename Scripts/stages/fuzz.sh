@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
-# What: random operations on data and transforms (GC_STRESS_SECONDS each), random lives of channels, sources and queues (GC_FUZZ_SECONDS), in release; queues also with delays at atomic operations
+# What: random operations on data and transforms (GC_STRESS_SECONDS each), random lives of channels, sources and queues (GC_FUZZ_SECONDS), in release; channels and queues also with delays at atomic operations
 # Budget: 480
 # Ahead: swift build -c release --package-path Verification/Perturbed --scratch-path .build-perturbed --product queue-fuzz
 
@@ -16,17 +16,19 @@ fact "sources: GC_FUZZ_SECONDS=${GC_FUZZ_SECONDS:=15}, and what a failure names:
 export GC_FUZZ_SECONDS
 GC_FUZZ_ALONE=1 run_tests .build-stress 20 -c release -Xswiftc -enable-testing --filter '^StressTests\.SourceFuzz'
 
+product="-Xswiftc -enable-testing --scratch-path .build-stress"
+# The library as it is late, by chance, at atomic operations.
+perturbed="--package-path Verification/Perturbed --scratch-path .build-perturbed"
+
 # Channels, with system calls that go wrong, on the kernel's ring and on helpers. GC_FUZZ_SECONDS for each, GC_FUZZ_SEED
 # lives one seed again.
-fuzzer=(swift run -c release -Xswiftc -enable-testing --scratch-path .build-stress -j "$JOBS" channel-fuzz)
-for way in uring threads; do
-  GRANDCENTRAL_IO=$way "${fuzzer[@]}" | tee "$OUT/channel-fuzz.log"
-  fact "$way: $(tail -n 1 "$OUT/channel-fuzz.log")"
+for build in "uring $product" "threads $product" "uring $perturbed"; do
+  read -r way options <<<"$build"
+  read -ra options <<<"$options"
+  GRANDCENTRAL_IO=$way swift run -c release "${options[@]}" -j "$JOBS" channel-fuzz | tee "$OUT/channel-fuzz.log"
+  fact "${options[-1]}, $way: $(tail -n 1 "$OUT/channel-fuzz.log")"
 done
-# Trees of queues, on the product, without and with a flight recorder, and on a build that is late, by chance, at atomic operations
-# (Verification/Perturbed). GC_FUZZ_SEED lives one seed again.
-product="-Xswiftc -enable-testing --scratch-path .build-stress"
-perturbed="--package-path Verification/Perturbed --scratch-path .build-perturbed"
+# Trees of queues, without and with a flight recorder. GC_FUZZ_SEED lives one seed again.
 for build in "off $product" "ring $product" "off $perturbed"; do
   read -r recorder options <<<"$build"
   read -ra options <<<"$options"

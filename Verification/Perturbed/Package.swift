@@ -15,6 +15,8 @@ let package = Package(
       exclude: ["Library/Primitives/README.md", "Library/Engine/README.md", "Library/Engine/Sleep/README.md"]),
     .target(name: "ContractSupport"),
     .executableTarget(name: "queue-fuzz", dependencies: ["GrandCentral", "ContractSupport"]),
+    .target(name: "FaultyCalls"),
+    .executableTarget(name: "channel-fuzz", dependencies: ["GrandCentral", "ContractSupport", "FaultyCalls"]),
   ],
   swiftLanguageModes: [.v6]
 )

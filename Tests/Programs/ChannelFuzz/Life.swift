@@ -45,7 +45,7 @@ final class Life: @unchecked Sendable {  // why: `random` and `kept` are the pla
   func run() {
     let plans: [(String, (Life) -> () -> () -> Void)] = [
       ("pair", { $0.pair }), ("pair", { $0.pair }), ("file", { $0.randomFile }), ("stream file", { $0.streamFile }),
-      ("device", { $0.device }), ("path", { $0.brokenPath }),
+      ("device", { $0.device }), ("path", { $0.brokenPath }), ("singles", { $0.singles }),
     ]
     let (name, plan) = plans[random.below(plans.count)]
     story = name
