@@ -1,6 +1,6 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 //
-// A reading operation of a channel: Sources/GrandCentral/Dispatch/IO/{IOState,IOOperation,IOOperation+Delivery,IORequest}.swift
+// A reading operation of a channel: Sources/GrandCentral/Dispatch/IO/{IOState,IOOperation,IOOperation+Reading,IOOperation+Delivery,IORequest}.swift
 // and the wait of IOFile+Waiting.swift. The step reads CHUNKS buffers; each attempt brings one, ends the file, has to wait, or
 // becomes a request that others carry out. The handler may be slow. With STOP the channel is stopped at any moment.
 //

@@ -13,6 +13,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
@@ -128,11 +129,37 @@ int64_t gc_move_position(int fd, int64_t distance) {
   return position >= 0 ? position : -errno;
 }
 
+// Devices that are memory, or random numbers, give bytes. The kernel's log is a neighbour of theirs and gives records.
+static bool is_memory(dev_t device) { return major(device) == 1 && minor(device) != 11; }
+
+static ptrdiff_t largest_message(int fd, const struct stat *status, int flags) {
+  switch (status->st_mode & S_IFMT) {
+  case S_IFSOCK: {
+    int type = SOCK_STREAM;
+    socklen_t length = sizeof type;
+    return getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &length) == 0 && type != SOCK_STREAM ? PTRDIFF_MAX : 0;
+  }
+  // A packet is a page at most. O_DIRECT of the writer makes packets; pipe2 gives the reading end no such flag. A reading end that has it was
+  // opened so, or the program has set it.
+  case S_IFIFO:
+    return flags & O_DIRECT ? PTRDIFF_MAX : sysconf(_SC_PAGESIZE);
+  // Input events, tunnels and the like. A terminal gives characters.
+  case S_IFCHR:
+    return is_memory(status->st_rdev) || isatty(fd) ? 0 : PTRDIFF_MAX;
+  // Inodes without a name have no type: events, timers, signals, changes of files.
+  case 0:
+    return PTRDIFF_MAX;
+  default:
+    return 0;
+  }
+}
+
 int gc_descriptor_describe(int fd, gc_descriptor_kind *kind) {
   struct stat status;
   if (fstat(fd, &status) != 0) return -errno;
   int flags = fcntl(fd, F_GETFL);
   if (flags < 0) return -errno;
+  ptrdiff_t message = largest_message(fd, &status, flags);
   off_t position = lseek(fd, 0, SEEK_CUR);
   *kind = (gc_descriptor_kind){
       .is_socket = S_ISSOCK(status.st_mode),
@@ -141,6 +168,7 @@ int gc_descriptor_describe(int fd, gc_descriptor_kind *kind) {
       .is_folder = S_ISDIR(status.st_mode),
       .is_nonblocking = (flags & O_NONBLOCK) != 0,
       .appends = (flags & O_APPEND) != 0,
+      .largest_message = message,
       .position = position >= 0 ? position : -errno,
   };
   return 0;

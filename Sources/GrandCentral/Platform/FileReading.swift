@@ -98,6 +98,9 @@ struct DescriptorKind {
   let isNonBlocking: Bool
   /// Every write goes to the end.
   let appends: Bool
+  /// A read that has room for less may lose the end of a message. 0 for a stream of bytes, a page for a pipe, `Int.max` for
+  /// what keeps messages of any size.
+  let largestMessage: Int
   /// Where reading goes on, or why that cannot be chosen.
   let position: Result<Int64, Errno>
 
@@ -107,7 +110,7 @@ struct DescriptorKind {
     return .success(
       DescriptorKind(
         isSocket: found.is_socket, isPipe: found.is_pipe, isFile: found.is_file, isFolder: found.is_folder,
-        isNonBlocking: found.is_nonblocking, appends: found.appends,
+        isNonBlocking: found.is_nonblocking, appends: found.appends, largestMessage: found.largest_message,
         position: Errno(result: Int(found.position)).map { .failure($0) } ?? .success(found.position)))
   }
 }

@@ -216,7 +216,9 @@ public class DispatchIO: DispatchObject, @unchecked Sendable {  // immutable; th
 
   /// The smallest number of bytes that a handler is called for, except in the last call; for operations submitted from now on.
   ///
-  /// At first a handler is called for whatever there is. `Int.max` gives all in one call.
+  /// At first a handler is called for whatever there is. `Int.max` gives all in one call. A descriptor that keeps messages
+  /// apart, for example a datagram socket, calls the handler for less, if one message more might exceed high water: no
+  /// message is cut.
   ///
   /// Complexity: O(1). Blocking: never.
   public func setLimit(lowWater: Int) {

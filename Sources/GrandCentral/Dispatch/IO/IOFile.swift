@@ -54,9 +54,10 @@ final class IOFile: @unchecked Sendable {  // immutable, atomic, or guarded as s
   let refusesAskingToRead = Atomic<Bool>(false)
   let refusesAskingToWrite = Atomic<Bool>(false)
   let isAlwaysReady = Atomic<Bool>(false)
-  /// Pipes; set before it is open.
+  /// Pipes; set before it is open, as the two below are.
   private let pipe = Atomic<Bool>(false)
   private let appends = Atomic<Bool>(false)
+  private let largestMessage = Atomic<Int>(0)
   /// O_NONBLOCK is the channels', of this file or of one that shares it. Written under the lock of `IOFiles`.
   let isSwitched = Atomic<Bool>(false)
   /// By direction; see IOFile+Waiting.swift.
@@ -90,6 +91,8 @@ final class IOFile: @unchecked Sendable {  // immutable, atomic, or guarded as s
     // relaxed: before the file is open.
     pipe.store(kind.isPipe, ordering: .relaxed)
     appends.store(kind.appends, ordering: .relaxed)
+    // relaxed: before the file is open.
+    largestMessage.store(kind.largestMessage, ordering: .relaxed)
     manner.store(Self.manner(kind), ordering: .relaxed)
   }
 
@@ -129,6 +132,15 @@ final class IOFile: @unchecked Sendable {  // immutable, atomic, or guarded as s
   }
 
   var isPipe: Bool { mayBreak }
+
+  /// The room that a read needs to lose nothing (IOOperation.M1); 0 of a stream of bytes.
+  var leastRoom: Int {
+    // relaxed: written before `opening`.
+    min(largestMessage.load(ordering: .relaxed), IOBuffers.size)
+  }
+
+  /// Whether it is known that a read brings one message, or whole records, and loses or refuses what it has no room for.
+  var keepsMessages: Bool { leastRoom == IOBuffers.size }
 
   /// Whether the kernel's ring serves it. The ring refuses a descriptor that has O_NONBLOCK, and we would not know where
   /// appending has led to.

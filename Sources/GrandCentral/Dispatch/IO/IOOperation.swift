@@ -33,7 +33,7 @@ struct IOLimits {
 ///
 /// **Memory.** A read holds at most the high water mark while it gathers, and as much again while the handler has it:
 /// it does not go on while both are full. A write goes on beside a handler that is out, and tells of each high water mark
-/// afterwards.
+/// afterwards. Of a file that keeps messages, the buffers may take four times their bytes (IOOperation.M1).
 ///
 /// **Pace.** As long as the handler takes less time than waking another thread would, reading goes on after it has returned,
 /// on the same thread and into the same buffer, which is still in the processor's cache. Beside a slower handler the operation
@@ -47,8 +47,6 @@ final class IOOperation: @unchecked Sendable {  // see IOState.swift
 
   /// Bytes that one step moves before others have theirs.
   static let budget = 4 << 20
-  /// Fewer bytes than this are copied, and the buffer is used on.
-  private static let smallest = 16 << 10
 
   let state = AtomicState<IOState>(IOState(rawValue: 0))
   let direction: Direction
@@ -84,7 +82,7 @@ final class IOOperation: @unchecked Sendable {  // see IOState.swift
   /// The submitter's, then the step's: bytes to write that the channel's entry in the insight region counts.
   @exclusivity(unchecked) var shownBytes = 0
   /// The step's alone.
-  @exclusivity(unchecked) private var yields = false
+  @exclusivity(unchecked) var yields = false
   @exclusivity(unchecked) var request: IORequest?
   /// The step's alone: a request that still needs the operation's turn.
   @exclusivity(unchecked) var abandoned: IORequest?
@@ -228,86 +226,10 @@ final class IOOperation: @unchecked Sendable {  // see IOState.swift
     if error == .badDescriptor, channel != nil { file?.spoil(error) }
   }
 
-  // MARK: Reading
-
-  private func read(from file: IOFile) {
-    var budget = Self.budget
-    while outcome == nil {
-      if remaining == 0 {
-        outcome = 0
-        return
-      }
-      if gatheredCount >= limits.quantum, !deliverAndGoOn() { return }
-      let span = room()
-      switch file.read(span, at: offset) {
-      case .moved(let count):
-        account(count)
-        budget -= count
-        if count < span.count, remaining > 0, !isRandom, file.mayWait {
-          if !wait(file) { return }
-        } else if budget <= 0 {
-          yields = true
-          return
-        }
-      case .end: end()
-      case .later where !isRandom: if !wait(file) { return }
-      case .slow, .later: return start(file, span)
-      case .failed(let error): fail(error)
-      }
-    }
-  }
-
-  /// Where the next bytes go.
-  private func room() -> IOSpan {
-    if used == IOBuffers.size { closeBuffer() }
-    let buffer = buffer ?? IOScheduler.shared.buffers.take()
-    self.buffer = buffer
-    let wanted = min(remaining, limits.quantum - gatheredCount)
-    return IOSpan(start: buffer + used, count: min(wanted, IOBuffers.size - used))
-  }
-
-  func account(_ count: Int) {
-    if Recorder.isOn { Recorder.note(.transfer, detail: 1, word: UInt64(count)) }
-    used += count
-    gatheredCount += count
-    if remaining != .max { remaining -= count }
-    if isRandom { offset += Int64(count) }
-  }
-
-  func end() {
-    isAtEnd = true
-    outcome = 0
-  }
-
-  /// Moves what the buffer has to what was gathered.
-  private func closeBuffer() {
-    guard let full = buffer else { return }
-    if used > Self.smallest {
-      gathered.append(IOBuffers.data(full, used))
-      buffer = nil
-    } else if used > 0 {
-      gathered.append(DispatchData(bytes: UnsafeRawBufferPointer(start: full, count: used)))
-    }
-    used = 0
-  }
-
-  /// What was gathered, which is the caller's now.
-  func takeGathered() -> DispatchData {
-    closeBuffer()
-    let data = gathered
-    gathered = .empty
-    gatheredCount = 0
-    return data
-  }
-
-  func dropBuffer() {
-    guard let buffer, used == 0 else { return }
-    IOScheduler.shared.buffers.give(buffer)
-    self.buffer = nil
-  }
+  // MARK: Waiting
 
   /// Nothing more to do until the descriptor is ready; false if the operation waits for that.
-  private func wait(_ file: IOFile) -> Bool {
+  func wait(_ file: IOFile) -> Bool {
     if direction == .read {
       if takesWhatIsThere, gatheredCount > 0 {
         outcome = 0

@@ -39,7 +39,7 @@ static ssize_t event_write(machine_file *file, const void *buffer, size_t count)
 }
 
 static const machine_kind event_kind = {
-    .name = "eventfd", .ready = event_ready, .read = event_read, .write = event_write, .is_watchable = true};
+    .name = "eventfd", .ready = event_ready, .read = event_read, .write = event_write, .keeps_messages = true, .is_watchable = true};
 
 int gc_eventfd(void) {
   machine_point("eventfd", NULL);
@@ -115,7 +115,7 @@ static void timer_closed(machine_file *file) {
 }
 
 static const machine_kind timer_kind = {
-    .name = "timerfd", .ready = timer_ready, .read = timer_read, .closed = timer_closed, .is_watchable = true};
+    .name = "timerfd", .ready = timer_ready, .read = timer_read, .closed = timer_closed, .keeps_messages = true, .is_watchable = true};
 
 int gc_timerfd_create(int clock) {
   machine_point("timerfd", NULL);

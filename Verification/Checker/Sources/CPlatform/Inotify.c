@@ -79,7 +79,7 @@ static void closed(machine_file *file) {
 }
 
 static const machine_kind inotify_kind = {
-    .name = "inotify", .ready = ready, .read = read_events, .closed = closed, .is_watchable = true};
+    .name = "inotify", .ready = ready, .read = read_events, .closed = closed, .keeps_messages = true, .is_watchable = true};
 
 int gc_inotify_create(void) {
   machine_point("inotify", NULL);

@@ -117,7 +117,7 @@ typedef struct machine_kind {
   ssize_t (*write)(machine_file *file, const void *buffer, size_t count);
   void (*closed)(machine_file *file);
   /// For `gc_descriptor_describe`.
-  bool is_socket, is_pipe, is_file;
+  bool is_socket, is_pipe, is_file, keeps_messages;
   /// Whether epoll takes it.
   bool is_watchable;
 } machine_kind;
