@@ -268,22 +268,6 @@ struct CloseTests {
     #expect(order.values == Array(0..<10))
   }
 
-  @Test("I5, I6: stop reaches what waits behind a barrier")
-  func stopBehindBarrier() {
-    let ends = Ends.pipe()
-    let cleanup = Cleanup(closing: [ends.reading])
-    let channel = DispatchIO.stream(ends.reading, cleanup)
-    let go = Latch()
-    channel.barrier { go.wait() }
-    let calls = channel.read()
-    channel.close(flags: .stop)
-    #expect(calls.end()?.error == ECANCELED)
-    #expect(!cleanup.isDone)
-    go.open()
-    #expect(cleanup.error() == 0)
-    close(ends.writing)
-  }
-
   @Test("I5: a suspended channel calls no handler until it is resumed")
   func suspended() {
     let ends = Ends.pipe()

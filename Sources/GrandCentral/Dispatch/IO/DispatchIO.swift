@@ -191,7 +191,8 @@ public class DispatchIO: DispatchObject, @unchecked Sendable {  // immutable; th
 
   /// Closes the channel: it takes no more operations. Does nothing the second time, except to stop.
   ///
-  /// What is under way is finished, unless `flags` says `.stop`. Then the cleanup handler is called.
+  /// What is under way is finished, unless `flags` says `.stop`; what waits behind a barrier ends when the barrier has run, either way.
+  /// Then the cleanup handler is called.
   ///
   /// Complexity: O(1). Blocking: never.
   public func close(flags: CloseFlags = []) { channel.close(stop: flags.contains(.stop)) }
