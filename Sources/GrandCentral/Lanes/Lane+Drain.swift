@@ -147,9 +147,7 @@ extension Lane {
   /// Shows in the list what the drainer has kept to itself: another thread may own the lane soon.
   @inline(__always)
   private final func settle(_ context: QueueContext.Pointer) {
-    guard let oldest = context.pointee.oldest else { return }
-    items.settle(oldest)
-    context.pointee.oldest = nil
+    if let oldest = context.pointee.takeOldest() { items.settle(oldest) }
   }
 
   private enum Step {
@@ -249,8 +247,9 @@ extension Lane {
     if let buckets {
       buckets.pointee.take()
     } else {
-      context.pointee.oldest = items.popKept(job.raw)
-      gc_prefetch_write(context.pointee.oldest)
+      let next = items.popKept(job.raw)
+      context.pointee.oldest = next
+      gc_prefetch_write(next)
     }
   }
 

@@ -59,6 +59,18 @@ struct QueueContext {
   }
 
   @inline(__always)
+  mutating func takeOldest() -> Job.Word? {
+    defer { oldest = nil }
+    return oldest
+  }
+
+  /// - Returns: the context further out.
+  private mutating func leaveOldest() -> Pointer? {
+    oldest = nil
+    return outer
+  }
+
+  @inline(__always)
   static func pop(_ context: Pointer) { innermost = context.pointee.outer }
 
   @inline(__always)
@@ -74,10 +86,7 @@ struct QueueContext {
   /// Otherwise, when the item that has forked returns, its drainer would run them here as well.
   static func leaveItemsToParent() {
     var link = innermost
-    while let context = link {
-      context.pointee.oldest = nil
-      link = context.pointee.outer
-    }
+    while let context = link { link = context.pointee.leaveOldest() }
     _ = contains { context in
       context.lane?.use { lane in
         lane.chainContains {

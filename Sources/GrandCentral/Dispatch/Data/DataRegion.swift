@@ -88,10 +88,16 @@ enum DataRegion {
   /// one at a time.
   static func retarget(_ data: DispatchData, to queue: DispatchQueue?) {
     data.object?.withUnsafeMutablePointerToHeader { head in
-      guard head.pointee.kind == .foreignRegion, head.pointee.count == data.count else { return }
+      let header = head.pointee
+      guard header.kind == .foreignRegion, header.count == data.count else { return }
       // unsafe: `adopt` has initialised it, and the data keep it.
       let deallocator = head.tail.assumingMemoryBound(to: DispatchData.Deallocator.self)
-      if case .custom(_, let block) = deallocator.pointee { deallocator.pointee = .custom(queue, block) }
+      let former = deallocator.move()
+      if case .custom(_, let block) = former {
+        deallocator.initialize(to: .custom(queue, block))
+      } else {
+        deallocator.initialize(to: former)
+      }
     }
   }
 
