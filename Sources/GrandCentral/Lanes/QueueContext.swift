@@ -98,8 +98,11 @@ struct QueueContext {
   }
 
   /// Whether `look` returns true for one of the thread's contexts, innermost first.
-  static func contains(where look: (QueueContext) -> Bool) -> Bool {
-    var link = innermost
+  static func contains(where look: (QueueContext) -> Bool) -> Bool { contains(from: innermost, where: look) }
+
+  /// The same for another thread, which sleeps, from one of its contexts outwards.
+  static func contains(from first: Pointer?, where look: (QueueContext) -> Bool) -> Bool {
+    var link = first
     while let context = link?.pointee {
       if look(context) { return true }
       link = context.outer

@@ -37,7 +37,9 @@ import Synchronization
 // Rejected: a stub node that never leaves (one node more for each of a million queues, and an exchange when it cycles); a
 // stack reversed by the consumer (a thread that looks at the first node only does not see the oldest one).
 struct MPSCList: ~Copyable, @unchecked Sendable {  // both words are atomic; the nodes behind them follow MPSCList.M1–M4
-  typealias Link = Atomic<UnsafeMutableRawPointer?>
+  /// A node's address, where its link lies.
+  typealias Node = UnsafeMutableRawPointer
+  typealias Link = Atomic<Node?>
 
   private let oldest = Link(nil)
   private let newest = Link(nil)
@@ -49,7 +51,7 @@ struct MPSCList: ~Copyable, @unchecked Sendable {  // both words are atomic; the
   ///
   /// - Returns: whether the list was empty. If so, this caller tells a consumer, after this has returned.
   @inline(__always)
-  borrowing func push(_ node: UnsafeMutableRawPointer) -> Bool {
+  borrowing func push(_ node: Node) -> Bool {
     // relaxed: the exchange below publishes it.
     Self.link(node).pointee.store(nil, ordering: .relaxed)
     // pairs with: push, pop – publishes the node's empty link to the next pusher, takes over that of the previous node
@@ -81,14 +83,14 @@ struct MPSCList: ~Copyable, @unchecked Sendable {  // both words are atomic; the
 
   /// The newest node, or nil if there is none. It stays in the list until it is popped. Any thread.
   @inline(__always)
-  var newestNode: UnsafeMutableRawPointer? {
+  var newestNode: Node? {
     // relaxed: as above; only the address counts.
     newest.load(ordering: .relaxed)
   }
 
   /// The oldest node, or nil if there is none or its push is half done. Consumer.
   @inline(__always)
-  borrowing func head() -> UnsafeMutableRawPointer? {
+  borrowing func head() -> Node? {
     // pairs with: push – publishes the first node's contents
     oldest.load(ordering: .acquiring)
   }
@@ -98,7 +100,7 @@ struct MPSCList: ~Copyable, @unchecked Sendable {  // both words are atomic; the
   /// Blocking: while a push is half done (MPSCList.M3).
   /// - Returns: the node that is now the oldest, or nil if the list is empty.
   @inline(__always)
-  borrowing func pop(_ head: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer? {
+  borrowing func pop(_ head: Node) -> Node? {
     // pairs with: push – publishes the next node's contents
     guard let next = Self.link(head).pointee.load(ordering: .acquiring) else { return popLast(head) }
     settle(next)
@@ -107,20 +109,20 @@ struct MPSCList: ~Copyable, @unchecked Sendable {  // both words are atomic; the
 
   /// As `pop`, for a consumer that keeps what it returns (MPSCList.M5).
   @inline(__always)
-  borrowing func popKept(_ head: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer? {
+  borrowing func popKept(_ head: Node) -> Node? {
     // pairs with: push – publishes the next node's contents
     Self.link(head).pointee.load(ordering: .acquiring) ?? popLast(head)
   }
 
   /// The last `popKept` has returned `kept`, and other consumers may come.
   @inline(__always)
-  borrowing func settle(_ kept: UnsafeMutableRawPointer) {
+  borrowing func settle(_ kept: Node) {
     // relaxed: only consumers read it now, and their lock orders them.
     oldest.store(kept, ordering: .relaxed)
   }
 
   @inline(__always)
-  private borrowing func popLast(_ head: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer? {
+  private borrowing func popLast(_ head: Node) -> Node? {
     // relaxed: published by the exchange below to the pusher that will overwrite it.
     oldest.store(nil, ordering: .relaxed)
     // relaxed: a failed exchange reads nothing; the link does.
@@ -131,14 +133,14 @@ struct MPSCList: ~Copyable, @unchecked Sendable {  // both words are atomic; the
   }
 
   @inline(never)
-  private borrowing func popOvertakenSlow(_ head: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer {
+  private borrowing func popOvertakenSlow(_ head: Node) -> Node {
     let next = Self.successorSlow(of: head)
     settle(next)
     return next
   }
 
   /// The node after `node`, whose push has begun.
-  private static func successorSlow(of node: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer {
+  private static func successorSlow(of node: Node) -> Node {
     var backoff = Backoff()
     while true {
       // pairs with: push – publishes the next node's contents
@@ -149,7 +151,7 @@ struct MPSCList: ~Copyable, @unchecked Sendable {  // both words are atomic; the
 
   /// unsafe: the first word of a node is its link, for as long as the list knows the node.
   @inline(__always)
-  static func link(_ node: UnsafeMutableRawPointer) -> UnsafeMutablePointer<Link> {
+  static func link(_ node: Node) -> UnsafeMutablePointer<Link> {
     node.assumingMemoryBound(to: Link.self)
   }
 }

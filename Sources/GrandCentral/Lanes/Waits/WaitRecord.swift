@@ -81,12 +81,12 @@ struct WaitRecord {
 
   /// The oldest item of a lane that the thread holds: its drainer may keep it to itself.
   func oldestItem(of lane: Lane) -> Job.Word? {
-    var context = contexts
-    while let current = context {
-      if current.pointee.lane == lane.reference, let oldest = current.pointee.oldest { return oldest }
-      context = current.pointee.outer
+    var oldest: Job.Word?
+    _ = QueueContext.contains(from: contexts) { context in
+      if context.lane == lane.reference { oldest = context.oldest }
+      return oldest != nil
     }
-    return lane.items.head()
+    return oldest ?? lane.items.head()
   }
 
   /// How many places the thread has among the readers of `lane`, which has no owner.
