@@ -250,11 +250,13 @@ struct TraceFormatTests {
       let small = deflate.zlib(bytes)
       #expect(Inflate.zlib(small[...]) == bytes)
       var broken = small
-      for _ in 0..<3 where !broken.isEmpty {
+      // Two wrong bits are found. Of three, the checksum of a few bytes lets one in ten thousand pass: a bit of a byte, and one in
+      // each half of the sum.
+      for wrong in 1...3 where !broken.isEmpty {
         broken[Int.random(in: broken.indices, using: &random)] ^= 1 << UInt8.random(in: 0..<8, using: &random)
+        let found = Inflate.zlib(broken[...])
+        if wrong < 3 { #expect(found == nil || found == bytes || broken == small) }
       }
-      let found = Inflate.zlib(broken[...])
-      #expect(found == nil || found == bytes || broken == small)
     }
     #expect(deflate.zlib([UInt8](repeating: 7, count: 100_000)).count < 1000)
   }
