@@ -19,8 +19,8 @@ OBJECT(dispatch_queue_attr_s, GCD_ATTRIBUTES_SIZE);
 OBJECT(dispatch_data_s, GCD_EMPTY_DATA_SIZE);
 
 // Where tools that look into queues, ThreadSanitizer among them, find what they look for. These are offsets into the object
-// behind `DispatchQueue`; a program of the tests holds them to it.
-enum { TARGET_OFFSET = 48, WIDTH_OFFSET = 38 };
+// behind `DispatchQueue`, and that of the target into a source's as well; a program of the tests holds them to it.
+enum { TARGET_OFFSET = 32, WIDTH_OFFSET = 46 };
 
 extern const uint16_t dispatch_queue_offsets[17];
 const uint16_t dispatch_queue_offsets[17] = {

@@ -220,20 +220,24 @@ extension Lane {
   /// The next item, left in its place. Owner only.
   @inline(__always)
   final func first() -> Job? {
-    if let buckets { return buckets.pointee.first(from: items) }
+    if kind.sortsItems, let buckets { return buckets.pointee.first(from: items) }
     return items.head().map { Job(raw: $0) }
   }
 
   /// Takes off the item that `first` has shown. Owner only.
   @inline(__always)
   final func take(_ job: Job) {
-    if let buckets {
+    if kind.sortsItems, let buckets {
       buckets.pointee.take()
     } else {
       // In a large backlog items are cold: the next one's line is fetched while this one runs, to be written too (Magazine.G6).
       gc_prefetch_write(items.pop(job.raw))
     }
   }
+
+  /// As `take`, which is long as well, for a thread that hands the lane on.
+  @inline(never)
+  final func takeSlow(_ job: Job) { take(job) }
 
   /// As `first()`, for a drainer.
   @inline(__always)
@@ -244,7 +248,7 @@ extension Lane {
   /// As `take(_:)`, for the drainer of a lane without readers: it keeps the next item to itself until it settles.
   @inline(__always)
   private final func take(_ job: Job, _ context: QueueContext.Pointer) {
-    if let buckets {
+    if kind.sortsItems, let buckets {
       buckets.pointee.take()
     } else {
       let next = items.popKept(job.raw)
@@ -287,7 +291,7 @@ extension Lane {
       }
       guard isWaiter else { return relayToWorker() }
       if kind.hasReaders, state.update({ $0.beginBarrier() }) == .givenUp { return }
-      take(job)
+      takeSlow(job)
       return handOver(to: job)
     }
   }

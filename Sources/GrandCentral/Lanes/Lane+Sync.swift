@@ -216,7 +216,7 @@ extension Lane {
     if !reads {
       guard let job = first() else { Fault.bug("a lane lost its first waiter: " + decodedState) }
       if job == own {
-        take(job)
+        takeSlow(job)
         return true
       }
     }

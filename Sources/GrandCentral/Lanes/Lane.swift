@@ -20,6 +20,9 @@ extension DispatchObject {
     // What pushers and the drainer read for each item comes first, the list's tail, which pushers change for each item, last: never
     // in one cache line, at whichever multiple of 16 the object begins. So neither waits for the other. `LaneLayoutTests`.
     let state: AtomicState<LaneState>
+    /// Written as Targets.I1 says: a `TargetWord`, which owns a reference; 0 for global queues and the main queue. Where a source has its
+    /// target, too: see `dispatch_queue_offsets`.
+    let target: Atomic<UInt>
     /// What this queue was created with.
     let ownQoS: QoSWord
     let kind: Kind
@@ -32,8 +35,6 @@ extension DispatchObject {
     let width: Atomic<UInt16>
     /// A workloop's items by urgency; the owner's alone (Lane.L1).
     let buckets: UnsafeMutablePointer<PriorityBuckets>?
-    /// Written as Targets.I1 says: a `TargetWord`, which owns a reference; 0 for global queues and the main queue.
-    let target: Atomic<UInt>
     /// Constant, except for `dispatch_queue_set_label_nocopy`, which comes before other threads use the queue.
     @exclusivity(unchecked) var queueName: QueueName
     /// The queue's number in the insight region: see `insightNumber`.

@@ -30,7 +30,7 @@ struct QueueContext {
   /// The lanes that are held above the queue, with `chain` and `chainReader`.
   @usableFromInline var targets: HeldTargets
   /// A drainer's: the oldest item of the lane, while the lane's list does not show it (MPSCList.M5).
-  @usableFromInline var oldest: UnsafeMutableRawPointer?
+  var oldest: UnsafeMutableRawPointer? = nil
 
   @inlinable
   init() {
@@ -38,7 +38,6 @@ struct QueueContext {
     outer = nil
     hold = .nothing
     targets = HeldTargets()
-    oldest = nil
   }
 
   typealias Pointer = UnsafeMutablePointer<QueueContext>

@@ -53,7 +53,7 @@ final class IOOperation: @unchecked Sendable {  // see IOState.swift
   let isRandom: Bool
   let limits: IOLimits
   let qos: QoSWord
-  /// The queue that runs its handler, or the nearest one behind it, which runs one item at a time; 0 for none. For comparisons.
+  /// The queue of its handler, or that queue's target, if it runs one item at a time; 0 for none. For comparisons.
   let serialQueue: UInt
   /// Ends with what is there rather than wait for more.
   let takesWhatIsThere: Bool
@@ -120,7 +120,9 @@ final class IOOperation: @unchecked Sendable {  // see IOState.swift
     self.takesWhatIsThere = takesWhatIsThere
     self.handler = handler
     qos = queue.submissionQoS
-    serialQueue = queue.find { $0.kind.runsSeveral ? nil : $0.reference.bits } ?? 0
+    var serial = queue.kind.runsSeveral ? 0 : queue.reference.bits
+    if queue.kind.hasReaders { queue.withTarget { if !$0.kind.runsSeveral { serial = $0.reference.bits } } }
+    serialQueue = serial
   }
 
   // MARK: Kicks

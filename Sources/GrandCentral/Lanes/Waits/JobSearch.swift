@@ -40,6 +40,7 @@ struct JobSearch {
   }
 
   /// Whether no thread takes anything off the lane's list before the record's thread goes on.
+  @inline(never)
   private static func keeps(_ record: WaitRecord.Pointer, _ lane: Lane) -> Bool {
     // pairs with: the transitions of LaneState – publishes the list
     let seen = lane.state.load(ordering: .acquiring)
@@ -50,6 +51,7 @@ struct JobSearch {
   }
 
   /// - Parameter oldest: the lane's oldest item.
+  @inline(never)
   private mutating func finds(in lane: Lane, from oldest: Job.Word?, depth: Int) -> Bool {
     var node = oldest
     while let raw = node, left > 0 {

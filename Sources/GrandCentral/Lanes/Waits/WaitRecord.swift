@@ -80,6 +80,7 @@ struct WaitRecord {
   }
 
   /// The oldest item of a lane that the thread holds: its drainer may keep it to itself.
+  @inline(never)
   func oldestItem(of lane: Lane) -> Job.Word? {
     var oldest: Job.Word?
     _ = QueueContext.contains(from: contexts) { context in
