@@ -17,8 +17,8 @@ extension DispatchObject {
   /// What a queue is made of. It has no public members.
   @_documentation(visibility: internal)
   public class Lane: DispatchObject, @unchecked Sendable {  // fields are immutable or atomic; items by Lane.L1
-    // What pushers and the drainer read for each item comes first, the list's tail, which pushers change for each item, last: never
-    // in one cache line, at whichever multiple of 16 the object begins. So neither waits for the other. `LaneLayoutTests`.
+    // What pushers and the drainer read for each item comes first, the list's tail, which pushers change for each item, behind the name:
+    // as far away as it can be, and yet 64 bytes before the state of the queue that lies behind this one in memory. `LaneLayoutTests`.
     let state: AtomicState<LaneState>
     /// Written as Targets.I1 says: a `TargetWord`, which owns a reference; 0 for global queues and the main queue. Where a source has its
     /// target, too: see `dispatch_queue_offsets`.
@@ -37,12 +37,10 @@ extension DispatchObject {
     let buckets: UnsafeMutablePointer<PriorityBuckets>?
     /// Constant, except for `dispatch_queue_set_label_nocopy`, which comes before other threads use the queue.
     @exclusivity(unchecked) var queueName: QueueName
-    /// The queue's number in the insight region: see `insightNumber`.
-    let insight = InsightNumber()
-    /// Nothing: keeps the tail as far away as it must be. The object needs no more memory by it.
-    private let gap: UInt = 0
     /// The items, oldest first. Every thread may push; the owner alone takes items off (Lane.L1).
     let items = MPSCList()
+    /// The queue's number in the insight region: see `insightNumber`. Behind everything else, where it moves nothing.
+    let insight = InsightNumber()
 
     /// - Parameter target: The caller gives the lane a reference to it after this call, by `Owned.give`. So the compiler can
     ///   move the reference that the caller has.

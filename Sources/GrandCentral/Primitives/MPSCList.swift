@@ -41,8 +41,8 @@ struct MPSCList: ~Copyable, @unchecked Sendable {  // both words are atomic; the
   typealias Node = UnsafeMutableRawPointer
   typealias Link = Atomic<Node?>
 
-  private let oldest = Link(nil)
   private let newest = Link(nil)
+  private let oldest = Link(nil)
 
   @inline(__always)
   init() {}
