@@ -156,30 +156,6 @@ struct DescriptorSourceTests {
     expectEvent(DispatchSource.makeReadSource(fileDescriptor: file, queue: .global()), closing: [file])
   }
 
-  @Test(
-    "S10: a regular file closed under its source: no handler for another file, nor for none", arguments: [false, true])
-  func closedFile(isReused: Bool) {
-    let file = open("/proc/self/exe", O_RDONLY)
-    let queue = DispatchQueue(label: "source")
-    let source = DispatchSource.makeReadSource(fileDescriptor: file, queue: queue)
-    let (events, called, cancelled, ends) = (Counter(), Latch(), Latch(), Ends.pipe())
-    source.setEventHandler {
-      events.add()
-      called.open()
-    }
-    source.setCancelHandler { cancelled.open() }
-    source.activate()
-    #expect(called.wait())
-    let before = queue.sync {
-      if isReused { #expect(dup2(ends.reading, file) == file) } else { close(file) }
-      return events.value
-    }
-    #expect(cancelled.wait())
-    #expect(events.value == before && source.isCancelled)
-    if isReused { close(file) }
-    ends.close()
-  }
-
   private func expectEvent(_ source: any DispatchSourceRead, closing descriptors: [Int32]) {
     let (called, sizes) = (Latch(2), Recorder<UInt>())
     source.setEventHandler {

@@ -9,6 +9,17 @@ import Testing
 @Suite("A file's number that is used again")
 struct ReusedFileTests {
   @Test(
+    "S10: a regular file closed under its source: no handler for another file, nor for none", arguments: [false, true])
+  func closedFile(isReused: Bool) {
+    let (file, ends) = (open("/proc/self/exe", O_RDONLY), Ends.pipe())
+    expectNoEvent(of: file) {
+      if isReused { #expect(dup2(ends.reading, file) == file) } else { close(file) }
+    }
+    if isReused { close(file) }
+    ends.close()
+  }
+
+  @Test(
     "S10: a regular file that is gone, and a new one with its descriptor and its number: no handler for the new one")
   func reusedFile() {
     func make() -> Int32 {
@@ -23,36 +34,50 @@ struct ReusedFileTests {
       precondition(fstat(file, &status) == 0)
       return status.st_ctim.tv_sec * 1_000_000_000 + status.st_ctim.tv_nsec
     }
+    // This holds the descriptor's place while the old file is gone and the new one is not yet made: another test
+    // that opens a file could have the place otherwise.
+    let keeper = open("/dev/null", O_RDONLY)
+    defer { close(keeper) }
     for _ in 0..<20 {
-      let (file, queue) = (make(), DispatchQueue(label: "source"))
-      let source = DispatchSource.makeReadSource(fileDescriptor: file, queue: queue)
-      let (events, called, cancelled) = (Counter(), Latch(), Latch())
-      source.setEventHandler {
-        events.add()
-        called.open()
-      }
-      source.setCancelHandler { cancelled.open() }
-      source.activate()
-      #expect(called.wait())
+      let file = make()
       // The clock of a file system moves every few milliseconds.
-      waitFor {
-        let new = make()
-        let isYounger = changed(new) != changed(file)
-        close(new)
-        return isYounger
-      }
-      let before = queue.sync {
-        close(file)
-        let new = make()
-        if new != file {
-          #expect(dup2(new, file) == file)
+      func waitUntilYounger() {
+        waitFor {
+          let new = make()
+          let isYounger = changed(new) != changed(file)
           close(new)
+          return isYounger
         }
-        return events.value
       }
-      #expect(cancelled.wait())
-      #expect(events.value == before)
+      expectNoEvent(of: file, before: waitUntilYounger) {
+        #expect(dup2(keeper, file) == file)
+        let new = make()
+        #expect(dup2(new, file) == file)
+        close(new)
+      }
       close(file)
     }
+  }
+
+  /// `change` takes the file away from under its source, which has fired: the source is cancelled, and does not fire
+  /// again.
+  private func expectNoEvent(of file: Int32, before: () -> Void = {}, change: () -> Void) {
+    let queue = DispatchQueue(label: "source")
+    let source = DispatchSource.makeReadSource(fileDescriptor: file, queue: queue)
+    let (events, called, cancelled) = (Counter(), Latch(), Latch())
+    source.setEventHandler {
+      events.add()
+      called.open()
+    }
+    source.setCancelHandler { cancelled.open() }
+    source.activate()
+    #expect(called.wait())
+    before()
+    let seen = queue.sync {
+      change()
+      return events.value
+    }
+    #expect(cancelled.wait())
+    #expect(events.value == seen && source.isCancelled)
   }
 }
