@@ -62,6 +62,7 @@ let package = Package(
     .executableTarget(
       name: "channel-fuzz", dependencies: contract + ["FaultyCalls"], path: "Tests/Programs/ChannelFuzz"),
     .executableTarget(name: "queue-fuzz", dependencies: contract, path: "Tests/Programs/QueueFuzz"),
+    .executableTarget(name: "source-fuzz", dependencies: contract, path: "Tests/Programs/SourceFuzz"),
     .executableTarget(name: "hangs", dependencies: contract, path: "Tests/Programs/Hangs"),
     .executableTarget(name: "run-loop-probe", dependencies: contract, path: "Tests/Programs/RunLoop"),
     .testTarget(name: "PlatformTests", dependencies: contract),

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
-# What: random operations on data and transforms (GC_STRESS_SECONDS each), random lives of channels, sources and queues (GC_FUZZ_SECONDS), in release; channels and queues also with delays at atomic operations
+# What: random operations on data and transforms (GC_STRESS_SECONDS each), random lives of channels, sources and queues (GC_FUZZ_SECONDS), in release, and with delays at atomic operations
 # Budget: 480
 # Ahead: swift build -c release --package-path Verification/Perturbed --scratch-path .build-perturbed --product queue-fuzz
 
@@ -11,15 +11,15 @@ export GRANDCENTRAL_TESTS="StressTests DataTests SimulationTests"
 # The tests come first: with the stress stage done they are built, and building a program in their folder builds the library anew.
 run_tests .build-stress 20 -c release -Xswiftc -enable-testing --filter '^DataTests\..*(randomOperations|randomBytes)'
 
-# Alone, because it looks for descriptors that are left open; see Tests/StressTests/SourceFuzz.
-fact "sources: GC_FUZZ_SECONDS=${GC_FUZZ_SECONDS:=15}, and what a failure names: GC_FUZZ_SEED, GC_FUZZ_LANE"
-export GC_FUZZ_SECONDS
-GC_FUZZ_ALONE=1 run_tests .build-stress 20 -c release -Xswiftc -enable-testing --filter '^StressTests\.SourceFuzz'
-
 product="-Xswiftc -enable-testing --scratch-path .build-stress"
 # The library as it is late, by chance, at atomic operations.
 perturbed="--package-path Verification/Perturbed --scratch-path .build-perturbed"
 
+export GC_FUZZ_SECONDS=${GC_FUZZ_SECONDS:-15}
+for build in "$product" "$perturbed"; do
+  read -ra options <<<"$build"
+  fuzz_sources -c release "${options[@]}"
+done
 # Channels, with system calls that go wrong, on the kernel's ring and on helpers. GC_FUZZ_SECONDS for each, GC_FUZZ_SEED
 # lives one seed again.
 for build in "uring $product" "threads $product" "uring $perturbed"; do

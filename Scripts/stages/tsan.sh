@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
-# What: primitives, engine, queues and stress under ThreadSanitizer
+# What: primitives, engine, queues, stress and the fuzzer of sources under ThreadSanitizer
 # Budget: 900
 # Ahead: GRANDCENTRAL_TESTS="StressTests PrimitivesTests EngineTests DispatchTests SourceTests DataTests IOTests ConcurrencyTests SimulationTests" swift test --disable-xctest --scratch-path .build-tsan --sanitize=thread --filter nothing
 
@@ -14,3 +14,5 @@ run_tests .build-tsan 3 --sanitize=thread --skip '^DataTests\..*(appendedData|ot
 
 # Programs that race by design are most of the simulation's tests. Those that do not are no race there either, and three that do are seen.
 run_tests .build-tsan 3 --sanitize=thread --filter '^SimulationTests\.(RaceTests|TimeTests|MainQueueTests|LeftoverTests|OutsideTests|PatternTests/notAccused)'
+
+GC_FUZZ_SECONDS=$GC_STRESS_SECONDS fuzz_sources --scratch-path .build-tsan --sanitize=thread

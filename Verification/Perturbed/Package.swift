@@ -12,9 +12,11 @@ let package = Package(
     .target(name: "CPlatform"),
     .target(
       name: "GrandCentral", dependencies: ["CPlatform", "CPerturbation"],
-      exclude: ["Library/Primitives/README.md", "Library/Engine/README.md", "Library/Engine/Sleep/README.md"]),
+      exclude: ["Library/Primitives/README.md", "Library/Engine/README.md", "Library/Engine/Sleep/README.md"],
+      swiftSettings: [.unsafeFlags(["-enable-testing"])]),
     .target(name: "ContractSupport"),
     .executableTarget(name: "queue-fuzz", dependencies: ["GrandCentral", "ContractSupport"]),
+    .executableTarget(name: "source-fuzz", dependencies: ["GrandCentral", "CPlatform", "ContractSupport"]),
     .target(name: "FaultyCalls"),
     .executableTarget(name: "channel-fuzz", dependencies: ["GrandCentral", "ContractSupport", "FaultyCalls"]),
   ],
