@@ -11,7 +11,8 @@ import Synchronization
 // Shortage.C  A refusal ends nothing for good: the party that was refused waits, or does with less meanwhile.
 // Shortage.D  What has a patience is reported only once it has been refused for that long without a grant in between. Threads
 //             have one: Linux starts no thread while another thread of the process replaces the program (`execve`), which is
-//             over within milliseconds, for one reason or the other.
+//             over within milliseconds, for one reason or the other; but that thread may be without a processor meanwhile,
+//             and be at it again each time that the kernel is asked.
 //
 // Which thread asks again: for threads, the monitor, every worker and every submitter that finds work pending
 // (ThreadPool.swift); for registrations, `Retries`; for what the poller does without, the poller at its next wait; for memory,
@@ -114,7 +115,7 @@ struct Shortage: ~Copyable, Sendable {
 /// What may be short, each with its own pace.
 enum Shortages {
   static let threads = Shortage(
-    "a worker thread; work is delayed until threads can be had again", patience: 100_000_000)
+    "a worker thread; work is delayed until threads can be had again", patience: 1_000_000_000)
   static let descriptors = Shortage(
     """
     a descriptor, or memory for one; sources and channels that need it start later, and timers on the wall clock may be \

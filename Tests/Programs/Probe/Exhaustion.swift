@@ -23,8 +23,8 @@ extension Scenario {
     let (submits, ran) = (Latch(), Latch(100))
     let savior = PlainThread {
       submits.wait()
-      // A refusal that is over within a tenth of a second is not reported.
-      usleep(300_000)
+      // A refusal that is over within a second is not reported.
+      usleep(1_500_000)
       end()
     }
     if !begin() {
