@@ -39,6 +39,32 @@ struct SingleTests {
     close(ends.reading)
   }
 
+  @Test("I6: a read brings all lines that a terminal has")
+  func readTerminal() {
+    let (terminal, user) = Kernel.openTerminal()
+    #expect(Glibc.write(terminal, "ls\n", 3) == 3 && Glibc.write(terminal, "cd ..\n", 6) == 6)
+    waitFor {
+      var there: Int32 = 0
+      return ioctl(user, UInt(FIONREAD), &there) == 0 && there == 9
+    }
+    #expect(read(user).end() == Call(true, "ls\ncd ..\n"))
+    close(terminal)
+    close(user)
+  }
+
+  @Test("I6: a read brings all messages that are there, as far as its length has room for the largest")
+  func readMessages() {
+    var ends: [Int32] = [0, 0]
+    precondition(socketpair(AF_UNIX, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &ends) == 0)
+    func send() { for text in ["one", "two", "three"] { #expect(Glibc.write(ends[1], text, text.utf8.count) > 0) } }
+    send()
+    #expect(read(ends[0]).end() == Call(true, "onetwothree"))
+    send()
+    // The second one might have more than is left.
+    for text in ["one", "two", "three"] { #expect(read(ends[0], 5).end() == Call(true, text)) }
+    for end in ends { close(end) }
+  }
+
   @Test("I6: a file is read to its end in one piece")
   func readFile() {
     let bytes = pattern(1_500_000)

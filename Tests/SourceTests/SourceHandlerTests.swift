@@ -205,6 +205,38 @@ struct SourceHandlerTests {
     #expect(calls.values == ["late", "before"])
   }
 
+  @Test("S4, S7: what the other handlers capture goes before the cancel handler gives back what it needs")
+  func capturesBeforeCancel() {
+    final class Farewell: Sendable {
+      let ends: Ends
+      init(_ ends: Ends) { self.ends = ends }
+      deinit { ends.write("bye") }
+      func visit() {}
+    }
+    let ends = Ends.pipe()
+    let queue = DispatchQueue(label: "source")
+    let source = DispatchSource.makeReadSource(fileDescriptor: ends.reading, queue: queue)
+    let (cancelled, received) = (Latch(), Recorder<Int>())
+    // This thread has nothing of it when the source ends.
+    queue.suspend()
+    do {
+      let farewell = Farewell(ends)
+      source.setEventHandler { farewell.visit() }
+    }
+    source.setCancelHandler {
+      var text = [UInt8](repeating: 0, count: 8)
+      received.note(read(ends.reading, &text, 8))
+      close(ends.reading)
+      close(ends.writing)
+      cancelled.open()
+    }
+    source.activate()
+    source.cancel()
+    queue.resume()
+    #expect(cancelled.wait())
+    #expect(received.values == [3])
+  }
+
   @Test("S1: a number that is no descriptor costs no more than finding that out")
   func hugeNumber() {
     let cancelled = Latch()

@@ -188,7 +188,7 @@ public struct DispatchData: @unchecked Sendable {  // why: what values share is 
     return count
   }
 
-  private func copy(to target: UnsafeMutableRawPointer, from start: Int, count: Int) {
+  func copy(to target: UnsafeMutableRawPointer, from start: Int, count: Int) {
     if start < 0 { faultOutOfRange(start..<Swift.max(start, start &+ count)) }
     // unsafe: the value, and with it the bytes, is kept until they have been copied.
     defer { withExtendedLifetime(object) {} }

@@ -12,13 +12,21 @@ extension IOChannel {
       guard let older = operation.older else { break }
       next = older
     }
+    startedOnes(from: next) { end($0) }
+  }
+
+  /// Visits those that have started, the oldest first: from `oldest` on.
+  @inline(never)
+  private func startedOnes(from oldest: IOOperation?, _ visit: (IOOperation) -> Void) {
+    var next = oldest
     while let operation = next, operation.hasStarted {
       next = operation.newer?.object
-      end(operation)
+      visit(operation)
     }
   }
 
   /// The operation has started, and knows that it is not carried out. It ends now, or behind an older one (IOChannel.B5).
+  @inline(never)
   func end(_ operation: IOOperation) {
     var before = operation.endsInOrder ? operation.older : nil
     while let one = before, !one.isOfOneOrder(with: operation) { before = one.older }
@@ -26,6 +34,7 @@ extension IOChannel {
   }
 
   /// The operation's last handler has returned, and it is still listed: the next one behind it may end.
+  @inline(never)
   func letEnd(behind operation: IOOperation) {
     var behind = operation.endsInOrder ? operation.newer?.object : nil
     while let one = behind, !one.isOfOneOrder(with: operation) { behind = one.newer?.object }
@@ -36,10 +45,7 @@ extension IOChannel {
   func goOn() {
     var next = newest
     while let older = next?.older { next = older }
-    while let operation = next, operation.hasStarted {
-      next = operation.newer?.object
-      operation.kickSlow()
-    }
+    startedOnes(from: next) { $0.kickSlow() }
   }
 }
 

@@ -61,6 +61,7 @@ final class IOChannel: @unchecked Sendable {  // immutable, atomic, or guarded b
   @exclusivity(unchecked) private(set) var gate = IOGate()
   @exclusivity(unchecked) private var isInBarrier = false
 
+  @inline(never)
   private init(isRandom: Bool, file: Result<IOFile, Errno>, raw: Int32 = -1, base: Int64 = 0, cleanup: IOCleanup) {
     self.isRandom = isRandom
     self.raw = raw

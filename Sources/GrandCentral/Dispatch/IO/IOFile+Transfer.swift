@@ -16,7 +16,8 @@ extension IOFile {
     case failed(Errno)
   }
 
-  /// Whether waiting makes sense, so that a read that brings less than there was room for has emptied the descriptor.
+  /// Whether waiting makes sense, so that a read that brings less than there was room for has emptied the descriptor, if that is a
+  /// stream of bytes.
   var mayWait: Bool {
     // relaxed: only ever changes in this way.
     manner.load(ordering: .relaxed) != Manner.file && !isAlwaysReady.load(ordering: .relaxed)

@@ -14,7 +14,9 @@ import CPlatform
 //     has gathered first. A file that keeps messages does so even below the low water mark. A pipe does not, for nearly all
 //     pipes are streams of bytes.
 //
-// After each message the operation waits, for a message is shorter than the room. If there is another one, the wait ends at once.
+// After each message the operation waits, for a message is shorter than the room. If there is another one, the wait ends at once. One
+// that ends with what is there reads on instead, until the kernel says that there is no more, or its length has less room than a
+// message may need.
 extension IOOperation {
   /// Fewer bytes than this are copied, and the buffer is used on.
   private static let smallest = 16 << 10
@@ -35,7 +37,7 @@ extension IOOperation {
       case .moved(let count):
         account(count)
         budget -= count
-        if count < span.count, remaining > 0, !isRandom, file.mayWait {
+        if count < span.count, remaining > 0, !isRandom, file.mayWait, !readsOn(file) {
           if !wait(file) { return }
         } else if budget <= 0 {
           yields = true
@@ -48,6 +50,8 @@ extension IOOperation {
       }
     }
   }
+
+  private func readsOn(_ file: IOFile) -> Bool { takesWhatIsThere && remaining >= file.leastRoom }
 
   /// Whether what was gathered is delivered before the next read.
   private func isFull(_ file: IOFile) -> Bool {

@@ -35,6 +35,9 @@ struct IOLimits {
 /// it does not go on while both are full. A write goes on beside a handler that is out, and tells of each high water mark
 /// afterwards. Of a file that keeps messages, the buffers may take four times their bytes (IOOperation.M1).
 ///
+/// **Wholes.** Where the kernel takes each write for a message of its own, the program's data must be one write: see
+/// IOOperation.W1.
+///
 /// **Pace.** As long as the handler takes less time than waking another thread would, reading goes on after it has returned,
 /// on the same thread and into the same buffer, which is still in the processor's cache. Beside a slower handler the operation
 /// reads ahead.
@@ -45,6 +48,8 @@ final class IOOperation: @unchecked Sendable {  // see IOState.swift
   /// How the operation stands in its file's turns.
   enum Place { case none, waits, hasTurn, left }
 
+  /// Bytes to write that are worth copying (IOOperation.W1).
+  private static let smallPortion = 64 << 10
   /// Bytes that one step moves before others have theirs.
   static let budget = 4 << 20
 
@@ -308,16 +313,36 @@ final class IOOperation: @unchecked Sendable {  // see IOState.swift
     withUnsafeTemporaryAllocation(of: IOSpan.self, capacity: IORequest.mostSpans) { spans in
       // unsafe: the temporary memory is not empty; spans are trivial; regions stay where they are as long as the data.
       let start = spans.baseAddress.unsafelyUnwrapped
-      var count = 0
-      var room = limits.portion
-      rest.enumerateBytes { bytes, _, stop in
-        let taken = min(bytes.count, room)
-        start[count] = IOSpan(start: UnsafeMutableRawPointer(mutating: bytes.baseAddress), count: taken)
+      let portion = min(limits.portion, remaining)
+      var (count, covered) = (0, 0)
+      while covered < portion, count < IORequest.mostSpans {
+        start[count] = span(at: covered, portion - covered)
+        covered += start[count].count
         count += 1
-        room -= taken
-        stop = count == IORequest.mostSpans || room == 0
+      }
+      // IOOperation.W1  Regions that go to the kernel together reach it by one call, so that a message or a record stays one:
+      //     those of a small portion are copied into one region, for some files take each region for a write of its own;
+      //     those of a larger one if one call has no room for as many.
+      if count > 1, portion <= Self.smallPortion || (covered < portion && start[0].count <= Self.smallPortion) {
+        join(portion)
+        start[0] = span(at: 0, portion)
+        count = 1
       }
       return body(start, count)
     }
+  }
+
+  private func span(at place: Int, _ most: Int) -> IOSpan {
+    let span = rest.span(at: place)
+    return IOSpan(start: UnsafeMutableRawPointer(mutating: span.start), count: min(span.count, most))
+  }
+
+  /// Copies the next bytes into one region.
+  @inline(never)
+  private func join(_ portion: Int) {
+    let rest = rest
+    var joined = DataRegion.make(count: portion) { rest.copy(to: $0, from: 0, count: portion) }
+    if portion < remaining { joined.append(rest.subdata(in: portion..<remaining)) }
+    self.rest = joined
   }
 }

@@ -371,15 +371,17 @@ public class DispatchSource: DispatchObject, DispatchSourceProtocol, @unchecked 
     if isLost { reportClosed() }
     didFinish()
     lock.lock()
-    let handlers = handlers
-    self.handlers = SourceHandlers()
-    let ended = handlers.cancel == nil ? 0 : SourceHandlers.Roles.ended
+    var former = handlers
+    handlers = SourceHandlers()
+    let cancel = former.cancel
     // relaxed: written under the lock.
-    barriers.store(SourceHandlers.Roles.taken | ended, ordering: .relaxed)
+    barriers.store(SourceHandlers.Roles.taken | (cancel == nil ? 0 : SourceHandlers.Roles.ended), ordering: .relaxed)
     lock.unlock()
-    handlers.cancel?.body()
+    // What the others capture may need what the cancel handler gives back.
+    former = SourceHandlers()
+    cancel?.body()
     // What the handlers capture goes before the source's own reference: it may be the source.
-    withExtendedLifetime(handlers) {}
+    withExtendedLifetime(cancel) {}
     Borrowed(self).giveBack()
   }
 
