@@ -123,6 +123,5 @@ struct WholeTests {
     #expect(isSame)
     #expect(calls.end()?.error == 0)
     close(ends.reading)
-    close(ends.writing)
   }
 }
