@@ -71,6 +71,14 @@ build_tool() {
   binaries=$(swift build --package-path Tool --show-bin-path)
 }
 
+# simulated_program NAME FLAG...: compiles one of the C programs that `gcd sim` runs, for the toolchain's library.
+simulated_program() {
+  local theirs
+  theirs=$(dirname "$(dirname "$(readlink -f "$(command -v swiftc)")")")/lib/swift
+  clang -std=gnu17 -D_GNU_SOURCE -O1 -Wall -Wextra -Werror -I "$theirs" -I "$theirs/Block" "Tests/Programs/Simulated/$1.c" \
+    -L "$theirs/linux" "-Wl,-rpath,$theirs/linux" -ldispatch "${@:2}"
+}
+
 # first_block FILE LANGUAGE WORD: the first block of code of that language in a page that has the word in it.
 first_block() {
   python3 - "$@" <<'END'

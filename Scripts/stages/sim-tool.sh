@@ -9,7 +9,6 @@
 folder=$(pwd)/$OUT/sim-tool
 prefix=$(pwd)/$OUT/sim-tool-prefix
 programs=Tests/Programs/Simulated
-theirs=$(dirname "$(dirname "$(readlink -f "$(command -v swiftc)")")")/lib/swift
 rm -rf "$folder"
 mkdir -p "$folder"
 build_tool gcd
@@ -20,22 +19,17 @@ clang -std=gnu11 -fsyntax-only -Wall -Wextra -Werror -I Sources/CPlatform/includ
 seed=${GC_SIM_SEED:-$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')}
 fact "GC_SIM_SEED=$seed"
 
-# Built for the toolchain's library: compile NAME FLAGS...
-compile() {
-  clang -std=gnu17 -D_GNU_SOURCE -O1 -Wall -Wextra -Werror -I "$theirs" -I "$theirs/Block" "$programs/$1.c" -L "$theirs/linux" \
-    "-Wl,-rpath,$theirs/linux" -ldispatch "${@:2}"
-}
 for name in withdraw crossing locks stack pipeline selfpipe request bothways; do
-  compile "$name" -o "$folder/$name"
-  compile "$name" -DREPAIRED -o "$folder/$name-repaired"
+  simulated_program "$name" -o "$folder/$name"
+  simulated_program "$name" -DREPAIRED -o "$folder/$name-repaired"
 done
-compile day -o "$folder/day"
-compile ends -o "$folder/ends"
-compile waits -o "$folder/waits"
-compile polls -o "$folder/polls"
-compile corners -o "$folder/corners"
-compile signals -o "$folder/signals"
-for name in transfers descriptors; do compile "$name" -fblocks -lBlocksRuntime -o "$folder/$name"; done
+simulated_program day -o "$folder/day"
+simulated_program ends -o "$folder/ends"
+simulated_program waits -o "$folder/waits"
+simulated_program polls -o "$folder/polls"
+simulated_program corners -o "$folder/corners"
+simulated_program signals -o "$folder/signals"
+for name in transfers descriptors; do simulated_program "$name" -fblocks -lBlocksRuntime -o "$folder/$name"; done
 clang++ -std=c++20 -O1 -Wall -Wextra -Werror "$programs/futures.cpp" -o "$folder/futures"
 for name in cache runloop; do
   swiftc -swift-version 6 -parse-as-library "$programs/$name.swift" -o "$folder/$name"
@@ -103,7 +97,7 @@ found runloop 'the program has ended with the code 1' 300
 needed=()
 by_priorities=()
 for program in known_steps known_waits; do
-  compile "$program" -o "$folder/$program"
+  simulated_program "$program" -o "$folder/$program"
   mapfile -t names < <("$folder/$program")
   [ "${#names[@]}" -gt 4 ] || fail "$program lists ${#names[@]} bugs"
   for name in "${names[@]}"; do

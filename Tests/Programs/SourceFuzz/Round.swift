@@ -11,8 +11,6 @@ struct Round {
   let lane: Int
   let report: FuzzReport
 
-  init(seed: UInt64, lane: Int, _ report: FuzzReport) { (self.seed, self.lane, self.report) = (seed, lane, report) }
-
   static let kinds = 8
 
   private func load(_ kind: Int, _ random: inout SeededRandom, _ name: String, _ queues: FuzzQueues) -> any FuzzLoad {

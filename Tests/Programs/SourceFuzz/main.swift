@@ -37,14 +37,14 @@ func descriptors() -> [String] {
 
 let (report, rounds) = (FuzzReport(), Counter())
 // The engine's own descriptors, and those of the kinds, are made once.
-for kind in 0..<Round.kinds { Round(seed: first &+ UInt64(kind), lane: 0, report).run(kind: kind) }
+for kind in 0..<Round.kinds { Round(seed: first &+ UInt64(kind), lane: 0, report: report).run(kind: kind) }
 let before = descriptors()
 let deadline = monotonicNanoseconds() + UInt64(seconds * 1e9)
 let lanes = only.map { [$0] } ?? Array(0..<4)
 PlainThread.concurrently(lanes.count) { index in
   var number = only == nil ? first &+ UInt64(lanes[index]) << 40 : first
   while monotonicNanoseconds() < deadline, !report.hasFailed {
-    Round(seed: number, lane: lanes[index], report).run(kind: kind)
+    Round(seed: number, lane: lanes[index], report: report).run(kind: kind)
     number &+= 1
     rounds.add()
   }
