@@ -45,6 +45,7 @@ struct WholeTests {
     // A few bytes, more than are copied for their number's sake alone, few large ones, and any.
     var messages = [
       [Int](repeating: 100, count: 17), [Int](repeating: 1700, count: 40), [Int](repeating: 30_000, count: 3),
+      [65_537] + [Int](repeating: 1, count: 16), [70_000] + [Int](repeating: 1000, count: 20),
     ]
     for _ in 0..<50 {
       let most = 1 + random.below(random.oneIn(3) ? 30_000 : 900)

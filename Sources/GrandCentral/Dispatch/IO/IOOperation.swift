@@ -84,6 +84,8 @@ final class IOOperation: @unchecked Sendable {  // see IOState.swift
   @exclusivity(unchecked) var rest = DispatchData.empty
   @exclusivity(unchecked) var reported = DispatchData.empty
   @exclusivity(unchecked) var unreported = 0
+  /// The step's alone, writing: bytes at the beginning of `rest` that were copied into one region.
+  @exclusivity(unchecked) var joined = 0
   /// The submitter's, then the step's: bytes to write that the channel's entry in the insight region counts.
   @exclusivity(unchecked) var shownBytes = 0
   /// The step's alone.
@@ -304,6 +306,7 @@ final class IOOperation: @unchecked Sendable {  // see IOState.swift
     if InsightLayout.switches != 0 || shownBytes != 0 { noteWritten(count) }
     remaining -= count
     unreported += count
+    joined = max(0, joined - count)
     if isRandom { offset += Int64(count) }
     rest = remaining == 0 ? .empty : rest.subdata(in: count..<count + remaining)
   }
@@ -313,7 +316,7 @@ final class IOOperation: @unchecked Sendable {  // see IOState.swift
     withUnsafeTemporaryAllocation(of: IOSpan.self, capacity: IORequest.mostSpans) { spans in
       // unsafe: the temporary memory is not empty; spans are trivial; regions stay where they are as long as the data.
       let start = spans.baseAddress.unsafelyUnwrapped
-      let portion = min(limits.portion, remaining)
+      let portion = min(limits.portion, joined > 0 ? joined : remaining)
       var (count, covered) = (0, 0)
       while covered < portion, count < IORequest.mostSpans {
         start[count] = span(at: covered, portion - covered)
@@ -322,8 +325,8 @@ final class IOOperation: @unchecked Sendable {  // see IOState.swift
       }
       // IOOperation.W1  Regions that go to the kernel together reach it by one call, so that a message or a record stays one:
       //     those of a small portion are copied into one region, for some files take each region for a write of its own;
-      //     those of a larger one if one call has no room for as many.
-      if count > 1, portion <= Self.smallPortion || (covered < portion && start[0].count <= Self.smallPortion) {
+      //     those of a larger one if one call has no room for as many. What is left of them is not copied once more.
+      if count > 1, portion <= Self.smallPortion || covered < portion {
         join(portion)
         start[0] = span(at: 0, portion)
         count = 1
@@ -341,8 +344,9 @@ final class IOOperation: @unchecked Sendable {  // see IOState.swift
   @inline(never)
   private func join(_ portion: Int) {
     let rest = rest
-    var joined = DataRegion.make(count: portion) { rest.copy(to: $0, from: 0, count: portion) }
-    if portion < remaining { joined.append(rest.subdata(in: portion..<remaining)) }
-    self.rest = joined
+    var whole = DataRegion.make(count: portion) { rest.copy(to: $0, from: 0, count: portion) }
+    if portion < remaining { whole.append(rest.subdata(in: portion..<remaining)) }
+    self.rest = whole
+    joined = portion
   }
 }
