@@ -10,7 +10,8 @@ import GrandCentral
 /// 2  Bytes come exactly, in order, none twice; what a write reports as left is what it has not written.
 /// 3  A barrier runs when all has ended that was submitted before, and nothing has begun that came after.
 /// 4  The cleanup handler runs once, with the right error, when all operations have ended.
-/// 5  All ends, by itself. Afterwards nothing holds a handler, though the channel may still be there, and the descriptor
+/// 5  Messages come as they were sent, none cut, none in two.
+/// 6  All ends, by itself. Afterwards nothing holds a handler, though the channel may still be there, and the descriptor
 ///    is as it was.
 final class Life: @unchecked Sendable {  // why: `random` and `kept` are the plan's, which is one thread
   let seed: UInt64
@@ -46,6 +47,7 @@ final class Life: @unchecked Sendable {  // why: `random` and `kept` are the pla
     let plans: [(String, (Life) -> () -> () -> Void)] = [
       ("pair", { $0.pair }), ("pair", { $0.pair }), ("file", { $0.randomFile }), ("stream file", { $0.streamFile }),
       ("device", { $0.device }), ("path", { $0.brokenPath }), ("singles", { $0.singles }),
+      ("messages", { $0.sentMessages }), ("messages", { $0.readMessages }),
     ]
     let (name, plan) = plans[random.below(plans.count)]
     story = name
@@ -249,14 +251,16 @@ final class Member: @unchecked Sendable {  // why: what is not atomic is the pla
     io.resume()
   }
 
-  /// The bytes, of several regions.
+  /// The bytes, of several regions: bytes alone that are appended would go into the region before.
   static func data(_ bytes: [UInt8], pieces: Int) -> DispatchData {
     var (data, place) = (DispatchData.empty, 0)
     for piece in 0..<pieces {
       let end = piece == pieces - 1 ? bytes.count : place + (bytes.count - place) / (pieces - piece)
-      bytes[place..<end].withUnsafeBytes { data.append($0) }
+      bytes[place..<end].withUnsafeBytes { data.append(DispatchData(bytes: $0)) }
       place = end
     }
+    let regions = data.regions.reduce(0) { count, _ in count + 1 }
+    precondition(regions == min(pieces, bytes.count), "\(regions) regions")
     return data
   }
 }

@@ -86,13 +86,20 @@ ssize_t pwritev2(int fd, const struct iovec *spans, int n, off_t offset, int fla
   return transfer(SYS_pwritev2, true, fd, spans, n, offset, flags);
 }
 
+// Linux never sends a part of a message; and what a shorter read leaves of one is lost.
+static bool is_of_messages(int fd) {
+  int type = 0;
+  socklen_t length = sizeof type;
+  return getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &length) == 0 && type != SOCK_STREAM;
+}
+
 ssize_t recv(int fd, void *start, size_t length, int flags) {
   int error = chance((flags & MSG_DONTWAIT) != 0, false);
   if (error != 0) {
     errno = error;
     return -1;
   }
-  if (length > 1 && one_in(shortened)) length = 1 + draw() % length;
+  if (length > 1 && !is_of_messages(fd) && one_in(shortened)) length = 1 + draw() % length;
   return syscall(SYS_recvfrom, fd, start, length, flags, NULL, NULL);
 }
 
@@ -102,6 +109,7 @@ ssize_t sendmsg(int fd, const struct msghdr *message, int flags) {
     errno = error;
     return -1;
   }
+  if (is_of_messages(fd)) return syscall(SYS_sendmsg, fd, message, flags);
   struct iovec to[MOST_SPANS];
   struct msghdr shorter = *message;
   shorter.msg_iovlen = (size_t)shorten(to, message->msg_iov, (int)message->msg_iovlen);
