@@ -24,6 +24,8 @@ final class FuzzQueue: Sendable {
   /// Set on this queue alone. Items find it that run on this queue or above it.
   private let key = DispatchSpecificKey<Token>()
   private let inside = Counter()
+  /// Whether it may have been activated, if it was made inactive.
+  private let activations = Counter()
   private static let alone = 1 << 32
 
   var queue: DispatchQueue { held.with { $0! } }
@@ -65,7 +67,13 @@ final class FuzzQueue: Sendable {
   /// Whether the current item runs on this queue or above it.
   var isBelow: Bool { DispatchQueue.getSpecific(key: key) != nil }
 
+  func activate() {
+    activations.add()
+    queue.activate()
+  }
+
   func enter(asBarrier: Bool, _ life: Life) {
+    if isInactive, activations.value == 0 { life.fail("an item runs before the activation of \(state)") }
     let now = inside.add(asBarrier ? Self.alone : 1)
     if asBarrier ? now != Self.alone : now > limit {
       life.fail("\(now / Self.alone) alone and \(now % Self.alone) others at once on \(state)")

@@ -91,7 +91,7 @@ final class Life: FuzzLife, Sendable {
     let token = token()
     DispatchQueue.global().asyncAfter(deadline: .now() + .microseconds(Int(seed % 1500))) { [self] in
       token.visit()
-      queue.queue.activate()
+      queue.activate()
       settled.add()
     }
   }

@@ -89,7 +89,7 @@ struct Submitter {
     let queue = pick()
     let asBarrier = random.oneIn(4)
     let flags: DispatchWorkItemFlags = asBarrier ? .barrier : []
-    switch random.below(26) {
+    switch random.below(27) {
     case 0...6: queue.queue.async(flags: flags, execute: numbered(queue, asBarrier))
     case 7, 8: queue.queue.async(execute: numbered(queue, false, Self.pause(random.below(60))))
     case 9: submitToGroup(queue)
@@ -104,6 +104,7 @@ struct Submitter {
     case 22: if random.oneIn(8) { perform() }
     case 23: performInside(queue)
     case 24: resubmit(queue)
+    case 25: raceTimeouts(queue)
     default: if random.oneIn(4) { awaitGroup() }
     }
   }
@@ -136,7 +137,7 @@ struct Submitter {
       let item = loose(queue, false)
       group.notify(queue: queue.queue, execute: item)
     }
-    group.wait()
+    if random.oneIn(2) || group.wait(timeout: soon()) == .timedOut { group.wait() }
     if inGroup.value != 0 { life.fail("a group let a waiter go with \(inGroup.value) items inside") }
   }
 
@@ -153,13 +154,14 @@ struct Submitter {
       [], .barrier, .enforceQoS, .inheritQoS, .noQoS, .detached, .assignCurrentContext,
     ]
     let flags = choices[random.below(choices.count)]
-    let (life, runs, token) = (life, Counter(), life.token())
+    let (life, runs, ends, token) = (life, Counter(), Counter(), life.token())
     life.submitted.add()
     let item = DispatchWorkItem(qos: random.oneIn(2) ? .utility : .unspecified, flags: flags) {
       token.visit()
       if runs.add() != 1 { life.fail("a work item ran twice") }
       // `occupy` counts what settles; this item settles with its notification.
       Self.occupy(queue, life, asBarrier: flags == .barrier) { life.submitted.add() }
+      ends.add()
     }
     let (isEarly, isLate) = (random.oneIn(4), random.oneIn(3))
     if isEarly { item.cancel() }
@@ -173,7 +175,12 @@ struct Submitter {
     case 2: queue.queue.async(group: group, execute: item)
     default: queue.queue.async(execute: item)
     }
-    if isLate { item.cancel() } else if random.oneIn(3) { item.wait() }
+    if isLate {
+      item.cancel()
+    } else if random.oneIn(3) {
+      if random.oneIn(2) || item.wait(timeout: soon()) == .timedOut { item.wait() }
+      if !isEarly, ends.value == 0 { life.fail("an item let a waiter go before its end") }
+    }
   }
 
   /// While it is suspended this thread waits for nothing, so that no two threads can wait for each other.
@@ -181,11 +188,18 @@ struct Submitter {
     if queue.kind == .main || queue.kind == .workloop { return }
     let depth = 1 + random.below(3)
     for _ in 0..<depth { queue.queue.suspend() }
+    let (life, resumes) = (life, Counter())
     for _ in 0..<random.below(6) {
       let (other, asBarrier) = (random.oneIn(2) ? queue : pick(), random.oneIn(4))
-      other.queue.async(flags: asBarrier ? .barrier : [], execute: numbered(other, asBarrier))
+      let item = numbered(other, asBarrier) {
+        if other === queue, resumes.value < depth { life.fail("an item runs while \(queue.state) is suspended") }
+      }
+      other.queue.async(flags: asBarrier ? .barrier : [], execute: item)
     }
-    for _ in 0..<depth { queue.queue.resume() }
+    for _ in 0..<depth {
+      resumes.add()
+      queue.queue.resume()
+    }
   }
 
   /// A new target in the same tree, always one of a lower number: no circle can come of it.
@@ -233,6 +247,26 @@ struct Submitter {
         signalled.add()
         signal.signal()
       })
+  }
+
+  private mutating func soon() -> DispatchTime { .now() + .microseconds(random.below(400)) }
+
+  /// Waits that give up while signals come: each signal is taken once, or is still there.
+  private mutating func raceTimeouts(_ queue: FuzzQueue) {
+    let (signal, count, all) = (DispatchSemaphore(value: 0), 1 + random.below(4), DispatchGroup())
+    for _ in 0..<count {
+      all.enter()
+      queue.queue.async(
+        execute: numbered(queue, false) {
+          signal.signal()
+          all.leave()
+        })
+    }
+    var taken = 0
+    for _ in 0..<count where signal.wait(timeout: soon()) == .success { taken += 1 }
+    all.wait()
+    while signal.wait(timeout: .now()) == .success { taken += 1 }
+    if taken != count { life.fail("\(taken) signals were taken, \(count) given") }
   }
 
   /// An item that submits items.

@@ -145,7 +145,10 @@ final class FuzzSubject: Sendable {
       let rounds = random.below(40)
       use {
         $0.suspend()
+        let before = events.value
         for _ in 0..<rounds { sched_yield() }
+        // One may have been on its way.
+        if events.value > before + 1 { fail("\(events.value - before) events while it was suspended") }
         $0.resume()
       }
     case 2, 3:
