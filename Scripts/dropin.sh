@@ -85,7 +85,7 @@ run_c_programs() {
   gcc -Wall -Wextra -Werror "$c_programs/plugin.c" -ldl -o "$folder/plugin"
   show plugin "$folder/plugin" "$folder/plugin.so"
 
-  for program in undeclared effects regions answers process objects; do
+  for program in undeclared effects regions sources answers process objects; do
     clang -std=gnu17 -O2 -fblocks -Wall -Wextra -Werror -I "$prefix/include" -I "$theirs/Block" \
       "$c_programs/$program.c" -L "$prefix/lib" -ldispatch -L "$theirs/linux" -lBlocksRuntime \
       "-Wl,-rpath,$theirs/linux" -o "$folder/$program"

@@ -4,12 +4,13 @@ import CDispatchGlue
 
 /// Data behind a handle: a value needs an object to be counted. No bytes are the static object.
 final class DataHandle: DispatchObject, @unchecked Sendable {  // immutable, or guarded by `lock`
-  let data: DispatchData
+  /// Changes only while no program knows the handle: see `walk`.
+  @exclusivity(unchecked) private(set) var data: DispatchData
   private let lock = Lock()
   /// Guarded by `lock`.
   @exclusivity(unchecked) private var regions = RegionHandles()
 
-  private init(_ data: DispatchData) {
+  fileprivate init(_ data: DispatchData) {
     self.data = data
     super.init()
   }
@@ -33,6 +34,13 @@ final class DataHandle: DispatchObject, @unchecked Sendable {  // immutable, or 
     return (Handle.take(handle, call) as Unmanaged<DataHandle>)._withUnsafeGuaranteedRef { $0.data }
   }
 
+  /// Becomes the handle of another region, if the program has left nothing with it. The caller knows that nobody has kept it.
+  func takeUp(_ region: DispatchData) -> Bool {
+    if !regions.isEmpty || lastContext != nil { return false }
+    data = region
+    return true
+  }
+
   /// The handle of the region that begins at `start`; a reference to it is the caller's.
   ///
   /// A region has the same handle each time, as long as the whole has its own. The toolchain's overlay keeps for good what
@@ -54,6 +62,8 @@ private struct RegionHandles {
   /// A power of two of them, at most half of them taken; or none.
   private var slots: [(start: Int, handle: DataHandle)?] = []
   private var count = 0
+
+  var isEmpty: Bool { count == 0 }
 
   func find(_ start: Int) -> DataHandle? { slots.isEmpty ? nil : slots[slot(of: start)]?.handle }
 
@@ -177,13 +187,23 @@ public func dispatch_data_copy_region(
 }
 
 /// Calls `call` for the regions in order, each with a handle that lasts for the call.
-private func walk(_ data: DispatchData, _ call: (OpaquePointer, Int, UnsafeRawPointer, Int) -> Bool) -> Bool {
+private func walk(_ whole: dispatch_data_t?, _ call: (OpaquePointer, Int, UnsafeRawPointer, Int) -> Bool) -> Bool {
+  let data = DataHandle.data(whole)
+  if let whole, data.count > 0 {
+    let first = data.span(at: 0)
+    // One region is the whole.
+    if first.count == data.count { return call(whole, 0, UnsafeRawPointer(first.start), first.count) }
+  }
   var index = 0
   var regions = data.regions
+  var handle: DataHandle?
+  defer { withExtendedLifetime(handle) {} }
   while let region = regions.next() {
-    let handle = DataHandle.make(region)
-    defer { dispatch_release(UnsafeMutableRawPointer(handle)) }
-    if !call(handle, index, UnsafeRawPointer(region.span(at: 0).start), region.count) { return false }
+    // The handle of the region before, if nobody has kept it.
+    let isFit = isKnownUniquelyReferenced(&handle) && handle.unsafelyUnwrapped.takeUp(region)
+    if !isFit { handle = DataHandle(region) }
+    let address = OpaquePointer(Unmanaged.passUnretained(handle.unsafelyUnwrapped).toOpaque())
+    if !call(address, index, UnsafeRawPointer(region.span(at: 0).start), region.count) { return false }
     index += region.count
   }
   return true
@@ -192,7 +212,7 @@ private func walk(_ data: DispatchData, _ call: (OpaquePointer, Int, UnsafeRawPo
 @c @implementation
 public func dispatch_data_apply(_ data: dispatch_data_t?, _ applier: Raw?) -> Bool {
   let applier = Handle.need(applier)
-  return walk(DataHandle.data(data)) { gcd_block_call_region(applier, UnsafeMutableRawPointer($0), $1, $2, $3) }
+  return walk(data) { gcd_block_call_region(applier, UnsafeMutableRawPointer($0), $1, $2, $3) }
 }
 
 @c @implementation
@@ -201,5 +221,5 @@ public func dispatch_data_apply_f(
   _ applier: (@convention(c) (Raw?, dispatch_data_t?, Int, UnsafeRawPointer?, Int) -> Bool)?
 ) -> Bool {
   let applier = Handle.need(applier)
-  return walk(DataHandle.data(data)) { applier(context, $0, $1, $2, $3) }
+  return walk(data) { applier(context, $0, $1, $2, $3) }
 }

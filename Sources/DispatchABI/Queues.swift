@@ -94,7 +94,7 @@ public func dispatch_queue_get_qos_class(
   _ queue: dispatch_queue_t?, _ relativePriority: UnsafeMutablePointer<Int32>?
 ) -> dispatch_qos_class_t {
   Handle.queue(queue)._withUnsafeGuaranteedRef { queue in
-    let qos = queue.ownQoS.qos
+    let qos = queue.qos
     relativePriority?.pointee = Int32(qos.relativePriority)
     return qos.qosClass.rawValue
   }

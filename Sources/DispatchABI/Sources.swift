@@ -66,6 +66,29 @@ private func handler(_ source: Unmanaged<DispatchSource>, _ function: dispatch_f
   }
 }
 
+/// The context that an event handler is called with. Handlers of a source come one after the other.
+private final class EventContext: @unchecked Sendable {  // why: see above
+  @exclusivity(unchecked) var first: UnsafeMutableRawPointer??
+}
+
+/// What calls a function with the context that the source has now, if the source is active, or else at the first event: later contexts
+/// are for later handlers.
+private func eventHandler(
+  _ source: Unmanaged<DispatchSource>, _ function: dispatch_function_t?
+) -> DispatchSourceHandler? {
+  guard let function else { return nil }
+  let context = EventContext()
+  source._withUnsafeGuaranteedRef { source in
+    if !source.state.load().has(SourceState.inactive) { context.first = .some(source.context) }
+  }
+  return {
+    let known = context.first ?? source._withUnsafeGuaranteedRef { $0.context }
+    context.first = .some(known)
+    function(known)
+    Sanitizer.comesBefore(source.toOpaque())
+  }
+}
+
 /// Sets what calls a block. One that stands for a work item is called in the item's way.
 private func set(_ role: SourceHandlers.Role, of source: Unmanaged<DispatchSource>, _ block: Raw?) {
   let handler = block.map { block in
@@ -91,7 +114,7 @@ public func dispatch_source_set_event_handler(_ handle: dispatch_source_t?, _ bl
 
 @c @implementation
 public func dispatch_source_set_event_handler_f(_ handle: dispatch_source_t?, _ function: dispatch_function_t?) {
-  let body = handler(source(handle), function)
+  let body = eventHandler(source(handle), function)
   source(handle)._withUnsafeGuaranteedRef { $0.setEventHandler(handler: body) }
 }
 

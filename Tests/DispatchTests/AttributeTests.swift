@@ -33,6 +33,13 @@ struct AttributeTests {
   func qos(qos: DispatchQoS) {
     #expect(DispatchQueue(label: "qos", qos: qos).qos == qos)
     #expect(DispatchQueue(label: "qos", qos: qos, attributes: .concurrent).qos == qos)
+    // Q11: without one of its own a queue shows that of the global queue that is its target.
+    let target = DispatchQueue.global(qos: qos.qosClass)
+    let expected =
+      qos.qosClass == .default ? DispatchQoS.unspecified : DispatchQoS(qosClass: qos.qosClass, relativePriority: 0)
+    let queue = DispatchQueue(label: "qos", target: target)
+    #expect(queue.qos == expected)
+    #expect(DispatchQueue(label: "qos", target: queue).qos == .unspecified)
   }
 
   @Test("Q18: relative priorities from -15 to 0 are kept", arguments: [-15, -7, -1, 0])

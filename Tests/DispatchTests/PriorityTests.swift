@@ -62,6 +62,18 @@ struct PriorityTests {
     #expect(result.number("before") ?? .max < max(1, result.number("threads") ?? 0), "\(result)")
   }
 
+  @Test(
+    "W4: what a thread waits for is not held up by work that is as urgent as the thread",
+    arguments: [
+      "barrier", "behind-barrier", "item", "limited", "global", "later", "later-serial", "async-and-wait",
+    ])
+  func waiterLends(_ what: String) {
+    let result = run("lend-" + what)
+    #expect(result.ended, "\(result)")
+    #expect(result.number("in-time") == 1, "\(result)")
+    #expect(result.number("runs") == 1, "\(result)")
+  }
+
   @Test("Q16: concurrentPerform runs its iterations at the caller's QoS")
   func applyPropagates() {
     let result = Probe.run("apply-qos", environment: ["GRANDCENTRAL_THREADS": "2"])

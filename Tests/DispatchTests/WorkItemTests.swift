@@ -256,6 +256,23 @@ struct WorkItemTests {
     #expect(runs.value == 0)
   }
 
+  @Test("W2, C5: an item that waits for itself for a while goes on afterwards")
+  func waitsForItselfForAWhile() {
+    let item = Guarded<DispatchWorkItem?>(nil)
+    let results = Recorder<DispatchTimeoutResult>()
+    item.with {
+      $0 = DispatchWorkItem {
+        let itself = item.with { $0! }
+        results.note(itself.wait(timeout: .now() + .milliseconds(1)))
+        results.note(itself.wait(wallTimeout: .now()))
+      }
+    }
+    queue.sync(execute: item.with { $0! })
+    #expect(results.values == [.timedOut, .timedOut])
+    #expect(item.with { $0!.wait(timeout: .now()) } == .success)
+    item.with { $0 = nil }
+  }
+
   @Test("W2: many threads may wait for different items at once")
   func manyWaiters() {
     PlainThread.concurrently(6) { _ in

@@ -76,6 +76,24 @@ struct SourceHandlerTests {
     source.cancel()
   }
 
+  @Test("S2: items that were submitted behind a source's first event do not overtake it", arguments: 0..<8)
+  func firstEventKeepsItsPlace(_ way: Int) {
+    let queue = DispatchQueue(label: "source")
+    for _ in 0..<200 {
+      let (events, registrations) = (Counter(), Counter())
+      let source = DispatchSource.makeUserDataAddSource(queue: queue)
+      source.setEventHandler(qos: way & 4 != 0 ? .userInitiated : .unspecified) { events.add() }
+      if way & 1 != 0 { source.setRegistrationHandler { registrations.add() } }
+      if way & 2 != 0 { source.add(data: 1) }
+      source.activate()
+      if way & 2 == 0 { source.add(data: 1) }
+      let seen = queue.sync { events.value }
+      // A handler of another quality of service is another item.
+      if way & 5 != 5 { #expect(seen == 1) }
+      source.cancel()
+    }
+  }
+
   @Test("S5, O3: the registration handler, and what it captures, is released when it has run")
   func registrationHandlerIsReleased() {
     let source = DispatchSource.makeUserDataAddSource(queue: DispatchQueue(label: "source"))

@@ -43,6 +43,7 @@ struct Engine: ~Copyable, @unchecked Sendable {  // every field is immutable, at
   let slotWatch = SlotWatch()
   let inspection = Inspection()
   let starvation = Starvation()
+  let loans = Loans()
   let applyHelp = ApplyHelpRegistry()
   /// Searching workers look for about 5 µs before they sleep: a submitter within that time makes no system call.
   let searchSpin = SpinBudget(nanoseconds: 5_000)

@@ -120,15 +120,16 @@ extension Engine {
       }
     }
     var text = ""
-    for _ in 0..<min(16, names.count) {
+    let told = min(16, names.count)
+    for _ in 0..<told {
       var most = 0
       for index in names.indices where names[index].count > names[most].count { most = index }
       if !text.isEmpty { text += ", " }
       text += "\"" + names[most].name + "\""
       if names[most].count > 1 { text += " × " + String(names[most].count) }
-      names.remove(at: most)
+      names[most].count = 0
     }
-    if !names.isEmpty { text += ", and " + String(names.count) + " more" }
+    if names.count > told { text += ", and " + String(names.count - told) + " more" }
     return text.isEmpty ? "(nothing that has a name)" : text
   }
 

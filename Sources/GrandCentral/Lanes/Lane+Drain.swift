@@ -81,7 +81,7 @@ extension Lane {
       QueueContext.push(context, self, .nothing)
       let outer = QoSWord.ofThread
       var reached = reached
-      let outcome = drain(context, nil, upTo: last, &reached)
+      let outcome = drain(context, nil, onMain: true, upTo: last, &reached)
       QoSWord.ofThread = outer
       QueueContext.pop(context)
       if case .done = outcome { return .empty }
@@ -92,13 +92,15 @@ extension Lane {
   @inline(__always)
   private final func drain(_ context: QueueContext.Pointer, _ worker: Worker.Pointer?) -> Outcome {
     var reached = false
-    return drain(context, worker, upTo: nil, &reached)
+    return drain(context, worker, onMain: false, upTo: nil, &reached)
   }
 
   /// Runs items until the list is empty, the lane is halted or handed over, the turn is over, or the item `last` has run.
+  ///
+  /// - Parameter onMain: Constant: the main queue's copy of this code knows that it has one item at a time, and no buckets.
   @inline(__always)
   private final func drain(
-    _ context: QueueContext.Pointer, _ worker: Worker.Pointer?, upTo last: UnsafeMutableRawPointer?,
+    _ context: QueueContext.Pointer, _ worker: Worker.Pointer?, onMain: Bool, upTo last: UnsafeMutableRawPointer?,
     _ reached: inout Bool
   ) -> Outcome {
     // relaxed: says when to look for more urgent work; it may rise later, and then another activation comes.
@@ -111,13 +113,13 @@ extension Lane {
         if state.update({ $0.rest() }) == .done { return .done }
         continue
       }
-      guard let job = first(context) else {
+      guard let job = first(context, onMain) else {
         if admitted.isEmpty, budget.linger(for: self) { continue }
         if state.update({ $0.finish() }) == .done { return .done }
         continue
       }
       if reached { return giveUp(context) }
-      switch step(job, context, &admitted) {
+      switch step(job, context, onMain, &admitted) {
       case .ran:
         // Compared as addresses: the node may serve another item by now.
         if job.raw == last { reached = true } else if budget.isOver() { return giveUp(context) }
@@ -160,10 +162,12 @@ extension Lane {
   }
 
   @inline(__always)
-  private final func step(_ job: Job, _ context: QueueContext.Pointer, _ admitted: inout WaiterBatch) -> Step {
+  private final func step(
+    _ job: Job, _ context: QueueContext.Pointer, _ onMain: Bool, _ admitted: inout WaiterBatch
+  ) -> Step {
     let flags = job.flags
-    if kind.hasReaders { return stepConcurrent(job, flags, &admitted) }
-    take(job, context)
+    if !onMain, kind.hasReaders { return stepConcurrent(job, flags, &admitted) }
+    take(job, context, onMain)
     if flags.contains(.waiter) {
       settle(context)
       handOver(to: job)
@@ -241,14 +245,15 @@ extension Lane {
 
   /// As `first()`, for a drainer.
   @inline(__always)
-  private final func first(_ context: QueueContext.Pointer) -> Job? {
-    context.pointee.oldest.map { Job(raw: $0) } ?? first()
+  private final func first(_ context: QueueContext.Pointer, _ onMain: Bool) -> Job? {
+    if let oldest = context.pointee.oldest { return Job(raw: oldest) }
+    return onMain ? items.head().map { Job(raw: $0) } : first()
   }
 
   /// As `take(_:)`, for the drainer of a lane without readers: it keeps the next item to itself until it settles.
   @inline(__always)
-  private final func take(_ job: Job, _ context: QueueContext.Pointer) {
-    if kind.sortsItems, let buckets {
+  private final func take(_ job: Job, _ context: QueueContext.Pointer, _ onMain: Bool) {
+    if !onMain, kind.sortsItems, let buckets {
       buckets.pointee.take()
     } else {
       let next = items.popKept(job.raw)

@@ -80,6 +80,22 @@ extension Lane {
     if !kind.isRunQueue { answerSlow(state.update { $0.boost(urgency: urgency) }) }
   }
 
+  /// Contract.W4: the calling thread waits for the lane, or for one of its items. What has left the lane is not reached by `boost`.
+  ///
+  /// - Parameter wanted: The item's own QoS.
+  @inline(never)
+  final func lend(for wanted: QoSWord = .unspecified) -> Loan {
+    if kind.isMain { return .none }
+    let base = base
+    // The default global queue is for items of any quality.
+    let qos = base.isUnspecified || base == .default && kind.isRunQueue && !wanted.isUnspecified ? wanted : base
+    // Items of a serial queue stay in it, unless its target is another queue.
+    // relaxed: a hint.
+    let isNested = state.load(ordering: .relaxed).has(LaneState.nested)
+    let isLeft = qos.isUnspecified ? kind.hasReaders : !kind.isPlainSerial || isNested
+    return isLeft ? Loan.make(from: QoSWord.ofThread.band, to: qos.isUnspecified ? nil : qos.band) : .none
+  }
+
   /// Lane.L3: does what the step that led to `call` has left to its caller. The caller keeps the lane alive meanwhile.
   @inline(__always)
   final func answer(_ call: LaneState.Call) {

@@ -13,7 +13,7 @@ extension Lane {
       let caller = QoSWord.ofThread
       let qos = itemQoS ?? caller
       // The caller waits, so the item is queued as urgently as the more urgent of the two.
-      let band = qos.merged(with: caller).band
+      let band = min(qos.band, caller.band)
       let job = Job(invoke: RemoteCall.invoke, flags: barrier ? .barrier : [], qos: qos.rawValue, band: band)
       job.extra = UnsafeMutableRawPointer(call)
       enqueueSlow(job)

@@ -15,6 +15,7 @@ struct WaitNote {
   private let object: UInt
   /// The number of the queue that is waited for, while recording is on.
   private let number: UInt32
+  private let loan: Loan
 
   enum Kind: UInt32 {
     case queue = 1
@@ -35,11 +36,13 @@ struct WaitNote {
   ///   - isTimed: Whether the wait has a deadline.
   ///   - count: Of a group, its members under way.
   ///   - owner: The thread that ends the wait, if it is known and no queue's.
+  ///   - loan: What the caller lends for as long as it waits; to a queue it lends by itself (Contract.W4).
   @inline(never)
   static func begin(
     _ kind: Kind, _ object: UInt, queue: Lane? = nil, isTimed: Bool = false,
-    count: UInt32 = 0, owner: UInt32 = 0
+    count: UInt32 = 0, owner: UInt32 = 0, loan: Loan = .none
   ) -> WaitNote {
+    let loan = queue?.lend() ?? loan
     // Also without an engine: threads that wait only for each other may do so for ever.
     InsightRegion.makeAndAwait()
     let me = InsightThread.ready
@@ -47,7 +50,7 @@ struct WaitNote {
     guard me != nil || World.isSimulated else {
       let isLeftOut = InsightRegion.memory != nil
       if isLeftOut { InsightRegion.head.show(moreUnlisted: 1) }
-      return WaitNote(begun: isLeftOut ? Self.unlisted : 0, kind: kind, object: object, number: 0)
+      return WaitNote(begun: isLeftOut ? Self.unlisted : 0, kind: kind, object: object, number: 0, loan: loan)
     }
     let now = Cycles.now
     let number = queue?.insightNumber ?? 0
@@ -59,7 +62,7 @@ struct WaitNote {
         isTimed: isTimed, count: count, label: queue?.name ?? "",
         inside: inside?.bits ?? 0, insideLabel: inside?.use { $0.name } ?? ""),
       since: now)
-    return WaitNote(begun: now, kind: kind, object: object, number: number)
+    return WaitNote(begun: now, kind: kind, object: object, number: number, loan: loan)
   }
 
   private static func owner(of queue: Lane) -> UInt32 {
@@ -77,6 +80,7 @@ struct WaitNote {
   /// The calling thread is back.
   @inline(never)
   func end() {
+    loan.end()
     if begun <= Self.unlisted {
       if begun != 0 { InsightRegion.head.show(moreUnlisted: .max) }
       return

@@ -4,6 +4,7 @@
 
 #include "check.h"
 
+#include <Block.h>
 #include <dispatch/dispatch.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -156,7 +157,47 @@ static void contexts(void) {
   }
 }
 
+// Q11: a queue without a class of its own has that of the global queue that is its target, as far as the next one is not asked.
+static void classes(void) {
+  static const struct { long priority; dispatch_qos_class_t class; } targets[] = {
+      {DISPATCH_QUEUE_PRIORITY_HIGH, 0x19}, {DISPATCH_QUEUE_PRIORITY_DEFAULT, 0},
+      {DISPATCH_QUEUE_PRIORITY_LOW, 0x11}, {DISPATCH_QUEUE_PRIORITY_BACKGROUND, 0x09}};
+  for (int i = 0; i < 4; i++) {
+    dispatch_queue_t target = dispatch_get_global_queue(targets[i].priority, 0);
+    dispatch_queue_t made = dispatch_queue_create_with_target("made", NULL, target);
+    dispatch_queue_t moved = dispatch_queue_create("moved", NULL);
+    dispatch_set_target_queue(moved, target);
+    dispatch_queue_t above = dispatch_queue_create_with_target("above", NULL, made);
+    int relative = 1;
+    CHECK(dispatch_queue_get_qos_class(made, &relative) == targets[i].class && relative == 0);
+    dispatch_sync(moved, ^{});
+    CHECK(dispatch_queue_get_qos_class(moved, NULL) == targets[i].class);
+    CHECK(dispatch_queue_get_qos_class(above, NULL) == 0);
+    dispatch_release(above);
+    dispatch_release(moved);
+    dispatch_release(made);
+  }
+}
+
+// C5: a block that waits for itself for a while goes on afterwards.
+static void waits_for_itself(void) {
+  __block dispatch_block_t item = NULL;
+  __block intptr_t result = 0;
+  item = dispatch_block_create(0, ^{
+    result = dispatch_block_wait(item, dispatch_time(DISPATCH_TIME_NOW, NSEC_PER_MSEC));
+    if (result != 0) result = dispatch_block_wait(item, DISPATCH_TIME_NOW);
+  });
+  dispatch_queue_t queue = dispatch_queue_create("itself", NULL);
+  dispatch_async(queue, item);
+  dispatch_sync(queue, ^{});
+  CHECK(result != 0);
+  Block_release(item);
+  dispatch_release(queue);
+}
+
 int main(void) {
+  classes();
+  waits_for_itself();
   widths();
   places();
   groups();

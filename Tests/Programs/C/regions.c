@@ -135,7 +135,57 @@ static void destroyed_on_target(void) {
   dispatch_release(first);
 }
 
+// D4: each region is told with a handle of its own; one that is kept stays what it was, and one region alone is the data themselves.
+static void applied(void) {
+  dispatch_data_t whole = dispatch_data_create("0", 1, NULL, NULL);
+  __block dispatch_data_t alone = NULL;
+  CHECK(dispatch_data_apply(whole, ^bool(dispatch_data_t region, size_t at, const void *bytes, size_t size) {
+    (void)bytes;
+    alone = region;
+    return at == 0 && size == 1;
+  }));
+  CHECK(alone == whole);
+  for (char i = '1'; i <= '9'; i++) {
+    dispatch_data_t more = dispatch_data_create(&i, 1, NULL, NULL), both = dispatch_data_create_concat(whole, more);
+    dispatch_release(more);
+    dispatch_release(whole);
+    whole = both;
+  }
+  dispatch_data_t *kept = calloc(10, sizeof *kept);
+  __block size_t calls = 0;
+  CHECK(dispatch_data_apply(whole, ^bool(dispatch_data_t region, size_t at, const void *bytes, size_t size) {
+    CHECK(at == calls && size == 1 && *(const char *)bytes == (char)('0' + at) && dispatch_data_get_size(region) == 1);
+    if (at % 3 != 0) {
+      dispatch_retain(region);
+      kept[at] = region;
+    }
+    calls++;
+    return true;
+  }));
+  CHECK(calls == 10);
+  for (size_t i = 0; i < 10; i++) {
+    if (!kept[i]) continue;
+    const void *bytes;
+    size_t size;
+    dispatch_data_t map = dispatch_data_create_map(kept[i], &bytes, &size);
+    CHECK(size == 1 && *(const char *)bytes == (char)('0' + i));
+    dispatch_release(map);
+    dispatch_release(kept[i]);
+  }
+  // It ends where it is told to.
+  calls = 0;
+  CHECK(!dispatch_data_apply(whole, ^bool(dispatch_data_t region, size_t at, const void *bytes, size_t size) {
+    (void)region, (void)bytes, (void)size;
+    calls++;
+    return at < 4;
+  }));
+  CHECK(calls == 5);
+  free(kept);
+  dispatch_release(whole);
+}
+
 int main(void) {
+  applied();
   same();
   destroyed_on_target();
   many();

@@ -47,7 +47,67 @@ extension Scenario {
   static let priority: [String: Body] = [
     "bands": globalBands, "queue-bands": queueBands, "qos-origin": origin, "qos-flags": flags,
     "wait-raises": waitRaises, "sync-raises": syncRaises, "apply-qos": applyPropagates,
+    "lend-barrier": lend { low, work in
+      low.async {}
+      low.sync(flags: .barrier, execute: work)
+    },
+    "lend-behind-barrier": lend { low, work in
+      low.async {}
+      low.async(flags: .barrier) {}
+      low.sync(execute: work)
+    },
+    "lend-item": lend { low, work in
+      low.async {}
+      waitForItem(work) { low.async(execute: $0) }
+    },
+    "lend-limited": lend(DispatchQueue(label: "low", qos: .background, maximumConcurrency: 1)) { low, work in
+      low.async {}
+      low.sync(execute: work)
+    },
+    "lend-global": lend { _, work in waitForItem(work) { DispatchQueue.global(qos: .background).async(execute: $0) } },
+    "lend-later": lend { low, work in
+      waitForItem(work) { low.asyncAfter(deadline: .now() + .milliseconds(2), execute: $0) }
+    },
+    "lend-later-serial": lend(DispatchQueue(label: "low", qos: .background)) { low, work in
+      waitForItem(work) { low.asyncAfter(deadline: .now() + .milliseconds(2), execute: $0) }
+    },
+    "lend-async-and-wait": lend(DispatchQueue(label: "low", qos: .background)) { low, work in
+      low.async {}
+      low.asyncAndWait(execute: work)
+    },
   ]
+
+  private static func waitForItem(_ work: @escaping @Sendable () -> Void, _ submit: (DispatchWorkItem) -> Void) {
+    let item = DispatchWorkItem(block: work)
+    submit(item)
+    item.wait()
+  }
+
+  /// While items of default QoS submit themselves again and again, the main thread waits for work on a queue of background QoS. Reports
+  /// whether the wait ended before they did.
+  private static func lend(
+    _ make: @autoclosure @escaping @Sendable () -> DispatchQueue = DispatchQueue(
+      label: "low", qos: .background, attributes: .concurrent),
+    _ wait: @escaping @Sendable (DispatchQueue, @escaping @Sendable () -> Void) -> Void
+  ) -> Body {
+    {
+      let (low, links, waited, isOver) = (make(), Counter(), Latch(), Latch(2))
+      let end = monotonicNanoseconds() + 10_000_000_000
+      @Sendable func link() {
+        links.add()
+        if waited.isOpen || monotonicNanoseconds() > end { return isOver.open() }
+        DispatchQueue.global().async(execute: link)
+      }
+      for _ in 0..<2 { DispatchQueue.global().async(execute: link) }
+      require(eventually { links.value > 1000 }, "the load runs")
+      let runs = Counter()
+      wait(low) { runs.add() }
+      report("in-time", monotonicNanoseconds() < end ? 1 : 0)
+      report("runs", runs.value)
+      waited.open()
+      require(isOver.wait(), "the load ends")
+    }
+  }
 
   @Sendable private static func globalBands() {
     attempt { submitted in

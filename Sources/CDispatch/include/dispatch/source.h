@@ -89,7 +89,8 @@ DISPATCH_EXPORT DISPATCH_NOTHROW DISPATCH_WARN_RESULT dispatch_source_t dispatch
 DISPATCH_EXPORT DISPATCH_NOTHROW void dispatch_source_set_event_handler(dispatch_source_t source, dispatch_block_t DISPATCH_NULLABLE handler);
 #endif
 
-/// As `dispatch_source_set_event_handler`, with a function, which gets the source's context.
+/// As `dispatch_source_set_event_handler`, with a function, which gets the source's context: the one that an active source has at
+/// this call, and another one at its first event.
 DISPATCH_EXPORT DISPATCH_NOTHROW void dispatch_source_set_event_handler_f(dispatch_source_t source, dispatch_function_t DISPATCH_NULLABLE handler);
 
 #if DISPATCH_BLOCKS

@@ -139,16 +139,19 @@ enum DataRope {
 
     mutating func add(_ piece: DispatchData) { pieces.append(piece) }
 
+    @inline(never)
     mutating func add(_ node: DataNode, _ range: Range<Int>) {
       for entry in range { pieces.append(node.piece(entry)) }
     }
 
+    @inline(never)
     func build() -> (DispatchData, DispatchData?) {
       if pieces.count <= DataNode.most { return (node(0..<pieces.count), nil) }
       let half = pieces.count / 2
       return (node(0..<half), node(half..<pieces.count))
     }
 
+    @inline(never)
     private func node(_ range: Range<Int>) -> DispatchData {
       let object = DataNode.make(height: height, room: range.count)
       let node = DataNode(object)

@@ -31,8 +31,13 @@ public class DispatchQueue: DispatchObject.Lane, @unchecked Sendable {  // adds 
   /// Complexity: O(1). Blocking: never.
   public final var label: String { name }
 
-  /// The quality of service given at creation.
-  public final var qos: DispatchQoS { ownQoS.qos }
+  /// The quality of service given at creation. Without one: that of the global queue that is the target, unless it is the default one.
+  public final var qos: DispatchQoS {
+    var shown = ownQoS
+    if !shown.isUnspecified || kind.isBuiltIn { return shown.qos }
+    withTarget { if $0.kind.isRunQueue, $0.ownQoS != .default { shown = $0.ownQoS } }
+    return shown.qos
+  }
 
   /// A queue of your own.
   ///

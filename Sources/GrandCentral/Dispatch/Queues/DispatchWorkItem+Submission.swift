@@ -74,21 +74,24 @@ extension DispatchWorkItem {
   }
 
   /// Contract.W4: the item's queue moves up to the waiter's band until it has caught up.
-  final func boostSubmission() {
+  ///
+  /// - Returns: what the waiter lends besides, until its wait is over.
+  final func boostSubmission() -> Loan {
     // relaxed: verified by the exchange.
     var seen = submittedTo.load(ordering: .relaxed)
     while true {
       if seen == Self.busy { seen = awaitBooster() }
-      if seen == 0 { return }
+      if seen == 0 { return .none }
       let address = seen
       guard exchangeSubmission(&seen, Self.busy) else { continue }
-      let qos = QoSWord.ofThread
       // unsafe: WorkItem.B1.
-      Borrowed<DispatchQueue>(bits: address)!.use {
-        $0.boost(Urgency.of(qos.band))
+      let loan = Borrowed<DispatchQueue>(bits: address)!.use { queue in
+        queue.boost(Urgency.of(QoSWord.ofThread.band))
+        return queue.lend(for: wantedQoS)
       }
       // pairs with: exchangeSubmission – publishes that the queue is no longer used
-      return submittedTo.store(address, ordering: .releasing)
+      submittedTo.store(address, ordering: .releasing)
+      return loan
     }
   }
 }

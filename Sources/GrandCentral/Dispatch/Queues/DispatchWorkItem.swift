@@ -199,10 +199,20 @@ public class DispatchWorkItem: @unchecked Sendable {  // an atomic word; the res
 
   final func makeJob(for queue: DispatchQueue, qos: QoSWord) -> Job {
     noteSubmission(to: queue)
+    // relaxed: a hint. A thread that waits later boosts the queue.
+    let isWatched = state.load(ordering: .relaxed).has(State.watched)
     let job = Job(
-      invoke: Items.workItem, flags: flags.contains(.barrier) ? .barrier : [], qos: qos.rawValue, band: qos.band)
+      invoke: Items.workItem, flags: flags.contains(.barrier) ? .barrier : [], qos: qos.rawValue,
+      band: isWatched ? bandForWaiters(qos.band) : qos.band)
     job.extra = Owned(self).intoWord()
     return job
+  }
+
+  /// Contract.W4: threads wait for the item already, and the most urgent one of them may be more urgent than the item.
+  @inline(never)
+  private final func bandForWaiters(_ band: Band) -> Band {
+    let urgency = lock.withLock { waiters.largestWord }
+    return min(band, Urgency.band(UInt8(truncatingIfNeeded: max(urgency, UInt64(Urgency.of(band))))))
   }
 
   // MARK: Timers
@@ -272,16 +282,15 @@ public class DispatchWorkItem: @unchecked Sendable {  // an atomic word; the res
     tell(World.looks)
     if state.load().has(State.finished) { return true }
     // relaxed: a thread sees its own id.
-    if runner.load(ordering: .relaxed) == Thread.id {
+    if deadline.isNever, runner.load(ordering: .relaxed) == Thread.id {
       Fault.misuse(
         .workItemWaitOnSelf,
         "DispatchWorkItem.wait was called from inside the item (on queue \"" + DispatchQueue.current.name
           + "\"), and would wait for itself for ever. Use notify instead.")
     }
-    var waiter = Waiter()
+    var waiter = Waiter(word: UInt64(Urgency.of(QoSWord.ofThread.band)))
     return _withUnprotectedUnsafeMutablePointer(to: &waiter) { waiter in
       guard register({ waiters.append(waiter) }) else { return true }
-      boostSubmission()
       if waiter.pointee.parker.waitBriefly(Self.spin) || waitingForItem(waiter, deadline) { return true }
       lock.lock()
       if waiter.pointee.isListed {
@@ -298,7 +307,7 @@ public class DispatchWorkItem: @unchecked Sendable {  // an atomic word; the res
   @inline(never)
   private final func waitingForItem(_ waiter: UnsafeMutablePointer<Waiter>, _ deadline: Deadline) -> Bool {
     if deadline.hasPassed() { return false }
-    let note = WaitNote.begin(.workItem, Borrowed(self).bits, isTimed: !deadline.isNever)
+    let note = WaitNote.begin(.workItem, Borrowed(self).bits, isTimed: !deadline.isNever, loan: boostSubmission())
     defer { note.end() }
     let awaited = Awaited(.workItem, Borrowed(self).word, waiter) { wait in
       Borrowed<DispatchWorkItem>(word: wait.address).use { $0.whereabouts(wait) }
@@ -328,7 +337,7 @@ public class DispatchWorkItem: @unchecked Sendable {  // an atomic word; the res
   /// Adds a waiter that is no thread; false if the item has finished.
   final func join(_ waiter: UnsafeMutablePointer<Waiter>) -> Bool {
     guard register({ waiters.append(waiter) }) else { return false }
-    boostSubmission()
+    boostSubmission().end()
     return true
   }
 

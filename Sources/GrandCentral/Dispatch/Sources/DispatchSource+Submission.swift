@@ -10,7 +10,9 @@ extension DispatchSource {
     let role = state.load(ordering: .relaxed).dueRole
     lock.lock()
     let target = target
-    let (wanted, flags) = handlers[role].map { ($0.qos, $0.flags) } ?? (.unspecified, [])
+    // SourceState.V11: without a registration handler the event comes in its place.
+    let handler = handlers[role] ?? (role == .registration ? handlers.event : nil)
+    let (wanted, flags) = handler.map { ($0.qos, $0.flags) } ?? (.unspecified, [])
     lock.unlock()
     let base = target.base
     // relaxed: a hint for where to queue.
@@ -20,5 +22,18 @@ extension DispatchSource {
       invoke: DispatchSource.step, flags: flags.contains(.barrier) ? .barrier : [], qos: qos.rawValue, band: qos.band,
       owner: Borrowed(self).word)
     target.enqueueSlow(job)
+  }
+
+  /// Submits the cancel handler that the source has got after its end, unless the source is suspended: then `resume` does it.
+  final func submitLate() {
+    lock.lock()
+    // relaxed: written under the lock.
+    let isOver = barriers.load(ordering: .relaxed) & SourceHandlers.Roles.taken != 0
+    // A `resume` that comes after this look finds the handler.
+    let handler = isOver && !state.load().isSuspended ? handlers.cancel : nil
+    if handler != nil { handlers[.cancel] = nil }
+    let target = target
+    lock.unlock()
+    handler?.submit(to: target)
   }
 }

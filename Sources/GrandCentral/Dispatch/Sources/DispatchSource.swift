@@ -30,7 +30,7 @@ public class DispatchSource: DispatchObject, DispatchSourceProtocol, @unchecked 
   /// Guarded by `lock`: the target, retained by this reference.
   @exclusivity(unchecked) private(set) final var target: DispatchQueue
   /// Guarded by `lock`.
-  @exclusivity(unchecked) private(set) final var handlers = SourceHandlers()
+  @exclusivity(unchecked) final var handlers = SourceHandlers()
   let lock = Lock()
   /// Written by the delivery: `data` of this call.
   let snapshot = Atomic<UInt>(0)
@@ -39,7 +39,7 @@ public class DispatchSource: DispatchObject, DispatchSourceProtocol, @unchecked 
   /// The lowest QoS of the handlers.
   let floor = Atomic<UInt16>(0)
   /// Written under the lock: the roles whose handlers are barriers; of a finished source, what became of the handlers.
-  private let barriers = Atomic<UInt8>(0)
+  let barriers = Atomic<UInt8>(0)
   /// In a simulation: the thread that delivers. It lies where there was room: one word more, and the timers of very many sources cost
   /// another line of the cache.
   let deliverer = Atomic<UInt32>(0)
@@ -337,8 +337,11 @@ public class DispatchSource: DispatchObject, DispatchSourceProtocol, @unchecked 
     case .again: return submit()
     case .finish(let isLost): return finish(isLost: isLost)
     case .announce:
-      announce()
+      let staysHere = announce()
       tellChange()
+      guard state.update({ $0.end() }) == .enqueue else { return }
+      // SourceState.V11
+      return staysHere ? run(isBarrier: isBarrier) : submit()
     case .deliver(let silenced):
       if let data = takeEvent() {
         if Recorder.isOn { noteDelivery(of: data) }
@@ -357,13 +360,20 @@ public class DispatchSource: DispatchObject, DispatchSourceProtocol, @unchecked 
   }
 
   /// Contract.S5: once. What the handler captures, which may be the source, goes with it.
+  ///
+  /// - Returns: whether the source may go on in the same turn: the target is the same, no other announcement is due, and the event's
+  ///   handler has the same quality of service.
   @inline(never)
-  private final func announce() {
+  private final func announce() -> Bool {
     lock.lock()
-    let handler = handlers.registration
+    let (handler, place) = (handlers.registration, target)
     handlers[.registration] = nil
     lock.unlock()
-    handler?.body()
+    guard let handler else { return true }
+    handler.body()
+    return lock.withLock {
+      target === place && handlers.registration == nil && handlers.event?.qos == handler.qos
+    }
   }
 
   /// SourceState.V3: the last step of a cancelled source.
@@ -383,18 +393,5 @@ public class DispatchSource: DispatchObject, DispatchSourceProtocol, @unchecked 
     // What the handlers capture goes before the source's own reference: it may be the source.
     withExtendedLifetime(cancel) {}
     Borrowed(self).giveBack()
-  }
-
-  /// Submits the cancel handler that the source has got after its end, unless the source is suspended: then `resume` does it.
-  private final func submitLate() {
-    lock.lock()
-    // relaxed: written under the lock.
-    let isOver = barriers.load(ordering: .relaxed) & SourceHandlers.Roles.taken != 0
-    // A `resume` that comes after this look finds the handler.
-    let handler = isOver && !state.load().isSuspended ? handlers.cancel : nil
-    if handler != nil { handlers[.cancel] = nil }
-    let target = target
-    lock.unlock()
-    handler?.submit(to: target)
   }
 }

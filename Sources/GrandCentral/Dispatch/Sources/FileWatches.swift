@@ -268,6 +268,7 @@ final class FileWatches: @unchecked Sendable {  // guarded by `lock`
     for source in stale where source.renew(in: self) { gone.append(source) }
   }
 
+  @inline(never)
   private func note(
     _ event: Inotify.Event, _ source: FileSystemSource, isOfParent: Bool, _ stale: inout [FileSystemSource]
   ) {
@@ -276,6 +277,7 @@ final class FileWatches: @unchecked Sendable {  // guarded by `lock`
   }
 
   /// FileWatches.N4
+  @inline(never)
   private func takeOverflow() {
     if !isOverflowing {
       Fault.report(

@@ -70,7 +70,7 @@ extension Place {
     // The slot is passed over for work that is as urgent, not for work that is less urgent.
     let isSlotFirst = !slotIsEmpty && pending & (slotBand.moreUrgent | slotBand.both) == 0
     let all = isSlotFirst ? pending | slotBand.both : pending
-    if all & ~Band(firstIn: all).both != 0, let job = findStarved(all, turn, in: engine) { return job }
+    if all & ~Band(firstIn: all).both != 0, let job = findOutOfOrder(all, turn, in: engine) { return job }
     if isSlotFirst, let job = takeSlot() { return job }
     var rest = pending
     var vain: UInt32 = 0
@@ -92,9 +92,13 @@ extension Place {
     return job
   }
 
-  /// A job of a band that has been passed over for too long, if the program has asked for such a bound.
+  /// A job of a band that threads lend to while they wait; or that has been passed over for too long, if the program has asked for such a
+  /// bound.
   @inline(never)
-  private func findStarved(_ pending: UInt32, _ turn: UInt32, in engine: borrowing Engine) -> Job? {
+  private func findOutOfOrder(_ pending: UInt32, _ turn: UInt32, in engine: borrowing Engine) -> Job? {
+    if let lent = engine.loans.bandToServe(pending, turn), let job = engine.take(from: lent, pending, self, turn) {
+      return job
+    }
     guard let bound = Settings.starvationBound, let band = engine.starvation.bandThatHasWaited(pending, bound: bound)
     else { return nil }
     return engine.take(from: band, pending, self, turn)

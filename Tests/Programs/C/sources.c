@@ -1,0 +1,85 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+// S2: a source's first event keeps its place among the items of its queue; and which context a function is called with.
+
+#include "check.h"
+
+#include <dispatch/dispatch.h>
+
+static void nothing(void *unused) { (void)unused; }
+
+// An item that was submitted behind the event does not overtake it, whether the source was activated before or after, and whatever
+// handlers it has.
+static void first_events(void) {
+  dispatch_queue_t queue = dispatch_queue_create("first", NULL);
+  for (int round = 0; round < 2000; round++) {
+    int registers = round & 1, early = round & 2, suspends = round & 4;
+    __block int events = 0, registrations = 0;
+    dispatch_source_t source = dispatch_source_create(DISPATCH_SOURCE_TYPE_DATA_ADD, 0, 0, queue);
+    dispatch_source_set_event_handler(source, ^{ events++; });
+    if (registers) dispatch_source_set_registration_handler(source, ^{ registrations++; });
+    if (early) dispatch_source_merge_data(source, 1);
+    dispatch_activate(source);
+    if (suspends) dispatch_suspend(source);
+    if (!early) dispatch_source_merge_data(source, 1);
+    if (suspends) dispatch_resume(source);
+    if (round & 8) {
+      dispatch_sync_f(queue, NULL, nothing);
+      CHECK(events == 1);
+    } else {
+      __block int before = -1;
+      dispatch_async(queue, ^{ before = events; });
+      dispatch_sync_f(queue, NULL, nothing);
+      CHECK(before == 1);
+    }
+    CHECK(registrations == registers);
+    dispatch_source_cancel(source);
+    dispatch_release(source);
+  }
+  dispatch_sync_f(queue, NULL, nothing);
+  dispatch_release(queue);
+}
+
+static void *called_with;
+
+static void note(void *context) { called_with = context; }
+
+static dispatch_source_t source;
+static dispatch_queue_t queue;
+
+static void *event(void) {
+  called_with = NULL;
+  dispatch_source_merge_data(source, 1);
+  dispatch_sync_f(queue, NULL, nothing);
+  return called_with;
+}
+
+// An event handler keeps the context that the source had when the handler was set, or when an inactive source began; a cancel
+// handler gets the last one.
+static void contexts(void) {
+  char a, b, c;
+  queue = dispatch_queue_create("contexts", NULL);
+  source = dispatch_source_create(DISPATCH_SOURCE_TYPE_DATA_ADD, 0, 0, queue);
+  dispatch_source_set_event_handler_f(source, note);
+  dispatch_source_set_cancel_handler_f(source, note);
+  dispatch_set_context(source, &a);
+  dispatch_activate(source);
+  CHECK(event() == &a);
+  dispatch_set_context(source, &b);
+  CHECK(event() == &a);
+  dispatch_source_set_event_handler_f(source, note);
+  CHECK(event() == &b);
+  dispatch_set_context(source, &c);
+  CHECK(event() == &b);
+  dispatch_source_cancel(source);
+  dispatch_sync_f(queue, NULL, nothing);
+  CHECK(called_with == &c);
+  dispatch_release(source);
+  dispatch_release(queue);
+}
+
+int main(void) {
+  first_events();
+  contexts();
+  printf("%d checks\n", checks);
+}
