@@ -68,10 +68,11 @@
       job.runSynchronously(on: queue.use { UnownedTaskExecutor(ordinary: $0) })
     }
 
-    /// A job of a barrier executor, which is the `owner`.
+    /// A job of a barrier executor, which is the `owner`. The job has a reference to it.
     static let barrier: Job.Invoke = { raw in
       let (job, executor): (UnownedJob, Borrowed<BarrierExecutor>) = take(raw)
       job.runSynchronously(on: executor.use { UnownedTaskExecutor(ordinary: $0) })
+      executor.reference.release()
     }
 
     /// A job is here because its actor is isolated to the queue, or because its task prefers the queue. The runtime does not say
@@ -93,12 +94,13 @@
 
     init(queue: DispatchQueue) { self.queue = queue }
 
-    /// The task keeps the executor that it prefers alive until the job has run.
+    /// The job keeps the executor alive until it has run. The task alone does not: it lets go of the executor while the job still runs,
+    /// and an executor that were then made at the same address would pass for this one.
     func enqueue(_ job: consuming ExecutorJob) {
       let qos = queue.jobQoS(job.priority)
       let node = Job(
         invoke: ConcurrencyJobs.barrier, flags: .barrier, qos: qos.rawValue, band: qos.band,
-        owner: Borrowed(self).word)
+        owner: Unmanaged.passRetained(self).toOpaque())
       node.extra = ConcurrencyJobs.word(of: UnownedJob(job))
       queue.enqueueSlow(node)
     }

@@ -11,13 +11,17 @@
     /// ```
     ///
     /// No thread is blocked. The task's local values and its priority are the item's as well. The work runs even if the task is
-    /// cancelled; it may ask for `Task.isCancelled`. If the calling task prefers this queue, the work runs at once.
+    /// cancelled; it may ask for `Task.isCancelled`. The item ends with the work: the caller goes on where it came from, and the
+    /// queue goes on with its next item. If the calling task prefers this queue and is in no actor, the work runs at once.
     ///
     /// Complexity: O(1). Blocking: never.
     nonisolated(nonsending) public final func run<T: Sendable, E: Error>(
       _ work: @Sendable () throws(E) -> T
     ) async throws(E) -> T {
-      try await withTaskExecutorPreference(self) { @concurrent () async throws(E) -> T in try work() }
+      try await withTaskExecutorPreference(self, isolation: CallerOfRun.base(of: #isolation)) {
+        @concurrent () async throws(E) -> T in
+        try work()
+      }
     }
 
     /// As `run(_:)`; with `.barrier` the item runs alone on a concurrent queue.
@@ -27,7 +31,9 @@
       flags: DispatchWorkItemFlags, _ work: @Sendable () throws(E) -> T
     ) async throws(E) -> T {
       guard flags.contains(.barrier), kind.hasReaders else { return try await run(work) }
-      return try await withTaskExecutorPreference(BarrierExecutor(queue: self)) { @concurrent () async throws(E) -> T in
+      return try await withTaskExecutorPreference(
+        BarrierExecutor(queue: self), isolation: CallerOfRun.base(of: #isolation)
+      ) { @concurrent () async throws(E) -> T in
         try work()
       }
     }
@@ -50,6 +56,25 @@
         item.cancel()
         throw error
       }
+    }
+  }
+
+  private enum CallerOfRun {
+    /// The isolation in which the preference for the queue is set and taken back: the caller's own, or none if the caller is an
+    /// ordinary actor.
+    ///
+    /// An ordinary actor has no executor of its own: a job of the runtime runs what waits for the actor, and the runtime gives this
+    /// job to the executor that the returning task prefers. If the task came back to the actor while it still preferred the queue,
+    /// this job would be an item of the queue, and the actor's code would hold the queue. So the task leaves the actor first, and
+    /// comes back when the preference has gone. To leave costs no change of threads, unless the task prefers yet another executor.
+    /// Other callers save these steps: their executors take the task whatever it prefers.
+    @inline(__always)
+    static func base(of isolation: (any Actor)?) -> (any Actor)? {
+      guard let isolation else { return nil }
+      // unsafe: a reference to an executor is two words, as `UnownedTaskExecutor.==` of the standard library shows to its clients.
+      // The second one has the table of the executor's functions as a `SerialExecutor`. It is 0 for ordinary actors, and for no others.
+      let words = unsafeBitCast(isolation.unownedExecutor, to: (identity: UInt, functions: UInt).self)
+      return words.functions == 0 ? nil : isolation
     }
   }
 #endif
