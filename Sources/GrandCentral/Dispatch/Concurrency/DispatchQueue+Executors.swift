@@ -17,11 +17,13 @@
     /// Puts a job behind everything that was submitted before. Called by Swift Concurrency.
     ///
     /// Complexity: O(1); allocates nothing. Blocking: never.
-    public final func enqueue(_ job: consuming ExecutorJob) {
+    public final func enqueue(_ job: consuming ExecutorJob) { enqueue(job, as: ConcurrencyJobs.plain) }
+
+    @inline(__always)
+    fileprivate final func enqueue(_ job: consuming ExecutorJob, as invoke: Job.Invoke) {
       let qos = jobQoS(job.priority)
       let node = Job(
-        invoke: isSerialExecutor ? ConcurrencyJobs.isolated : ConcurrencyJobs.plain, qos: qos.rawValue,
-        band: qos.rawValue == QoSWord.ofDefaultClass ? .normal : qos.band,
+        invoke: invoke, qos: qos.rawValue, band: qos.rawValue == QoSWord.ofDefaultClass ? .normal : qos.band,
         owner: Borrowed(self).word)
       node.extra = ConcurrencyJobs.word(of: UnownedJob(job))
       enqueue(node)
@@ -34,10 +36,6 @@
       let wanted = QoSWord(rawValue: UInt16(priority.rawValue) << 8)
       return base.isUnspecified || base == wanted ? wanted : kind.isRunQueue ? base : base.merged(with: wanted)
     }
-
-    /// Whether actors may be isolated to this queue.
-    @inline(__always)
-    private final var isSerialExecutor: Bool { type(of: self) == DispatchSerialQueue.self || kind.countsItems }
   }
 
   extension QoSWord {
@@ -63,6 +61,7 @@
       return (job, executor)
     }
 
+    /// A job of a task that prefers the queue. The task is in no actor, or in an ordinary one.
     static let plain: Job.Invoke = { raw in
       let (job, queue): (UnownedJob, Borrowed<DispatchQueue>) = take(raw)
       job.runSynchronously(on: queue.use { UnownedTaskExecutor(ordinary: $0) })
@@ -75,16 +74,11 @@
       executor.reference.release()
     }
 
-    /// A job is here because its actor is isolated to the queue, or because its task prefers the queue. The runtime does not say
-    /// which of the two, so it is told both; it accepts that.
+    /// A job of an actor that is isolated to the queue. No task executor is named: then a task that prefers none goes from one actor
+    /// of the queue to another without a hop.
     static let isolated: Job.Invoke = { raw in
-      let (job, queue): (UnownedJob, Borrowed<DispatchQueue>) = take(raw)
-      queue.use { queue in
-        // unsafe: only queues of this class use this function.
-        let serial = unsafeDowncast(queue, to: DispatchSerialQueue.self)
-        job.runSynchronously(
-          isolatedTo: UnownedSerialExecutor(ordinary: serial), taskExecutor: UnownedTaskExecutor(ordinary: queue))
-      }
+      let (job, queue): (UnownedJob, Borrowed<DispatchSerialQueue>) = take(raw)
+      job.runSynchronously(on: queue.use { UnownedSerialExecutor(ordinary: $0) })
     }
   }
 
@@ -117,6 +111,16 @@
   ///
   /// In an item of the queue, or of a queue that targets it, `assumeIsolated` and `dispatchPrecondition` agree.
   extension DispatchSerialQueue: SerialExecutor {
+    /// Puts an actor's job behind everything that was submitted before. Called by Swift Concurrency.
+    ///
+    /// The runtime has to be told what a job runs on: an actor's on the queue as a serial executor, that of a task which prefers the
+    /// queue on the queue as a task executor. A job does not say which it is, so the two protocols have a function each. If a task's
+    /// job were said to be an actor's, the runtime would put it into the queue a second time, behind what has come since.
+    ///
+    /// Complexity: O(1); allocates nothing. Blocking: never.
+    @_implements(SerialExecutor,enqueue(_:))
+    public final func _enqueueOfActor(_ job: consuming ExecutorJob) { enqueue(job, as: ConcurrencyJobs.isolated) }
+
     /// What an actor's `unownedExecutor` returns so that the actor runs on this queue.
     ///
     /// Complexity: O(1). Blocking: never.
