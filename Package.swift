@@ -79,7 +79,10 @@ let package = Package(
     .testTarget(name: "StressTests", dependencies: contract + ["contract-probe"]),
     .testTarget(
       name: "SimulationTests",
-      dependencies: ["GrandCentral", "GrandCentralTesting", "GrandCentralTestingTraits", "GrandCentralTestingXCTest"]
+      dependencies: [
+        "GrandCentral", "GrandCentralExecutors", "GrandCentralTesting", "GrandCentralTestingTraits",
+        "GrandCentralTestingXCTest",
+      ]
     ),
   ],
   swiftLanguageModes: [.v6]

@@ -49,6 +49,7 @@ import CPlatform
 
     private static let run: Job.Invoke = { raw in
       let node = Job(raw: raw)
+      if Recorder.isOn { World.goBeyondOrders(.tasks) }
       // unsafe: see `enqueue`.
       let job = unsafeBitCast(node.extra!, to: UnownedJob.self)
       node.recycle()
