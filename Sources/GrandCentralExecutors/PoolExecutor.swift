@@ -22,17 +22,31 @@
       _ job: consuming ExecutorJob, after delay: C.Duration, tolerance: C.Duration?, clock: C
     ) {
       let job = UnownedJob(job)
-      let isContinuous = clock is ContinuousClock
-      guard isContinuous || clock is SuspendingClock, let delay = delay as? Duration else {
+      guard let delay = Self.nanoseconds(delay, of: clock) else {
         return Self.enqueue(job, at: clock.now.advanced(by: delay), tolerance, clock)
       }
-      ConcurrencyPool.enqueue(
-        job, after: delay.clampedNanoseconds, leeway: (tolerance as? Duration)?.clampedNanoseconds ?? 0,
-        continuous: isContinuous)
+      Self.enqueue(job, after: delay, tolerance, clock)
     }
 
     func enqueue<C: Clock>(_ job: consuming ExecutorJob, at instant: C.Instant, tolerance: C.Duration?, clock: C) {
-      enqueue(job, after: clock.now.duration(to: instant), tolerance: tolerance, clock: clock)
+      let job = UnownedJob(job)
+      guard let remaining = Self.nanoseconds(clock.now.duration(to: instant), of: clock) else {
+        return Self.enqueue(job, at: instant, tolerance, clock)
+      }
+      Self.enqueue(job, after: ConcurrencyPool.delay(remaining: remaining), tolerance, clock)
+    }
+
+    /// Nil of a clock that is none of Swift's own.
+    private static func nanoseconds<C: Clock>(_ duration: C.Duration, of clock: C) -> UInt64? {
+      clock is ContinuousClock || clock is SuspendingClock ? (duration as? Duration)?.clampedNanoseconds : nil
+    }
+
+    private static func enqueue<C: Clock>(
+      _ job: UnownedJob, after delay: UInt64, _ tolerance: C.Duration?, _ clock: C
+    ) {
+      ConcurrencyPool.enqueue(
+        job, after: delay, leeway: (tolerance as? Duration)?.clampedNanoseconds ?? 0,
+        continuous: clock is ContinuousClock)
     }
 
     /// Only a foreign clock itself knows how to wait for its instants.

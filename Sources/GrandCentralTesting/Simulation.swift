@@ -250,6 +250,7 @@ public final class Simulation: Sendable {
       return report
     }
     _ = MainActorOfRun.isTaught
+    _ = TasksOfRun.areSeen
     let explorer = Explorer(patience: patience, body)
     defer {
       SimulationSupport.returnToRealWorld(outside)

@@ -32,6 +32,21 @@ import CPlatform
       Engine.current.timers.add(entry, on: clock, in: Engine.current)
     }
 
+    /// What is left until an instant of a clock of Swift's, for `enqueue(_:after:leeway:continuous:)`.
+    ///
+    /// In a simulation that does not have Swift's clocks the program has read the kernel's to make the instant, and so much real time is
+    /// missing as has passed since then. Most durations are whole milliseconds, so the next one is taken.
+    package static func delay(remaining nanoseconds: UInt64) -> UInt64 {
+      if !World.isSimulated || World.hasSwiftClocks { return nanoseconds }
+      return wholeMilliseconds(nanoseconds)
+    }
+
+    package static func wholeMilliseconds(_ nanoseconds: UInt64) -> UInt64 {
+      let millisecond: UInt64 = 1_000_000
+      let beyond = nanoseconds % millisecond
+      return beyond == 0 ? nanoseconds : nanoseconds.addingSaturated(millisecond - beyond)
+    }
+
     /// Has the first thread of a program with an `async` main run the main queue, and the main actor's jobs there.
     ///
     /// - Returns: false if the thread has other things to do.

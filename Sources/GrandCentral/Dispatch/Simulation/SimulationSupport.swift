@@ -142,6 +142,11 @@
       Engine.stayApart()
     }
 
+    // MARK: Tasks of Swift
+
+    /// Has Swift's clocks go with the time of the run, on its threads. False where they cannot.
+    package static func simulateSwiftClocks() -> Bool { World.simulateSwiftClocks() }
+
     // MARK: A run
 
     private static let runs = Atomic<UInt32>(0)

@@ -1,0 +1,1 @@
+../../../../../Sources/CPlatform/include/CPlatformSwiftClocks.h
