@@ -173,12 +173,13 @@ struct Poller: ~Copyable, @unchecked Sendable {  // the backend is the holder's 
 
   /// The engine goes, and no thread is in it. What watches a descriptor may still point here: then all stays.
   func discard() {
-    // relaxed: one thread is left.
-    guard descriptors.isEmpty, let raw = backend.load(ordering: .relaxed) else { return }
+    if !descriptors.isEmpty { return }
+    descriptors.discard()
+    // There is none if no thread has waited here. relaxed: one thread is left.
+    guard let raw = backend.load(ordering: .relaxed) else { return }
     let backend = raw.assumingMemoryBound(to: EpollPoller.self)
     backend.deinitialize(count: 1)
     backend.deallocate()
-    descriptors.discard()
   }
 
   private func readyBackend() -> UnsafeMutablePointer<EpollPoller> {
