@@ -202,8 +202,10 @@ public final class Simulation: Sendable {
     runs: Int = 1_000, strategy: Strategy = .random, processors: Int = 2, seed: UInt64? = nil,
     _ body: @escaping (Simulation) throws -> Void
   ) -> Report {
-    precondition(Token.processorRange.contains(processors), "a simulation has 1 to 64 processors")
-    precondition(!SimulationSupport.isSimulated, "a simulation was begun inside of a simulation")
+    if SimulationSupport.isSimulated { SimulationSupport.failNested() }
+    if !Token.processorRange.contains(processors) {
+      SimulationSupport.fail(processors: processors, outside: Token.processorRange)
+    }
     return Exploration.one.withLock { _ in
       explore(Exploration(runs, strategy, processors, seed ?? .random(in: 0 ... .max)), body)
     }

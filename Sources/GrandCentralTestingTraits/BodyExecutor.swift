@@ -145,7 +145,8 @@ func startThread(_ body: @escaping @Sendable () -> Void) {
       Unmanaged<Box>.fromOpaque(raw!).takeRetainedValue().body()
       return nil
     }, box.toOpaque())
-  precondition(error == 0, "there is no thread for the simulation")
+  // A failed precondition has no text in a build with optimisation.
+  if error != 0 { fatalError("there is no thread for the simulation: pthread_create has failed with error \(error)") }
   pthread_detach(thread)
 }
 

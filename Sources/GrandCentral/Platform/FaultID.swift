@@ -123,4 +123,10 @@ extension FaultID {
   /// In the C interface a value was merged into, or a time set for, a source of another kind. Create the source with the type
   /// that the call is for.
   static let otherKindOfSource = FaultID(rawValue: 33)
+
+  /// A thread of a simulation has begun another one. Begin it behind the end of the first.
+  static let simulationInsideSimulation = FaultID(rawValue: 34)
+
+  /// A simulation was given a number of processors that it cannot have. Use a value within 1...64.
+  static let simulatedProcessorsOutOfRange = FaultID(rawValue: 35)
 }

@@ -147,6 +147,23 @@
     /// Has Swift's clocks go with the time of the run, on its threads. False where they cannot.
     package static func simulateSwiftClocks() -> Bool { World.simulateSwiftClocks() }
 
+    // MARK: Misuse of the kit
+
+    /// A simulation was begun by a thread of another one.
+    package static func failNested() -> Never {
+      Fault.misuse(
+        .simulationInsideSimulation,
+        "Simulation.check or Simulation.explore was called inside of a simulation. Call it behind the end of the other one."
+      )
+    }
+
+    package static func fail(processors: Int, outside range: ClosedRange<Int>) -> Never {
+      Fault.misuse(
+        .simulatedProcessorsOutOfRange,
+        "Simulation with " + String(processors) + " processors. Pass a number from " + String(range.lowerBound) + " to "
+          + String(range.upperBound) + ".")
+    }
+
     // MARK: A run
 
     private static let runs = Atomic<UInt32>(0)

@@ -1,0 +1,38 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import GrandCentral
+import GrandCentralTesting
+import Testing
+
+@Suite("Traps of the kit", .serialized, .timeLimit(.minutes(5)))
+struct TrapTests {
+  @Test("V1: a simulation inside of a simulation is misuse that the schedule fails by, in the body and in an item")
+  func nested() async {
+    await #expect(processExitsWith: .success) {
+      let inner = { @Sendable in _ = Simulation.explore(runs: 1) { _ in } }
+      let bodies: [(Simulation) -> Void] = [
+        { _ in inner() },
+        { sim in
+          DispatchQueue.global().async { inner() }
+          sim.run()
+        },
+      ]
+      for body in bodies {
+        let failure = try unwrap(Simulation.explore(runs: 5, body).failure)
+        guard case .misuse(let message) = failure.reason else { throw failure }
+        try require(message.contains("[GC0034]") && message.contains("inside of a simulation"), message)
+        try Simulation.check(runs: 5, mixture)
+      }
+    }
+  }
+
+  @Test("V1: a number of processors that no simulation has ends the process, which says so in release builds too")
+  func processors() async throws {
+    let none = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      _ = Simulation.explore(runs: 1, processors: 0) { _ in }
+    }
+    let line = "GrandCentral misuse [GC0035]: Simulation with 0 processors. Pass a number from 1 to 64."
+    let text = String(decoding: try #require(none).standardErrorContent, as: UTF8.self)
+    #expect(text.contains(line), "\(text)")
+  }
+}
