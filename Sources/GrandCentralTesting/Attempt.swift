@@ -23,6 +23,8 @@ package struct Attempt {
   var hasRace = false
   /// What was wrong before that which has ended the run.
   var earlier: SimulationFailure.Reason?
+  /// Whether a task of the run is on Swift's own executor.
+  var hasTaskOutside = false
 
   init(
     reason: SimulationFailure.Reason?, told: ToldEvents?, steps: Int, choices: Int, hash: UInt64, timersLeft: Int,

@@ -84,6 +84,7 @@ final class Explorer: Attempting {
       reason: reason, told: reason != nil && hasTimeline ? run.told : nil, steps: run.steps,
       choices: run.record.choices, hash: run.events.hash, timersLeft: run.timersLeft,
       switches: hasTimeline && run.record.isWhole ? run.record.switches : nil, threadsLeft: threadsLeft)
+    attempt.hasTaskOutside = run.hasTaskOutside
     if case .deadlock? = reason { attempt.lastWaits = run.lastWaits }
     if case .failed = run.outcome { attempt.earlier = run.earlier }
     return attempt

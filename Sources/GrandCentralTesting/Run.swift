@@ -57,6 +57,8 @@ final class Run: @unchecked Sendable {  // Run.R1
   var outcome = Outcome.ended
   /// What `Simulation.expect` has found.
   var complaint: String?
+  /// Whether a task of the run is on Swift's own executor, where it takes no part.
+  var hasTaskOutside = false
   /// What the body had thrown, or `complaint`, when the run failed by something else.
   var earlier: SimulationFailure.Reason?
   /// Run.R6

@@ -153,6 +153,9 @@ public final class Simulation: Sendable {
     SimulatedOrder.unseen { inner.present.fail(.deadlock([sentence] + inner.describeWaits())) }
   }
 
+  /// A task of the run goes to Swift's own executor.
+  func noteTaskOutside() { SimulatedOrder.unseen { inner.visit { inner.hasTaskOutside = true } } }
+
   /// A point at which another thread may go on: put it between the steps of what should not be interrupted, or between a read and
   /// a write. Outside of a simulation it does nothing.
   ///

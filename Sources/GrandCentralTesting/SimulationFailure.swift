@@ -111,6 +111,7 @@ public struct SimulationFailure: Error, CustomStringConvertible {
     default: break
     }
     for line in places?.sentences ?? [] { text += "\n" + line }
+    if attempt?.hasTaskOutside == true { text += "\n" + Self.taskOutside }
     if hasRace, !isRace { text += "\nThe thread sanitizer has reported a race in that schedule as well" }
     if !token.isEmpty {
       text += "\nafter \(runs) schedules without a failure. Replay it by .replay(\"\(token)\")"
@@ -128,6 +129,10 @@ public struct SimulationFailure: Error, CustomStringConvertible {
       : "there may be more orders than the \(runs) that were run, none of which has failed: "
         + gaps.joined(separator: "; ")
   }
+
+  private static let taskOutside =
+    "A task of the run is on Swift's own executor, where it takes no part: let it prefer a queue,"
+    + " Task(executorPreference: queue), or call DispatchExecutors.install() of GrandCentralExecutors first of all in main"
 
   private var isRace: Bool { if case .race = reason { true } else { false } }
 

@@ -10,7 +10,7 @@ private actor Diary {
   func add(_ entry: String) { entries.value.append(entry) }
 }
 
-@Suite("Tasks on the library's pool", .serialized, .timeLimit(.minutes(5)))
+@Suite("Tasks on the library's pool, and on Swift's own", .serialized, .timeLimit(.minutes(5)))
 struct ExecutorTests {
   @Test("V1: a search for all orders says that it does not know those of tasks on the library's pool")
   func orders() async {
@@ -29,6 +29,37 @@ struct ExecutorTests {
       let report = Simulation.explore(strategy: .everyOrder()) { _ = write($0) }
       try require(report.failure == nil && !report.isComplete, "\(report.runs) runs")
       try require(report.gaps == ["tasks of Swift run"], "\(report.gaps)")
+    }
+  }
+
+  @Test("V1: a failure says that a task of the run is on Swift's own executor, and what helps")
+  func plainTask() async {
+    await #expect(processExitsWith: .success) {
+      let report = Simulation.explore(runs: 1) { _ in
+        let never = DispatchSemaphore(value: 0)
+        Task {}
+        never.wait()
+      }
+      let failure = try unwrap(report.failure)
+      guard case .deadlock(let waits) = failure.reason else { throw failure }
+      try require(waits == ["test waits for a semaphore"], "\(waits)")
+      let hint = "A task of the run is on Swift's own executor, where it takes no part: "
+      try require(failure.description.contains("\n" + hint), failure.description)
+      // Not where no task is, nor where a task takes part.
+      let queue = DispatchQueue(label: "tasks")
+      let other = Simulation.explore(runs: 1) { sim in
+        Task(executorPreference: queue) {}
+        sim.run()
+        DispatchSemaphore(value: 0).wait()
+      }
+      try require(!(try unwrap(other.failure)).description.contains(hint))
+      try require(DispatchExecutors.install())
+      let installed = Simulation.explore(runs: 1) { sim in
+        Task {}
+        sim.run()
+        DispatchSemaphore(value: 0).wait()
+      }
+      try require(!(try unwrap(installed.failure)).description.contains(hint))
     }
   }
 }

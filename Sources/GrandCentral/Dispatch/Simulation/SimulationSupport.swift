@@ -147,6 +147,15 @@
     /// Has Swift's clocks go with the time of the run, on its threads. False where they cannot.
     package static func simulateSwiftClocks() -> Bool { World.simulateSwiftClocks() }
 
+    private static let isPoolOfTasks = Atomic<Bool>(false)
+
+    /// Whether tasks that prefer no queue take part in a run, because they are on the library's pool.
+    package static var haveTasksPool: Bool {
+      // relaxed: set once, before anything starts a task.
+      get { isPoolOfTasks.load(ordering: .relaxed) }
+      set { isPoolOfTasks.store(newValue, ordering: .relaxed) }
+    }
+
     // MARK: Misuse of the kit
 
     /// A simulation was begun by a thread of another one.
