@@ -37,7 +37,7 @@ let package = Package(
       swiftSettings: [.define("HAS_TRAITS")]
     ),
     .target(name: "GrandCentralExecutors", dependencies: ["GrandCentral"]),
-    .target(name: "GrandCentralTesting", dependencies: ["GrandCentral"]),
+    .target(name: "GrandCentralTesting", dependencies: engineUnderTest),
     .target(name: "GrandCentralTestingTraits", dependencies: ["GrandCentralTesting"]),
     .target(name: "GrandCentralTestingXCTest", dependencies: ["GrandCentralTesting"]),
     .executableTarget(name: "word-index", dependencies: ["GrandCentral"], path: "Examples/swift/word-index"),

@@ -17,7 +17,7 @@ let package = Package(
       dependencies: ["CPlatform"],
       exclude: ["GrandCentral.docc", "Primitives/README.md", "Engine/README.md", "Engine/Sleep/README.md"]
     ),
-    .target(name: "GrandCentralTesting", dependencies: ["GrandCentral"]),
+    .target(name: "GrandCentralTesting", dependencies: ["GrandCentral", "CPlatform"]),
     .executableTarget(
       name: "gcd",
       dependencies: [

@@ -34,10 +34,6 @@
 #define GC_GLOBAL_DATA R_AARCH64_GLOB_DAT
 #endif
 
-static bool is_simulated;
-
-bool gc_swift_clocks_are_simulated(void) { return is_simulated; }
-
 #ifdef GC_JUMP_SLOT
 typedef int (*clock_function)(clockid_t, struct timespec *);
 
@@ -130,8 +126,7 @@ bool gc_simulate_swift_clocks(uint64_t (*now)(void)) {
   if (wanted.address == 0) return false;
   simulated_now = now;
   dl_iterate_phdr(look, &wanted);
-  is_simulated = wanted.changed > 0;
-  return is_simulated;
+  return wanted.changed > 0;
 }
 #else
 bool gc_simulate_swift_clocks(uint64_t (*now)(void)) {

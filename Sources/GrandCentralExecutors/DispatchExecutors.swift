@@ -41,7 +41,7 @@ public enum DispatchExecutors {
   private static let isInstalled: Bool = {
     #if compiler(>=6.3) && compiler(<6.4)
       _createExecutors(factory: DispatchExecutorFactory.self)
-      SimulationSupport.haveTasksPool = true
+      SimulationSupport.noteTasksPool()
       _ = ConcurrencyPool.takeAsyncMain()
       return true
     #else

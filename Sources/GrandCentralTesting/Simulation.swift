@@ -205,9 +205,17 @@ public final class Simulation: Sendable {
     runs: Int = 1_000, strategy: Strategy = .random, processors: Int = 2, seed: UInt64? = nil,
     _ body: @escaping (Simulation) throws -> Void
   ) -> Report {
-    if SimulationSupport.isSimulated { SimulationSupport.failNested() }
-    if !Token.processorRange.contains(processors) {
-      SimulationSupport.fail(processors: processors, outside: Token.processorRange)
+    if SimulationSupport.isSimulated {
+      SimulationSupport.failMisuse(
+        isNested: true,
+        "Simulation.check or Simulation.explore was called inside of a simulation. Call it behind the end of the other one."
+      )
+    }
+    let range = Token.processorRange
+    if !range.contains(processors) {
+      SimulationSupport.failMisuse(
+        isNested: false,
+        "Simulation with \(processors) processors. Pass a number from \(range.lowerBound) to \(range.upperBound).")
     }
     return Exploration.one.withLock { _ in
       explore(Exploration(runs, strategy, processors, seed ?? .random(in: 0 ... .max)), body)

@@ -2,6 +2,7 @@
 
 // Under `gcd sim` all tasks take part, and so do the clocks. The hook is called as a C function is on these machines.
 #if !GRANDCENTRAL_DROPIN && (arch(x86_64) || arch(arm64))
+  internal import CPlatform
   import Glibc
   import GrandCentral
 
@@ -14,9 +15,10 @@
     static let areSeen: Bool = {
       // The dynamic linker has found the library's functions then, and does not write where another one is put.
       _ = ContinuousClock.now
-      let haveClocks = SimulationSupport.simulateSwiftClocks()
+      let haveClocks = gc_simulate_swift_clocks { SimulationSupport.now() }
+      if haveClocks { SimulationSupport.noteSwiftClocks() }
       let enqueue: Enqueue = { job, own in
-        if SimulationSupport.isSimulated, !SimulationSupport.haveTasksPool { Explorer.current?.noteTaskOutside() }
+        if SimulationSupport.isTaskOutside() { Explorer.current?.noteTaskOutside() }
         // unsafe: Swift hands over its own function, of this argument.
         unsafeBitCast(own, to: OwnEnqueue.self)(job)
       }

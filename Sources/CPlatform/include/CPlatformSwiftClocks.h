@@ -19,9 +19,6 @@ extern "C" {
 /// others they stay the kernel's. False if Swift's library of tasks is not a shared library of the process: then they stay so on all.
 bool gc_simulate_swift_clocks(uint64_t (*now)(void));
 
-/// Whether they do.
-bool gc_swift_clocks_are_simulated(void);
-
 #pragma GCC visibility pop
 
 #ifdef __cplusplus

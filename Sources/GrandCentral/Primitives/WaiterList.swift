@@ -56,16 +56,6 @@ struct WaiterList: ~Copyable {
 
   var isEmpty: Bool { first == nil }
 
-  /// The largest `word` of those that are threads; 0 if there is none.
-  var largestWord: UInt64 {
-    var (largest, waiter) = (UInt64(0), first)
-    while let current = waiter {
-      if current.pointee.awaken == nil { largest = max(largest, current.pointee.word) }
-      waiter = current.pointee.next
-    }
-    return largest
-  }
-
   /// unsafe: the waiter lives until it has been removed.
   mutating func append(_ waiter: UnsafeMutablePointer<Waiter>) {
     waiter.pointee.isListed = true

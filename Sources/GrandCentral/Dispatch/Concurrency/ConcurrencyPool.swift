@@ -37,7 +37,7 @@ import CPlatform
     /// In a simulation that does not have Swift's clocks the program has read the kernel's to make the instant, and so much real time is
     /// missing as has passed since then. Most durations are whole milliseconds, so the next one is taken.
     package static func delay(remaining nanoseconds: UInt64) -> UInt64 {
-      if !World.isSimulated || World.hasSwiftClocks { return nanoseconds }
+      if !World.isSimulated || SimulationSupport.haveSwiftClocks() { return nanoseconds }
       return wholeMilliseconds(nanoseconds)
     }
 

@@ -94,7 +94,7 @@
       let qos = queue.jobQoS(job.priority)
       let node = Job(
         invoke: ConcurrencyJobs.barrier, flags: .barrier, qos: qos.rawValue, band: qos.band,
-        owner: Unmanaged.passRetained(self).toOpaque())
+        owner: Owned(self).intoWord())
       node.extra = ConcurrencyJobs.word(of: UnownedJob(job))
       queue.enqueueSlow(node)
     }

@@ -40,14 +40,29 @@ public class DispatchWorkItem: @unchecked Sendable {  // an atomic word; the res
     static let scattered: UInt64 = 1 << 21
     static let simulated: UInt64 = 1 << 22
     static let runningMask: UInt64 = cancelled - 1
+    /// The most urgent thread's that waits for it (Contract.W4).
+    private static let urgencyShift: UInt64 = 32
 
     @inline(__always) func has(_ bit: UInt64) -> Bool { rawValue & bit != 0 }
 
     /// - Returns: whether a thread or a notification waits for it: then the caller owes `releaseWatchers`.
     mutating func finish() -> Bool {
       let watched = has(Self.watched)
-      rawValue = (rawValue | Self.finished) & ~Self.watched
+      rawValue = (rawValue | Self.finished) & ~Self.watched & ((1 << Self.urgencyShift) - 1)
       return watched
+    }
+
+    mutating func watch(urgency: UInt64) {
+      rawValue |= Self.watched
+      if urgency << Self.urgencyShift > rawValue {
+        rawValue = rawValue & ((1 << Self.urgencyShift) - 1) | urgency << Self.urgencyShift
+      }
+    }
+
+    /// Where an item of `band` is queued.
+    func raised(_ band: Band) -> Band {
+      let urgency = rawValue >> Self.urgencyShift
+      return urgency == 0 ? band : min(band, Urgency.band(UInt8(truncatingIfNeeded: urgency)))
     }
 
     /// Whether the caller must now release the closure.
@@ -200,19 +215,11 @@ public class DispatchWorkItem: @unchecked Sendable {  // an atomic word; the res
   final func makeJob(for queue: DispatchQueue, qos: QoSWord) -> Job {
     noteSubmission(to: queue)
     // relaxed: a hint. A thread that waits later boosts the queue.
-    let isWatched = state.load(ordering: .relaxed).has(State.watched)
+    let band = state.load(ordering: .relaxed).raised(qos.band)
     let job = Job(
-      invoke: Items.workItem, flags: flags.contains(.barrier) ? .barrier : [], qos: qos.rawValue,
-      band: isWatched ? bandForWaiters(qos.band) : qos.band)
+      invoke: Items.workItem, flags: flags.contains(.barrier) ? .barrier : [], qos: qos.rawValue, band: band)
     job.extra = Owned(self).intoWord()
     return job
-  }
-
-  /// Contract.W4: threads wait for the item already, and the most urgent one of them may be more urgent than the item.
-  @inline(never)
-  private final func bandForWaiters(_ band: Band) -> Band {
-    let urgency = lock.withLock { waiters.largestWord }
-    return min(band, Urgency.band(UInt8(truncatingIfNeeded: max(urgency, UInt64(Urgency.of(band))))))
   }
 
   // MARK: Timers
@@ -288,9 +295,9 @@ public class DispatchWorkItem: @unchecked Sendable {  // an atomic word; the res
         "DispatchWorkItem.wait was called from inside the item (on queue \"" + DispatchQueue.current.name
           + "\"), and would wait for itself for ever. Use notify instead.")
     }
-    var waiter = Waiter(word: UInt64(Urgency.of(QoSWord.ofThread.band)))
+    var waiter = Waiter()
     return _withUnprotectedUnsafeMutablePointer(to: &waiter) { waiter in
-      guard register({ waiters.append(waiter) }) else { return true }
+      guard register(urgency: Urgency.of(QoSWord.ofThread.band), { waiters.append(waiter) }) else { return true }
       if waiter.pointee.parker.waitBriefly(Self.spin) || waitingForItem(waiter, deadline) { return true }
       lock.lock()
       if waiter.pointee.isListed {
@@ -351,14 +358,14 @@ public class DispatchWorkItem: @unchecked Sendable {  // an atomic word; the res
   }
 
   /// WorkItem.I2: adds to the lists, unless the item has finished.
-  private final func register(_ add: () -> Void) -> Bool {
+  private final func register(urgency: UInt8 = 0, _ add: () -> Void) -> Bool {
     lock.lock()
     let due = takeDue()
     let isOver = due?.hasPassed() ?? false
     let open = state.update { state in
       if isOver { _ = state.finish() }
       if state.has(State.finished) { return false }
-      state.rawValue |= State.watched
+      state.watch(urgency: UInt64(urgency))
       return true
     }
     if open { add() }

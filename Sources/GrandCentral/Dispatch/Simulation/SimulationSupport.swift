@@ -144,33 +144,30 @@
 
     // MARK: Tasks of Swift
 
-    /// Has Swift's clocks go with the time of the run, on its threads. False where they cannot.
-    package static func simulateSwiftClocks() -> Bool { World.simulateSwiftClocks() }
+    /// The time of the run that the calling thread takes part in; else 0.
+    package static func now() -> UInt64 { World.current?.now() ?? 0 }
+
+    private static let haveClocks = Atomic<Bool>(false)
+
+    /// Swift's clocks go with the time of the run, on its threads.
+    // relaxed: set once, before the first run; so is the next one.
+    package static func noteSwiftClocks() { haveClocks.store(true, ordering: .relaxed) }
+
+    static func haveSwiftClocks() -> Bool { haveClocks.load(ordering: .relaxed) }
 
     private static let isPoolOfTasks = Atomic<Bool>(false)
 
-    /// Whether tasks that prefer no queue take part in a run, because they are on the library's pool.
-    package static var haveTasksPool: Bool {
-      // relaxed: set once, before anything starts a task.
-      get { isPoolOfTasks.load(ordering: .relaxed) }
-      set { isPoolOfTasks.store(newValue, ordering: .relaxed) }
-    }
+    /// Tasks that prefer no queue take part in a run, because they are on the library's pool.
+    package static func noteTasksPool() { isPoolOfTasks.store(true, ordering: .relaxed) }
+
+    /// Whether such a task, which the calling thread has started, takes no part in its run.
+    package static func isTaskOutside() -> Bool { isSimulated && !isPoolOfTasks.load(ordering: .relaxed) }
 
     // MARK: Misuse of the kit
 
-    /// A simulation was begun by a thread of another one.
-    package static func failNested() -> Never {
-      Fault.misuse(
-        .simulationInsideSimulation,
-        "Simulation.check or Simulation.explore was called inside of a simulation. Call it behind the end of the other one."
-      )
-    }
-
-    package static func fail(processors: Int, outside range: ClosedRange<Int>) -> Never {
-      Fault.misuse(
-        .simulatedProcessorsOutOfRange,
-        "Simulation with " + String(processors) + " processors. Pass a number from " + String(range.lowerBound) + " to "
-          + String(range.upperBound) + ".")
+    /// - Parameter isNested: A simulation was begun by a thread of another one; else its number of processors is impossible.
+    package static func failMisuse(isNested: Bool, _ text: String) -> Never {
+      Fault.misuse(isNested ? .simulationInsideSimulation : .simulatedProcessorsOutOfRange, text)
     }
 
     // MARK: A run
@@ -235,40 +232,40 @@
     // MARK: Threads
 
     /// Kinds of points: what was noted before has been done; an item is about to begin; and what the recorder does not write down.
-    package static let done = World.done
-    package static let itemBegins = World.itemBegins
-    package static let signals = World.signals
-    package static let awaitsSignal = World.awaitsSignal
-    package static let enters = World.enters
-    package static let leaves = World.leaves
-    package static let awaitsGroup = World.awaitsGroup
-    package static let asksForTurn = World.asksForTurn
-    package static let asksToNotify = World.asksToNotify
-    package static let setsTimer = World.setsTimer
-    package static let changes = World.changes
-    package static let looks = World.looks
-    package static let isBeyondOrders = World.isBeyondOrders
-    package static let claims = World.claims
-    package static let firesTimers = World.firesTimers
-    package static let stopsTimer = World.stopsTimer
-    package static let isPart = World.isPart
-    package static let beyondTasks = World.Beyond.tasks.rawValue
-    package static let beyondReferences = World.Beyond.references.rawValue
-    package static let beyondLocks = World.Beyond.locks.rawValue
-    package static let beyondActivation = World.Beyond.activation.rawValue
-    package static let beyondAsyncAndWait = World.Beyond.asyncAndWait.rawValue
-    package static let beyondPools = World.Beyond.pools.rawValue
+    package static var done: UInt8 { World.done }
+    package static var itemBegins: UInt8 { World.itemBegins }
+    package static var signals: UInt8 { World.signals }
+    package static var awaitsSignal: UInt8 { World.awaitsSignal }
+    package static var enters: UInt8 { World.enters }
+    package static var leaves: UInt8 { World.leaves }
+    package static var awaitsGroup: UInt8 { World.awaitsGroup }
+    package static var asksForTurn: UInt8 { World.asksForTurn }
+    package static var asksToNotify: UInt8 { World.asksToNotify }
+    package static var setsTimer: UInt8 { World.setsTimer }
+    package static var changes: UInt8 { World.changes }
+    package static var looks: UInt8 { World.looks }
+    package static var isBeyondOrders: UInt8 { World.isBeyondOrders }
+    package static var claims: UInt8 { World.claims }
+    package static var firesTimers: UInt8 { World.firesTimers }
+    package static var stopsTimer: UInt8 { World.stopsTimer }
+    package static var isPart: UInt32 { World.isPart }
+    package static var beyondTasks: UInt32 { World.Beyond.tasks.rawValue }
+    package static var beyondReferences: UInt32 { World.Beyond.references.rawValue }
+    package static var beyondLocks: UInt32 { World.Beyond.locks.rawValue }
+    package static var beyondActivation: UInt32 { World.Beyond.activation.rawValue }
+    package static var beyondAsyncAndWait: UInt32 { World.Beyond.asyncAndWait.rawValue }
+    package static var beyondPools: UInt32 { World.Beyond.pools.rawValue }
     /// Kinds of records: a queue is suspended, resumed, and goes; a worker begins.
-    package static let suspends = Recorder.Kind.suspend.rawValue
-    package static let resumes = Recorder.Kind.resume.rawValue
-    package static let queueGoes = Recorder.Kind.freed.rawValue
-    package static let workerBegins = Recorder.Kind.workerBegin.rawValue
-    package static let submits = Recorder.Kind.submit.rawValue
-    package static let syncBegins = Recorder.Kind.syncBegin.rawValue
-    package static let syncEnds = Recorder.Kind.syncEnd.rawValue
-    package static let retargets = Recorder.Kind.retarget.rawValue
-    package static let hasSlept = Recorder.Kind.sleep.rawValue
-    package static let applies = Recorder.Kind.apply.rawValue
+    package static var suspends: UInt8 { Recorder.Kind.suspend.rawValue }
+    package static var resumes: UInt8 { Recorder.Kind.resume.rawValue }
+    package static var queueGoes: UInt8 { Recorder.Kind.freed.rawValue }
+    package static var workerBegins: UInt8 { Recorder.Kind.workerBegin.rawValue }
+    package static var submits: UInt8 { Recorder.Kind.submit.rawValue }
+    package static var syncBegins: UInt8 { Recorder.Kind.syncBegin.rawValue }
+    package static var syncEnds: UInt8 { Recorder.Kind.syncEnd.rawValue }
+    package static var retargets: UInt8 { Recorder.Kind.retarget.rawValue }
+    package static var hasSlept: UInt8 { Recorder.Kind.sleep.rawValue }
+    package static var applies: UInt8 { Recorder.Kind.apply.rawValue }
 
     /// Whether a record tells of a part of an operation: another thread may be half way through what the records around it tell of.
     package static func isInside(_ kind: UInt8) -> Bool {

@@ -230,12 +230,6 @@ enum World {
 
   static func distance(of clock: Clock) -> UInt64 { clock == .wall ? wallDistance : 0 }
 
-  /// Has Swift's clocks go with the time of a simulation, on its threads. False where they cannot.
-  static func simulateSwiftClocks() -> Bool { gc_simulate_swift_clocks { World.current?.now() ?? 0 } }
-
-  /// Whether they do.
-  static var hasSwiftClocks: Bool { gc_swift_clocks_are_simulated() }
-
   static func uptime(of deadline: Deadline) -> UInt64 {
     if deadline.isNever { return .max }
     let distance = distance(of: deadline.clock)

@@ -13,7 +13,6 @@
 #include "CPlatformCallSites.h"
 #include "CPlatformInsightRegion.h"
 #include "CPlatformMainActor.h"
-#include "CPlatformSwiftClocks.h"
 
 static void (*posted)(void *);
 static int posted_count;
@@ -54,12 +53,6 @@ bool gc_take_async_main(void (*run)(void)) {
   (void)run;
   return false;
 }
-
-bool gc_simulate_swift_clocks(uint64_t (*now)(void)) {
-  (void)now;
-  return false;
-}
-bool gc_swift_clocks_are_simulated(void) { return false; }
 
 // The runtime keeps tasks in memory that the core does not see, so the order is told here: resuming a task comes before the
 // task's next step; a canceller knows which waiter to tell, and tells it before the task goes on. The functions that are

@@ -1,1 +1,0 @@
-../../../../../Sources/CPlatform/include/CPlatformSwiftClocks.h
