@@ -43,7 +43,6 @@ struct Engine: ~Copyable, @unchecked Sendable {  // every field is immutable, at
   let slotWatch = SlotWatch()
   let inspection = Inspection()
   let starvation = Starvation()
-  let loans = Loans()
   let applyHelp = ApplyHelpRegistry()
   /// Searching workers look for about 5 µs before they sleep: a submitter within that time makes no system call.
   let searchSpin = SpinBudget(nanoseconds: 5_000)
@@ -53,6 +52,9 @@ struct Engine: ~Copyable, @unchecked Sendable {  // every field is immutable, at
   let exhaustionReported = Atomic<Bool>(false)
   /// Threads that have nothing to do end at once; see Engine+Closing.swift.
   let closing = Atomic<Bool>(false)
+  // Threads that wait write the following field; searches read it.
+  private let gapBehindClosing = CacheLine.Gap()
+  let loans = Loans()
 
   init() {
     // unsafe: the array lives as long as the engine: for ever.
