@@ -46,7 +46,11 @@ struct MessageTests {
 
     /// Says that nothing more comes: two sockets without a connection have no other end than a message that is empty.
     func end(_ ends: Ends) {
-      if self == .datagrams { #expect(send(ends.writing, [], 0, 0) == 0) }
+      if self == .datagrams {
+        var nothing: UInt8 = 0
+        let sent = send(ends.writing, &nothing, 0, 0)
+        #expect(sent == 0)
+      }
       close(ends.writing)
     }
   }
