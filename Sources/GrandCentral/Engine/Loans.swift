@@ -54,7 +54,8 @@ struct Loan {
 
   /// The calling thread, whose band is `lender`, is about to wait for work in `borrower`; nil stands for any that is less urgent.
   static func make(from lender: Band, to borrower: Band?) -> Loan {
-    if lender >= borrower ?? .maintenance { return none }
+    // Where no work was ever submitted, threads wait for each other's turns only.
+    if lender >= borrower ?? .maintenance || Engine.existing == nil { return none }
     let loan = Loan(code: lender.rank << 3 | (borrower?.rank ?? anyRank))
     Engine.current.loans.change(1, loan)
     return loan
