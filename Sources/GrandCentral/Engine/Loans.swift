@@ -19,8 +19,8 @@ struct Loans: ~Copyable, @unchecked Sendable {  // every field is atomic
   @inline(never)
   func change(_ count: Int, _ loan: Loan) {
     // relaxed: hints for searches; one that misses a loan sees it at its next turn.
-    all.add(count, ordering: .relaxed)
-    counts[Int(loan.code)].add(count, ordering: .relaxed)
+    all.wrappingAdd(count, ordering: .relaxed)
+    counts[Int(loan.code)].wrappingAdd(count, ordering: .relaxed)
   }
 
   /// The band that is served in place of the first one of `pending`, if this turn is for one that was lent to.
