@@ -52,19 +52,7 @@ struct Loan {
 
   init(code: UInt8) { self.code = code }
 
-  /// The calling thread, whose band is `lender`, is about to wait for work in `borrower`; nil stands for any that is less urgent.
-  static func make(from lender: Band, to borrower: Band?) -> Loan {
-    // Where no work was ever submitted, threads wait for each other's turns only.
-    if lender >= borrower ?? .maintenance || Engine.existing == nil { return none }
-    let loan = Loan(code: lender.rank << 3 | (borrower?.rank ?? anyRank))
-    Engine.current.loans.change(1, loan)
-    return loan
-  }
-
-  /// The wait is over.
-  func end() {
-    if code != 0 { Engine.current.loans.change(-1, self) }
-  }
+  init(from lender: Band, to borrower: Band?) { code = lender.rank << 3 | (borrower?.rank ?? Self.anyRank) }
 
   var lender: Band { Band(rank: code >> 3) }
   /// The bits of the bands that it lends to.

@@ -94,3 +94,19 @@ struct WaitNote {
     }
   }
 }
+
+extension Loan {
+  /// The calling thread, whose band is `lender`, is about to wait for work in `borrower`; nil stands for any that is less urgent.
+  static func make(from lender: Band, to borrower: Band?) -> Loan {
+    // Where no work was ever submitted, threads wait for each other's turns only.
+    if lender >= borrower ?? .maintenance || Engine.existing == nil { return none }
+    let loan = Loan(from: lender, to: borrower)
+    Engine.current.loans.change(1, loan)
+    return loan
+  }
+
+  /// The wait is over.
+  func end() {
+    if code != 0 { Engine.current.loans.change(-1, self) }
+  }
+}
