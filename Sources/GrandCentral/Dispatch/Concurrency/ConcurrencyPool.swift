@@ -1,6 +1,7 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
 import CPlatform
+import Synchronization
 
 #if Tasks || !HAS_TRAITS
   /// The engine, as the pool of Swift Concurrency itself: what `GrandCentralExecutors` builds its executor from.
@@ -37,7 +38,8 @@ import CPlatform
     /// In a simulation that does not have Swift's clocks the program has read the kernel's to make the instant, and so much real time is
     /// missing as has passed since then. Most durations are whole milliseconds, so the next one is taken.
     package static func delay(remaining nanoseconds: UInt64) -> UInt64 {
-      if !World.isSimulated || SimulationSupport.haveSwiftClocks() { return nanoseconds }
+      // relaxed: set once, before the first run.
+      if !World.isSimulated || World.haveSwiftClocks.load(ordering: .relaxed) { return nanoseconds }
       return wholeMilliseconds(nanoseconds)
     }
 

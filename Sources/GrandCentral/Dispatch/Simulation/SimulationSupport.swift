@@ -147,21 +147,25 @@
     /// The time of the run that the calling thread takes part in; else 0.
     package static func now() -> UInt64 { World.current?.now() ?? 0 }
 
-    private static let haveClocks = Atomic<Bool>(false)
-
     /// Swift's clocks go with the time of the run, on its threads.
-    // relaxed: set once, before the first run; so is the next one.
-    package static func noteSwiftClocks() { haveClocks.store(true, ordering: .relaxed) }
-
-    static func haveSwiftClocks() -> Bool { haveClocks.load(ordering: .relaxed) }
+    package static func noteSwiftClocks() {
+      // relaxed: set once, before the first run.
+      World.haveSwiftClocks.store(true, ordering: .relaxed)
+    }
 
     private static let isPoolOfTasks = Atomic<Bool>(false)
 
     /// Tasks that prefer no queue take part in a run, because they are on the library's pool.
-    package static func noteTasksPool() { isPoolOfTasks.store(true, ordering: .relaxed) }
+    package static func noteTasksPool() {
+      // relaxed: set once, before anything starts a task.
+      isPoolOfTasks.store(true, ordering: .relaxed)
+    }
 
     /// Whether such a task, which the calling thread has started, takes no part in its run.
-    package static func isTaskOutside() -> Bool { isSimulated && !isPoolOfTasks.load(ordering: .relaxed) }
+    package static func isTaskOutside() -> Bool {
+      // relaxed: see above.
+      isSimulated && !isPoolOfTasks.load(ordering: .relaxed)
+    }
 
     // MARK: Misuse of the kit
 

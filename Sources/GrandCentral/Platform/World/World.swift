@@ -228,6 +228,9 @@ enum World {
   /// How far the wall clock of a simulation is ahead of its uptime clock: it begins in the year 2001.
   private static let wallDistance: UInt64 = 1_000_000_000_000_000_000
 
+  /// Whether Swift's clocks go with the time of a simulation, on its threads.
+  static let haveSwiftClocks = Atomic<Bool>(false)
+
   static func distance(of clock: Clock) -> UInt64 { clock == .wall ? wallDistance : 0 }
 
   static func uptime(of deadline: Deadline) -> UInt64 {
