@@ -108,12 +108,13 @@ extension Lane {
     var admitted = WaiterBatch()
     defer { admitted.wake() }
     while true {
+      let job = first(context, onMain)
       if seesHalt() {
         settle(context)
         if state.update({ $0.rest() }) == .done { return .done }
         continue
       }
-      guard let job = first(context, onMain) else {
+      guard let job else {
         if admitted.isEmpty, budget.linger(for: self) { continue }
         if state.update({ $0.finish() }) == .done { return .done }
         continue
@@ -130,7 +131,8 @@ extension Lane {
     }
   }
 
-  /// Whether the lane is halted: that takes effect between items. If not, what came before the `resume` that ended a halt comes before
+  /// Whether the lane is halted: that takes effect between items. Asked after the next item was looked for: a thread may have suspended
+  /// the lane before it submitted that item, and then the answer is yes. If it is no, what came before the `resume` that ended a halt comes before
   /// the next item, for the item before it may have begun that halt. Owner only.
   @inline(__always)
   private final func seesHalt() -> Bool {
@@ -279,11 +281,12 @@ extension Lane {
     var admitted = WaiterBatch()
     defer { admitted.wake() }
     while true {
+      let job = first()
       if seesHalt() {
         if state.update({ $0.rest() }) == .done { return }
         continue
       }
-      guard let job = first() else {
+      guard let job else {
         if state.update({ $0.finish() }) == .done { return }
         continue
       }

@@ -35,9 +35,10 @@ private final class SmallLane {
 
   func drain() {
     while true {
+      let first = list.head()
       if state.load().isHalted {
         if state.update({ $0.rest() }) == .done { return }
-      } else if let head = list.head() {
+      } else if let head = first {
         // A barrier that waits for readers gives the lane up: the last reader goes on.
         if state.update({ $0.beginBarrier() }) == .givenUp { return }
         _ = list.pop(head)

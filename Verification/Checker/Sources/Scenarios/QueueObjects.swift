@@ -5,7 +5,7 @@ import CheckerKit
 
 @testable import GrandCentral
 
-// What a queue carries beside its items: extras, values by key, its target.
+// What a queue carries beside its items: extras, values by key, its target, its suspension.
 
 private func lane(_ label: String = "lane", target: DispatchQueue? = nil) -> DispatchQueue {
   DispatchQueue(label: label, target: target)
@@ -89,6 +89,26 @@ func queueObjects() -> [Scenario] {
       queue.setTarget(queue: lane("second"))
       run.thread { queue.setTarget(queue: lane("third")) }
       run.thread { queue.withTarget { target in run.check(!target.name.isEmpty, "the target is gone") } }
+    },
+    protocolScenario(
+      "a queue is suspended while it is drained: nothing runs that comes later", of: "Lane+Drain", unusual: 0
+    ) {
+      run in
+      standInForPool()
+      let queue = lane(), isSuspended = Plain(), late = Plain()
+      queue.async {}
+      run.thread { work() }
+      run.thread {
+        queue.suspend()
+        isSuspended.value = 1
+        queue.async { if isSuspended.value == 1 { late.value += 1 } }
+        isSuspended.value = 0
+        queue.resume()
+      }
+      run.finally {
+        work()
+        run.check(late.value == 0, "an item has run while its queue was suspended")
+      }
     },
   ]
 }
