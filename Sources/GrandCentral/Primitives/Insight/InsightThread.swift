@@ -186,12 +186,13 @@ enum InsightText {
   static func copy(_ text: String, to field: UnsafeMutableRawBufferPointer) {
     var length = 0
     if !text.isEmpty {
-      var text = text
-      length = text.withUTF8 { bytes in
-        let length = self.length(of: bytes, room: field.count - 1)
-        field.copyMemory(from: UnsafeRawBufferPointer(UnsafeBufferPointer(rebasing: bytes[..<length])))
-        return length
-      }
+      // The bytes of each Swift string lie together.
+      length =
+        text.utf8.withContiguousStorageIfAvailable { bytes in
+          let length = self.length(of: bytes, room: field.count - 1)
+          field.copyMemory(from: UnsafeRawBufferPointer(UnsafeBufferPointer(rebasing: bytes[..<length])))
+          return length
+        } ?? 0
     }
     field[length] = 0
   }
