@@ -48,17 +48,26 @@ enum Fork {
   }
 
   static func install() {
-    #if DEBUG
-      prepareRuntime()
-    #endif
+    prepareRuntime()
     Thread.atFork(prepare: { Fork.prepare() }, parent: { Fork.parent() }, child: { Fork.child() })
   }
 
+  /// Has the runtime set up what it knows of arrays before there is a thread of ours: the first one that makes an array does that, under a
+  /// "once" that nobody finishes in a child. Any thread may be the first, also in a call that is no upkeep.
+  private static func prepareRuntime() {
+    #if !hasFeature(Embedded)
+      // A folder has no contents; the array for them is made before that turns out.
+      _ = FileDescriptor.contents(of: "/")
+      #if DEBUG
+        prepareConformances()
+      #endif
+    #endif
+  }
+
   #if DEBUG
-    /// Has the runtime set up its table of conformances of generic types before there is a thread of ours: the first one that asks does that,
-    /// under a lock that has no owner in a child.
+    /// As above: the runtime's table of conformances of generic types, which unoptimised code asks for.
     @inline(never)
-    private static func prepareRuntime() {
+    private static func prepareConformances() {
       let one: [UInt8] = [0]
       _ = one[..<one.count].count
     }
