@@ -9,10 +9,17 @@
 A search that ends early (depth, memory) proves nothing and fails. So does a model without a check, and one without
 a planted bug: a model that cannot fail says nothing either.
 
-usage: models.py [MODEL...]     default: Verification/*.pml
+A search is the same each time. Verification/searched.txt has a line for each one that has come to its end and found nothing: the
+digest of the model, of what it includes, and of how it was searched. Such a search is not repeated, unless --all asks for it.
+Planted bugs are looked for each time.
+
+usage: models.py [--all] [--record] [MODEL...]     default: Verification/*.pml
+  --all      every search, also those with a line
+  --record   write the lines anew, after every search
 """
 
 import concurrent.futures
+import hashlib
 import pathlib
 import re
 import subprocess
@@ -23,6 +30,7 @@ import time
 AT_ONCE = 2
 MEMORY_MB = 6000
 SECONDS = 400
+SEARCHED = pathlib.Path("Verification/searched.txt")
 # What counts as the planted bug; any other trouble is trouble.
 VIOLATION = re.compile(r"assertion violated|invalid end state|acceptance cycle|end state in claim")
 
@@ -59,6 +67,18 @@ def checks_of(model):
                 raise ValueError(f"{model}: what is `expect: {found.group(2)}`?")
             checks[-1].expects_error = True
     return checks
+
+
+def text_of(model):
+    """A model's text, with that of what it includes."""
+    text = model.read_text(encoding="utf-8")
+    return text + "".join(text_of(model.parent / name) for name in re.findall(r'^\s*#include "(.*)"', text, re.MULTILINE))
+
+
+def line_of(model, check):
+    """What SEARCHED says of a check."""
+    digest = hashlib.sha256(f"{check} {check.depth} {check.vector} {text_of(model)}".encode()).hexdigest()
+    return f"{model.name}: {check}: {digest}"
 
 
 def run(command, folder, seconds=SECONDS):
@@ -123,28 +143,47 @@ def check_model(model, checks, outcomes):
     """Tells how the checks of one model went; returns how many failed."""
     failures = 0
     for check, outcome in zip(checks, outcomes):
+        if outcome is None:
+            continue
         problem, line = outcome.result()
         print(line, flush=True)
         if problem:
             print(f"=> FAILED: {model.name}: {check}", problem, sep="\n")
             failures += 1
     planted = sum(check.expects_error for check in checks)
-    print(f"=> {model.name}: {len(checks) - planted} searches and {planted} planted bugs, {failures} failed")
+    done = sum(outcome is not None for outcome in outcomes) - planted
+    known = len(checks) - planted - done
+    print(f"=> {model.name}: {done} searches, {known} known, and {planted} planted bugs, {failures} failed")
     return failures
 
 
 def main():
-    models = [pathlib.Path(argument) for argument in sys.argv[1:]] or sorted(pathlib.Path("Verification").glob("*.pml"))
+    options = {word for word in sys.argv[1:] if word.startswith("--")}
+    if options - {"--all", "--record"}:
+        sys.exit(__doc__)
+    models = [pathlib.Path(word) for word in sys.argv[1:] if word not in options]
+    models = models or sorted(pathlib.Path("Verification").glob("*.pml"))
     if not models:
         sys.exit("no model in Verification")
     checks = {model: checks_of(model) for model in models}
     for model, own in checks.items():
         if len({check.expects_error for check in own}) < 2:
             sys.exit(f"{model}: needs a check that passes and a planted bug, `expect: fail`, that is found")
+    known = set() if options else set(SEARCHED.read_text(encoding="utf-8").splitlines())
     # A search has one thread.
     with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
-        outcomes = {model: [pool.submit(carry_out, model, check) for check in checks[model]] for model in models}
-        sys.exit(1 if sum(check_model(model, checks[model], outcomes[model]) for model in models) else 0)
+        outcomes = {
+            model: [
+                None if not check.expects_error and line_of(model, check) in known else pool.submit(carry_out, model, check)
+                for check in own
+            ]
+            for model, own in checks.items()
+        }
+        failures = sum(check_model(model, checks[model], outcomes[model]) for model in models)
+    if failures == 0 and "--record" in options:
+        lines = [line_of(model, check) for model, own in checks.items() for check in own if not check.expects_error]
+        SEARCHED.write_text("".join(line + "\n" for line in lines), encoding="utf-8")
+    sys.exit(1 if failures else 0)
 
 
 if __name__ == "__main__":

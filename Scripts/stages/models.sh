@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
-# What: the protocols, by spin on Verification
+# What: the protocols, by spin on Verification: each model that is new, and all planted bugs
 # Budget: 600
 
 . Scripts/lib.sh
