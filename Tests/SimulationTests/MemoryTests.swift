@@ -30,16 +30,18 @@ struct MemoryTests {
   @Test("V1: a run that has ended leaves no memory behind")
   func nothing() async {
     await #expect(processExitsWith: .success) {
+      let runs = 8_000
       func grown(_ body: @escaping (Simulation) -> Void) throws -> Int {
         // What is made once, or kept for later runs, is there then.
         for _ in 0..<3 { _ = Simulation.explore(runs: 100, seed: 1, body) }
         let before = try Self.allocated()
-        _ = Simulation.explore(runs: 1_000, seed: 1, body)
+        _ = Simulation.explore(runs: runs, seed: 1, body)
         return try Self.allocated() - before
       }
-      // A block of the smallest size in each run would be 32,000 bytes.
+      // Half of the smallest block in each run. The C library calls the free blocks that a thread keeps for itself allocated: up to 26,000
+      // bytes that come and go, whatever the number of runs. Without them (glibc.malloc.tcache_count=0) it says 2,000 at most, mostly 0.
       let empty = try grown { _ in }
-      try require(empty < 16_000, "\(empty) bytes in 1,000 empty runs")
+      try require(empty < 16 * runs, "\(empty) bytes in \(runs) empty runs")
     }
   }
 }
