@@ -10,14 +10,11 @@ A search that ends early (depth, memory) proves nothing and fails. So does a mod
 a planted bug: a model that cannot fail says nothing either.
 
 A search is the same each time. Verification/searched.txt has a line for each one that has come to its end and found nothing: the
-digest of the model, of what it includes, and of how it was searched. Such a search is not repeated, unless --all asks for it.
+digest of the model, of what it includes, of the check, and of this program. Such a search is not repeated, unless --all asks for it.
 Planted bugs are looked for each time.
-
-usage: models.py [--all] [--record] [MODEL...]     default: Verification/*.pml
-  --all      every search, also those with a line
-  --record   write the lines anew, after every search
 """
 
+import argparse
 import concurrent.futures
 import hashlib
 import pathlib
@@ -77,8 +74,9 @@ def text_of(model):
 
 def line_of(model, check):
     """What SEARCHED says of a check."""
-    digest = hashlib.sha256(f"{check} {check.depth} {check.vector} {text_of(model)}".encode()).hexdigest()
-    return f"{model.name}: {check}: {digest}"
+    searcher = pathlib.Path(__file__).read_text(encoding="utf-8")
+    searched = f"{check} {check.depth} {check.vector} {text_of(model)} {searcher}"
+    return f"{model.name}: {check}: {hashlib.sha256(searched.encode()).hexdigest()}"
 
 
 def run(command, folder, seconds=SECONDS):
@@ -158,18 +156,22 @@ def check_model(model, checks, outcomes):
 
 
 def main():
-    options = {word for word in sys.argv[1:] if word.startswith("--")}
-    if options - {"--all", "--record"}:
-        sys.exit(__doc__)
-    models = [pathlib.Path(word) for word in sys.argv[1:] if word not in options]
-    models = models or sorted(pathlib.Path("Verification").glob("*.pml"))
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("model", nargs="*", type=pathlib.Path, help="Verification/*.pml unless told")
+    how = parser.add_mutually_exclusive_group()
+    how.add_argument("--all", action="store_true", help="make every search, also those with a line")
+    how.add_argument("--record", action="store_true", help="the same for all models, and write the lines anew")
+    options = parser.parse_args()
+    if options.record and options.model:
+        parser.error("--record is for all models")
+    models = options.model or sorted(pathlib.Path("Verification").glob("*.pml"))
     if not models:
         sys.exit("no model in Verification")
     checks = {model: checks_of(model) for model in models}
     for model, own in checks.items():
         if len({check.expects_error for check in own}) < 2:
             sys.exit(f"{model}: needs a check that passes and a planted bug, `expect: fail`, that is found")
-    known = set() if options else set(SEARCHED.read_text(encoding="utf-8").splitlines())
+    known = set() if options.all or options.record else set(SEARCHED.read_text(encoding="utf-8").splitlines())
     # A search has one thread.
     with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
         outcomes = {
@@ -180,7 +182,7 @@ def main():
             for model, own in checks.items()
         }
         failures = sum(check_model(model, checks[model], outcomes[model]) for model in models)
-    if failures == 0 and "--record" in options:
+    if failures == 0 and options.record:
         lines = [line_of(model, check) for model, own in checks.items() for check in own if not check.expects_error]
         SEARCHED.write_text("".join(line + "\n" for line in lines), encoding="utf-8")
     sys.exit(1 if failures else 0)
