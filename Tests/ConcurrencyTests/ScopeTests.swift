@@ -37,7 +37,7 @@ struct GroupScopeTests {
         await blocking { started.wait() }
         // The first item ends some time after the throw has been seen, however long the thread of the throw is kept waiting.
         DispatchQueue.global().async {
-          while !scope.isCancelled { usleep(1_000) }
+          #expect(eventually { scope.isCancelled })
           DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(20)) { gate.open() }
         }
         throw Refusal(index: 1)

@@ -52,26 +52,14 @@ enum Fork {
     Thread.atFork(prepare: { Fork.prepare() }, parent: { Fork.parent() }, child: { Fork.child() })
   }
 
-  /// Has the runtime set up what it knows of arrays before there is a thread of ours: the first one that makes an array does that, under a
-  /// "once" that nobody finishes in a child. Any thread may be the first, also in a call that is no upkeep.
+  /// Has the runtime set up what it knows of arrays, and its table of conformances of generic types, before there is a thread of ours: the
+  /// first one that asks does that, under a "once" or a lock that nobody lets go of in a child. Any thread may be the first, also in a call
+  /// that is no upkeep. An optimised build would leave the array out.
+  @_optimize(none)
   private static func prepareRuntime() {
-    #if !hasFeature(Embedded)
-      // A folder has no contents; the array for them is made before that turns out.
-      _ = FileDescriptor.contents(of: "/")
-      #if DEBUG
-        prepareConformances()
-      #endif
-    #endif
+    let one: [UInt8] = [0]
+    _ = one[..<one.count].count
   }
-
-  #if DEBUG
-    /// As above: the runtime's table of conformances of generic types, which unoptimised code asks for.
-    @inline(never)
-    private static func prepareConformances() {
-      let one: [UInt8] = [0]
-      _ = one[..<one.count].count
-    }
-  #endif
 
   static func prepare() {
     holdAbove(true)
