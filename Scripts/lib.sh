@@ -138,9 +138,11 @@ run_tests() {
   fact "$summary"
 }
 
-# fuzz_sources SWIFT-RUN-ARGUMENTS...: random lives of sources, for GC_FUZZ_SECONDS. A failure names GC_FUZZ_SEED and GC_FUZZ_LANE, which
+# fuzz_sources NAME SWIFT-RUN-ARGUMENTS...: random lives of sources, for GC_FUZZ_SECONDS. A failure names GC_FUZZ_SEED and GC_FUZZ_LANE, which
 # begin with that round.
 fuzz_sources() {
-  swift run "$@" -j "$JOBS" source-fuzz 2>&1 | tee "$OUT/source-fuzz.log"
-  fact "${*: -1}: $(tail -n 1 "$OUT/source-fuzz.log")"
+  local log=$OUT/source-fuzz-$1.log
+  shift
+  swift run "$@" -j "$JOBS" source-fuzz 2>&1 | tee "$log"
+  fact "${*: -1}: $(tail -n 1 "$log")"
 }

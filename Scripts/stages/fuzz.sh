@@ -18,7 +18,7 @@ perturbed="--package-path Verification/Perturbed --scratch-path .build-perturbed
 export GC_FUZZ_SECONDS=${GC_FUZZ_SECONDS:-15}
 for build in "$product" "$perturbed"; do
   read -ra options <<<"$build"
-  fuzz_sources -c release "${options[@]}"
+  fuzz_sources fuzz -c release "${options[@]}"
 done
 # Channels, with system calls that go wrong, on the kernel's ring and on helpers. GC_FUZZ_SECONDS for each, GC_FUZZ_SEED
 # lives one seed again.

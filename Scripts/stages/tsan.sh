@@ -15,4 +15,4 @@ run_tests .build-tsan 3 --sanitize=thread --skip '^DataTests\..*(appendedData|ot
 # Programs that race by design are most of the simulation's tests. Those that do not are no race there either, and three that do are seen.
 run_tests .build-tsan 3 --sanitize=thread --filter '^SimulationTests\.(RaceTests|TimeTests|MainQueueTests|LeftoverTests|OutsideTests|PatternTests/notAccused)'
 
-GC_FUZZ_SECONDS=$GC_STRESS_SECONDS fuzz_sources --scratch-path .build-tsan --sanitize=thread
+GC_FUZZ_SECONDS=$GC_STRESS_SECONDS fuzz_sources tsan --scratch-path .build-tsan --sanitize=thread
