@@ -59,8 +59,19 @@ install_package() {
     "${sudo[@]}" apt-get update -q >/dev/null || true
     export GC_APT_UPDATED=1
   fi
-  "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 install -y -q --no-install-recommends "$1" >/dev/null ||
+  "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 -o Acquire::Retries=3 install -y -q --no-install-recommends "$1" >/dev/null ||
     fail "cannot install $1, which $2 comes from"
+}
+
+# ready_clone URL TAG FOLDER: gets it unless it is there, whole or not at all. A network may fail for a moment.
+ready_clone() {
+  local try
+  for try in 1 2 3; do
+    [ ! -d "$3" ] || return 0
+    rm -rf "$3.part"
+    if git clone -q "$1" --branch "$2" "$3.part" 2>&1; then mv "$3.part" "$3"; else sleep "$try"; fi
+  done
+  [ -d "$3" ] || fail "$1 cannot be had"
 }
 
 # build_tool PRODUCT...: builds them in the tool's package; `binaries` is then the folder that they are in.

@@ -3,8 +3,10 @@
 
 import dataclasses
 import pathlib
+import shutil
 import subprocess
 import sys
+import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 OUT = ROOT / ".build-check" / "packages"
@@ -53,12 +55,24 @@ PACKAGES = [
 ]
 
 
+def clone(package, folder):
+    """Whole or not at all; a network may fail for a moment."""
+    part = folder.with_name(folder.name + ".part")
+    for attempt in range(3):
+        shutil.rmtree(part, ignore_errors=True)
+        command = ["git", "-c", "advice.detachedHead=false", "clone", "--quiet", "--branch", package.version,
+                   f"https://github.com/{package.repository}", str(part)]
+        if subprocess.run(command, check=attempt == 2).returncode == 0:
+            part.rename(folder)
+            return
+        time.sleep(1 + attempt)
+
+
 def check_out(package):
     """The package's sources, ready to be built."""
     folder = OUT / package.name
     if not (folder / "Package.swift").exists():
-        subprocess.run(["git", "-c", "advice.detachedHead=false", "clone", "--quiet", "--branch", package.version,
-                        f"https://github.com/{package.repository}", str(folder)], check=True)
+        clone(package, folder)
     for path in package.without:
         (folder / path).unlink(missing_ok=True)
     for path, target in package.links.items():

@@ -94,8 +94,7 @@ fact "$number names and their operators compile with Foundation and Dispatch imp
 # --- A real package.
 
 package=$folder/OpenCombine
-[ -d "$package/.git" ] ||
-  git clone -q https://github.com/OpenCombine/OpenCombine --branch 0.14.0 "$package" 2>&1
+ready_clone https://github.com/OpenCombine/OpenCombine 0.14.0 "$package"
 git -C "$package" reset -q --hard 0.14.0
 git -C "$package" clean -fdq
 python3 - "$package/Package.swift" <<'END'

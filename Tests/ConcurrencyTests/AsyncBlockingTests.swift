@@ -4,7 +4,7 @@ import ContractSupport
 import GrandCentral
 import Testing
 
-@Suite("Blocking in async code", .timeLimit(.minutes(5)))
+@Suite("Blocking in async code", .timeLimit(.minutes(30)))
 struct AsyncBlockingTests {
   private func reports(_ result: ProbeResult) -> [Substring] {
     result.errors.split(separator: "\n").filter { $0.contains("async code blocks its thread") }
@@ -34,11 +34,11 @@ struct AsyncBlockingTests {
     let result = Probe.run("all-tasks-block")
     #expect(result.ended, "\(result)")
     // A pool that adds one thread a second, as libdispatch does, would take a minute.
-    #expect((result.number("milliseconds") ?? .max) < 20_000, "\(result)")
+    #expect((result.number("milliseconds") ?? .max) < 45_000, "\(result)")
   }
 }
 
-@Suite("The main actor", .timeLimit(.minutes(5)))
+@Suite("The main actor", .timeLimit(.minutes(30)))
 struct MainActorTests {
   @Test("X1: agrees with the main queue under dispatchMain, and loses no job from before it")
   func dispatchMain() {

@@ -32,7 +32,7 @@ private actor Pinned {
 
 @concurrent private func note(_ value: Int, in log: Recorder<Int>) async { log.note(value) }
 
-@Suite("The order of jobs and items", .timeLimit(.minutes(5)))
+@Suite("The order of jobs and items", .timeLimit(.minutes(30)))
 struct ExecutorOrderTests {
   private static let queues: [@Sendable () -> DispatchQueue] = [
     { DispatchQueue(label: "serial") }, { DispatchSerialQueue(label: "typed serial") },

@@ -36,7 +36,7 @@ private actor Pinned {
   }
 }
 
-@Suite("Queues as executors", .timeLimit(.minutes(5)))
+@Suite("Queues as executors", .timeLimit(.minutes(30)))
 struct ExecutorTests {
   @Test("X1: an actor pinned to a queue runs there, one call at a time")
   func pinned() async {

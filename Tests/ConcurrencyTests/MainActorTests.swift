@@ -3,7 +3,7 @@
 import ContractSupport
 import Testing
 
-@Suite("The main queue where nobody drains it but the toolchain", .timeLimit(.minutes(5)))
+@Suite("The main queue where nobody drains it but the toolchain", .timeLimit(.minutes(30)))
 struct ForeignLoopTests {
   @Test("X1: under an async main the main queue's items run where the main actor's jobs do, one at a time")
   func asyncMain() {

@@ -4,7 +4,7 @@ import ContractSupport
 import Testing
 
 /// The choice of a pool holds for the whole process, so each test has a process of its own.
-@Suite("Swift Concurrency on the pool", .timeLimit(.minutes(5)))
+@Suite("Swift Concurrency on the pool", .timeLimit(.minutes(30)))
 struct PoolExecutorTests {
   private func expect(_ scenario: String, _ expected: [String: String], _ here: SourceLocation = #_sourceLocation) {
     let result = Probe.run(scenario, of: .asyncMain)

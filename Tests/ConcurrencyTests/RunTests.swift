@@ -59,7 +59,7 @@ private actor Pinned {
   }
 }
 
-@Suite("Running work on a queue from a task", .timeLimit(.minutes(5)))
+@Suite("Running work on a queue from a task", .timeLimit(.minutes(30)))
 struct RunTests {
   private static let queues: [@Sendable () -> DispatchQueue] = [
     { DispatchQueue(label: "serial") }, { DispatchSerialQueue(label: "typed serial") },

@@ -8,7 +8,7 @@ import Testing
 private struct Refusal: Error, Equatable { let index: Int }
 private enum Local { @TaskLocal static var value = 0 }
 
-@Suite("A scope of items", .timeLimit(.minutes(5)))
+@Suite("A scope of items", .timeLimit(.minutes(30)))
 struct GroupScopeTests {
   @Test("X2: returns when everything that it has started has ended")
   func waits() async {
@@ -108,7 +108,7 @@ private func blocking(_ work: @escaping @Sendable () -> Void) async {
   }
 }
 
-@Suite("concurrentMap", .timeLimit(.minutes(5)))
+@Suite("concurrentMap", .timeLimit(.minutes(30)))
 struct ConcurrentMapTests {
   @Test("X2: keeps the order, of any number of elements", arguments: [0, 1, 2, 3, 100, 10_000])
   func order(count: Int) async throws {
@@ -184,7 +184,7 @@ struct ConcurrentMapTests {
   }
 }
 
-@Suite("Clocks", .timeLimit(.minutes(5)))
+@Suite("Clocks", .timeLimit(.minutes(30)))
 struct ClockTests {
   @Test("X2: sleeping on a clock is never too short, and ends when cancelled")
   func sleep() async throws {

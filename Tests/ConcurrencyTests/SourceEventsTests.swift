@@ -6,7 +6,7 @@ import Testing
 
 @testable import GrandCentral
 
-@Suite("Sources as sequences", .timeLimit(.minutes(5)))
+@Suite("Sources as sequences", .timeLimit(.minutes(30)))
 struct SourceEventsTests {
   @Test("X2: a timer fires again and again, until the loop is left")
   func timer() async {

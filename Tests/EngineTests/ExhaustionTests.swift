@@ -38,7 +38,7 @@ struct ExhaustionTests {
   @Test("E6: while a thread tries to replace the program, threads are refused for a moment, which is not reported")
   func besideExec() { if !Kernel.isSanitized { _ = run("short-of-threads-beside-exec", reports: 0...0) } }
 
-  @Test("E6, E9: where few threads can be had, items that wait for a serial queue end", .timeLimit(.minutes(5)))
+  @Test("E6, E9: where few threads can be had, items that wait for a serial queue end", .timeLimit(.minutes(30)))
   func rush() { if !Kernel.isSanitized { _ = run("short-of-threads-rush", reports: 0...1) } }
 
   @Test("E6: while there are no descriptors, sources are delayed, signals and ends of processes are noticed")

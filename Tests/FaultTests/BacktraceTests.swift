@@ -16,7 +16,7 @@ struct BacktraceTests {
     .enabled(if: !Kernel.isSanitized, "the backtracer can hang on a sanitized program"),
     arguments: [("misuse-on-main", "theProgramsMainFunction"), ("misuse-on-a-worker", "theProgramsItem")])
   func showsTheProgram(scenario: String, function: String) {
-    let result = Probe.run(scenario, environment: Self.backtraces, seconds: 60)
+    let result = Probe.run(scenario, environment: Self.backtraces)
     #expect(result.end == .killed(SIGABRT), "\(result)")
     let frames = result.errors.split(separator: "\n").filter { $0.contains(function) }
     #expect(frames.contains { $0.contains("Backtraces.swift:") }, "\(result)")
@@ -27,7 +27,7 @@ struct BacktraceTests {
     "F1: a fault ends the process though SIGABRT is blocked or ignored",
     arguments: ["misuse-with-sigabrt-blocked", "misuse-with-sigabrt-ignored"])
   func alwaysEnds(scenario: String) {
-    let result = Probe.run(scenario, seconds: 30)
+    let result = Probe.run(scenario)
     #expect(result.end == .killed(SIGABRT), "\(result)")
     #expect(result["came"] == nil)
   }

@@ -16,7 +16,7 @@ private func transfer(_ sim: Simulation) {
 }
 private func take(_ queue: DispatchQueue) { queue.sync {} }
 
-@Suite("Deadlocks and escapes", .serialized, .timeLimit(.minutes(5)))
+@Suite("Deadlocks and escapes", .serialized, .timeLimit(.minutes(30)))
 struct DeadlockTests {
   @Test("Queues that sync onto each other: both threads are named, with the queues")
   func crossSync() async {

@@ -35,7 +35,7 @@ func moneyStays(_ sim: Simulation, onOneQueue: Bool) {
   sim.expect(bank.total == 300, "money was lost: \(bank.total)")
 }
 
-@Suite("The article", .serialized, .timeLimit(.minutes(5)))
+@Suite("The article", .serialized, .timeLimit(.minutes(30)))
 struct ExampleTests {
   @Test("Its bank loses money, and its mend does not")
   func bank() async {

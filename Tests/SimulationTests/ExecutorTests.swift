@@ -10,7 +10,7 @@ private actor Diary {
   func add(_ entry: String) { entries.value.append(entry) }
 }
 
-@Suite("Tasks on the library's pool, and on Swift's own", .serialized, .timeLimit(.minutes(5)))
+@Suite("Tasks on the library's pool, and on Swift's own", .serialized, .timeLimit(.minutes(30)))
 struct ExecutorTests {
   @Test("V1: a search for all orders says that it does not know those of tasks on the library's pool")
   func orders() async {

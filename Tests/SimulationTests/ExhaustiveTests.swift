@@ -4,7 +4,7 @@ import GrandCentral
 import GrandCentralTesting
 import Testing
 
-@Suite("All schedules", .serialized, .timeLimit(.minutes(5)))
+@Suite("All schedules", .serialized, .timeLimit(.minutes(30)))
 struct ExhaustiveTests {
   @Test("A repaired program of two threads is proven within a bound, and a wrong one is found")
   func twoThreads() async {

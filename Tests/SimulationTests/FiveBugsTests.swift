@@ -30,7 +30,7 @@ private let bugs: [(name: String, sentence: String, wrong: Body, mended: Body)] 
 ]
 private typealias Body = @Sendable (Simulation) throws -> Void
 
-@Suite("The tutorial", .serialized, .timeLimit(.minutes(5)))
+@Suite("The tutorial", .serialized, .timeLimit(.minutes(30)))
 struct FiveBugsTests {
   @Test("Each of its bugs is found, as the page says, and no mend is accused")
   func five() async {

@@ -4,7 +4,7 @@ import GrandCentral
 import GrandCentralTesting
 import Testing
 
-@Suite("What is left", .serialized, .timeLimit(.minutes(5)))
+@Suite("What is left", .serialized, .timeLimit(.minutes(30)))
 struct LeftoverTests {
   @Test("Timers that have not fired, suspended queues and groups that are entered are named, in any schedule")
   func named() async {

@@ -4,7 +4,7 @@ import GrandCentral
 import GrandCentralTesting
 import Testing
 
-@Suite("Limits", .serialized, .timeLimit(.minutes(5)))
+@Suite("Limits", .serialized, .timeLimit(.minutes(30)))
 struct LimitTests {
   @Test("Items that use up the thread budget and wait for ever are a deadlock, and named")
   func budget() async {

@@ -21,7 +21,7 @@ import Testing
   try require(runs.value == 5)
 }
 
-@Suite("Bodies on the main actor", .timeLimit(.minutes(5)))
+@Suite("Bodies on the main actor", .timeLimit(.minutes(30)))
 struct MainActorBodyTests {
   @Test("The first thread of a run stands for the main actor's, in the body and in items of the main queue")
   func isolated() async {

@@ -4,7 +4,7 @@ import GrandCentral
 import GrandCentralTesting
 import Testing
 
-@Suite("The main queue", .serialized, .timeLimit(.minutes(5)))
+@Suite("The main queue", .serialized, .timeLimit(.minutes(30)))
 struct MainQueueTests {
   @Test("Its items run in order, in run and advance, on the thread of the body")
   func order() async {

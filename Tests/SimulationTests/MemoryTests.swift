@@ -5,7 +5,7 @@ import GrandCentral
 import GrandCentralTesting
 import Testing
 
-@Suite("Memory of runs", .serialized, .timeLimit(.minutes(5)))
+@Suite("Memory of runs", .serialized, .timeLimit(.minutes(30)))
 struct MemoryTests {
   /// How many bytes of the C library's heaps are allocated, as it says in XML: the sums are at the end.
   private static func allocated() throws -> Int {

@@ -15,7 +15,7 @@ private func misuse(_ body: @escaping (Simulation) -> Void) throws -> String {
   return message
 }
 
-@Suite("Misuse", .serialized, .timeLimit(.minutes(5)))
+@Suite("Misuse", .serialized, .timeLimit(.minutes(30)))
 struct MisuseTests {
   @Test("Misuse is an error with a token and a timeline, and the process goes on")
   func errors() async {

@@ -147,7 +147,7 @@ private struct SplitMix: RandomNumberGenerator {
   }
 }
 
-@Suite("All orders of programs by chance", .timeLimit(.minutes(5)))
+@Suite("All orders of programs by chance", .timeLimit(.minutes(30)))
 struct OrderFuzzTests {
   /// `GC_ORDER_SEED` and `GC_ORDER_PROGRAMS` choose others, and more.
   @Test("What schedules by chance show, every order shows too")

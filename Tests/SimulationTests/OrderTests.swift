@@ -31,7 +31,7 @@ private struct Outcomes {
   }
 }
 
-@Suite("All orders", .serialized, .timeLimit(.minutes(5)))
+@Suite("All orders", .serialized, .timeLimit(.minutes(30)))
 struct OrderTests {
   @Test(
     "The outcomes are those of all schedules with some interruptions, and of schedules by chance; in fewer schedules")

@@ -48,7 +48,7 @@ private final class Held: Sendable {
   let mutex = Mutex(0)
 }
 
-@Suite("What threads wait for outside of the simulation", .serialized, .timeLimit(.minutes(5)))
+@Suite("What threads wait for outside of the simulation", .serialized, .timeLimit(.minutes(30)))
 struct OutsideTests {
   @Test("A mutex of the system is waited for as a lock of the library's is: others go on, and its holder among them")
   func mutex() async {

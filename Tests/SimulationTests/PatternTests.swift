@@ -7,7 +7,7 @@ import Testing
 /// The same in each run of the tests: what a schedule finds follows from its seed.
 private let seeds: [UInt64] = isThorough ? [1, 2, 3, 4, 5] : [1, 2]
 
-@Suite("Known bugs", .serialized, .timeLimit(.minutes(5)))
+@Suite("Known bugs", .serialized, .timeLimit(.minutes(30)))
 struct PatternTests {
   @Test("Each is found within 1,000 schedules, by chance and by PCT, half of them within 20; and shrunk")
   func found() async {

@@ -48,7 +48,7 @@ private let stepsBack = [
   },
 ]
 
-@Suite("Points", .serialized, .timeLimit(.minutes(5)))
+@Suite("Points", .serialized, .timeLimit(.minutes(30)))
 struct PointTests {
   @Test("A window that lies only before, or only behind, enter, leave, signal or an uncontended wait is found")
   func found() async {

@@ -23,7 +23,7 @@ private func choices(_ sim: Simulation, _ pool: DispatchQueuePool) -> String {
   return seen.value
 }
 
-@Suite("Pools of queues", .serialized, .timeLimit(.minutes(5)))
+@Suite("Pools of queues", .serialized, .timeLimit(.minutes(30)))
 struct QueuePoolTests {
   @Test("A seed has the same choices again, whatever ran before, also of a pool that all runs share")
   func replays() async {

@@ -8,7 +8,7 @@ import Testing
 private let isWatched = dlsym(nil, "__tsan_init") != nil
 
 /// What ThreadSanitizer sees of a simulation. It ends a process in which it has reported something with the code 66.
-@Suite("Races in a simulation", .enabled(if: isWatched), .timeLimit(.minutes(5)))
+@Suite("Races in a simulation", .enabled(if: isWatched), .timeLimit(.minutes(30)))
 struct RaceTests {
   /// Whether a race is reported, and whether the schedule says so.
   fileprivate static func requireRace(_ body: @escaping (Simulation) -> Void) {

@@ -20,7 +20,7 @@ func addTwice(_ sim: Simulation, onOneQueue: Bool) {
   sim.expect(sum.value == 2, "an addition was lost")
 }
 
-@Suite("Schedules", .serialized, .timeLimit(.minutes(5)))
+@Suite("Schedules", .serialized, .timeLimit(.minutes(30)))
 struct ScheduleTests {
   @Test("A lost update is found within 1,000 schedules, and its repaired twin is not accused")
   func lostUpdate() async {

@@ -17,7 +17,7 @@ private func addBesideOthers(_ sim: Simulation) {
   group.wait()
 }
 
-@Suite("Shrinking", .serialized, .timeLimit(.minutes(5)))
+@Suite("Shrinking", .serialized, .timeLimit(.minutes(30)))
 struct ShrinkingTests {
   @Test("Few forced switches are left of many, and the message tells how many, and how long the token is")
   func few() async {

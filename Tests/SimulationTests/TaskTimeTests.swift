@@ -5,7 +5,7 @@ import GrandCentral
 import GrandCentralTesting
 import Testing
 
-@Suite("Virtual time of channels and tasks", .serialized, .timeLimit(.minutes(5)))
+@Suite("Virtual time of channels and tasks", .serialized, .timeLimit(.minutes(30)))
 struct TaskTimeTests {
   @Test("A channel's handler comes in the rhythm of its interval")
   func interval() async {

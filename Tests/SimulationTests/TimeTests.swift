@@ -12,7 +12,7 @@ final class Box<Value>: @unchecked Sendable {  // in a simulation one thread goe
 }
 
 // Each test is a process of its own: a simulation wants the library to itself, and other suites run beside this one.
-@Suite("Virtual time", .serialized, .timeLimit(.minutes(5)))
+@Suite("Virtual time", .serialized, .timeLimit(.minutes(30)))
 struct TimeTests {
   @Test("asyncAfter fires at its instant, and nothing takes an hour")
   func asyncAfter() async {

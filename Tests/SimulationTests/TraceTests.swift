@@ -4,7 +4,7 @@ import GrandCentral
 import GrandCentralTesting
 import Testing
 
-@Suite("Traces of failures", .serialized, .timeLimit(.minutes(5)))
+@Suite("Traces of failures", .serialized, .timeLimit(.minutes(30)))
 struct TraceTests {
   @Test(
     "A failure has a trace: a packet for each thread and for each of its last events, the same ones when it is replayed"

@@ -3,7 +3,7 @@
 import Glibc
 import Testing
 
-@Suite("The trait", .timeLimit(.minutes(5)))
+@Suite("The trait", .timeLimit(.minutes(30)))
 struct TraitProcessTests {
   @Test("The functions with the trait pass, all of them")
   func run() throws {

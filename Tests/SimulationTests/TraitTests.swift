@@ -43,7 +43,7 @@ extension Trait where Self == Expects {
 }
 
 /// A simulation wants the library to itself: these tests run in a process of their own, which `TraitProcessTests` starts.
-@Suite("Functions with the trait", .serialized, .timeLimit(.minutes(5)), .enabled(if: TraitProcess.isHere))
+@Suite("Functions with the trait", .serialized, .timeLimit(.minutes(30)), .enabled(if: TraitProcess.isHere))
 struct TraitTests {
   @Test(
     "A function with the trait runs once in each schedule, on the first thread of the simulation", .simulated(runs: 50))

@@ -4,7 +4,7 @@ import GrandCentral
 import GrandCentralTesting
 import Testing
 
-@Suite("Traps of the kit", .serialized, .timeLimit(.minutes(5)))
+@Suite("Traps of the kit", .serialized, .timeLimit(.minutes(30)))
 struct TrapTests {
   @Test("V1: a simulation inside of a simulation is misuse that the schedule fails by, in the body and in an item")
   func nested() async {

@@ -30,7 +30,7 @@ private final class Loop: Sendable {
   }
 }
 
-@Suite("A loop over memory pressure", .timeLimit(.minutes(5)))
+@Suite("A loop over memory pressure", .timeLimit(.minutes(30)))
 struct MemoryPressureLoopTests {
   @Test("X2: tells of each level that is there when it asks, and ends with its task")
   func levels() {

@@ -84,7 +84,7 @@ extension Object {
       let other = ofPath("missing", queue)
       let ended = DispatchSemaphore(value: 0)
       other?.read(offset: 0, length: 1, queue: queue) { done, _, _ in if done { ended.signal() } }
-      _ = ended.wait(timeout: .now() + 8)
+      _ = ended.wait(timeout: .now() + 60)
       return other
     }
     + channel("of a folder's path, unused") { ofPath("folder", $0) }
@@ -108,7 +108,7 @@ extension Object {
         cleanupHandler: { _ in })
       let ended = DispatchSemaphore(value: 0)
       other?.read(offset: 0, length: 1, queue: queue) { done, _, _ in if done { ended.signal() } }
-      _ = ended.wait(timeout: .now() + 8)
+      _ = ended.wait(timeout: .now() + 60)
       return other
     }
     + channel("of a pipe") { queue in

@@ -94,7 +94,7 @@ final class Talk: @unchecked Sendable {  // why: `heard` and `cleanup` belong to
     if done { ended.signal() }
   }
 
-  private func wait(_ semaphore: DispatchSemaphore) -> Bool { semaphore.wait(timeout: .now() + 8) == .success }
+  private func wait(_ semaphore: DispatchSemaphore) -> Bool { semaphore.wait(timeout: .now() + 60) == .success }
 
   func perform(_ sequence: Sequence, _ channel: DispatchIO) -> Bool {
     switch sequence {
