@@ -28,7 +28,7 @@ struct AsyncAfterTests {
     let (lateness, done, machine) = (Recorder<Double>(), Latch(10), Lateness())
     for index in 1...10 {
       let due = monotonicNanoseconds() + UInt64(index) * 10_000_000
-      DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(index * 10)) {
+      DispatchQueue.global(qos: .userInteractive).asyncAfter(deadline: .now() + .milliseconds(index * 10)) {
         lateness.note(Double(Int64(monotonicNanoseconds()) - Int64(due)) / 1e9)
         done.open()
       }
@@ -36,7 +36,8 @@ struct AsyncAfterTests {
     #expect(done.wait())
     let median = lateness.values.sorted()[5]
     let late = Double(machine.end()) / 1e3
-    // Other suites of this process fire thousands of timers at the same time. The duel compares lateness.
+    // Other suites of this process fire thousands of timers at the same time, and fill the default queue with items that compute. The duel
+    // compares lateness.
     #expect(median < 0.5 + 10 * late, "median lateness \(median) s, of a thread that sleeps at most \(late) s")
   }
 
@@ -63,19 +64,28 @@ struct AsyncAfterTests {
     #expect(ran.value == 0)
   }
 
+  /// Repeats what the machine has not let be set up before the first deadline.
+  private func whenInTime(_ attempt: () -> Bool) {
+    #expect((0..<10).contains { _ in attempt() })
+  }
+
   @Test("Q17: items come in the order of their deadlines")
   func orderOfDeadlines() {
     let queue = DispatchQueue(label: "after")
-    let (recorder, done) = (Recorder<Int>(), Latch(10))
-    let start = DispatchTime.now() + .milliseconds(100)
-    for index in [7, 2, 9, 0, 4, 1, 8, 3, 6, 5] {
-      queue.asyncAfter(deadline: start + .milliseconds(index * 20)) {
-        recorder.note(index)
-        done.open()
+    whenInTime {
+      let (recorder, done) = (Recorder<Int>(), Latch(10))
+      let start = DispatchTime.now() + .milliseconds(100)
+      for index in [7, 2, 9, 0, 4, 1, 8, 3, 6, 5] {
+        queue.asyncAfter(deadline: start + .milliseconds(index * 20)) {
+          recorder.note(index)
+          done.open()
+        }
       }
+      let wasInTime = DispatchTime.now() < start
+      #expect(done.wait())
+      if wasInTime { #expect(recorder.values == Array(0..<10)) }
+      return wasInTime
     }
-    #expect(done.wait())
-    #expect(recorder.values == Array(0..<10))
   }
 
   @Test("Q17: a wall clock deadline is kept")
@@ -120,16 +130,20 @@ struct AsyncAfterTests {
   @Test("Q17: a cancelled item does not hold up those behind it")
   func cancelledAmongOthers() {
     let queue = DispatchQueue(label: "after")
-    let (recorder, done) = (Recorder<Int>(), Latch())
-    let start = DispatchTime.now() + .milliseconds(30)
-    for index in 0..<20 {
-      let item = DispatchWorkItem { recorder.note(index) }
-      queue.asyncAfter(deadline: start + .milliseconds(index), execute: item)
-      if index % 2 == 0 { item.cancel() }
+    whenInTime {
+      let (recorder, done) = (Recorder<Int>(), Latch())
+      let start = DispatchTime.now() + .milliseconds(30)
+      for index in 0..<20 {
+        let item = DispatchWorkItem { recorder.note(index) }
+        queue.asyncAfter(deadline: start + .milliseconds(index), execute: item)
+        if index % 2 == 0 { item.cancel() }
+      }
+      queue.asyncAfter(deadline: start + .milliseconds(60)) { done.open() }
+      let wasInTime = DispatchTime.now() < start
+      #expect(done.wait())
+      if wasInTime { #expect(recorder.values == (0..<20).filter { $0 % 2 == 1 }) }
+      return wasInTime
     }
-    queue.asyncAfter(deadline: start + .milliseconds(60)) { done.open() }
-    #expect(done.wait())
-    #expect(recorder.values == (0..<20).filter { $0 % 2 == 1 })
   }
 
   @Test("Q17: a delayed item is submitted, not run: a blocked queue delays it further")

@@ -43,7 +43,7 @@ struct LifeTests {
 
   @Test("E5: a fork while workers are busy gives a child that works")
   func forkWhileBusy() {
-    let result = Probe.run("fork-while-busy", seconds: 120)
+    let result = Probe.run("fork-while-busy")
     #expect(result.ended, "\(result)")
     guard result.skipped == nil else { return }
     #expect(result.number("children") == 10, "\(result)")
@@ -52,7 +52,7 @@ struct LifeTests {
 
   @Test("E5: a fork while other threads hold locks of ours gives a child that works")
   func forkWhileLocked() {
-    let result = Probe.run("fork-while-locked", seconds: 120)
+    let result = Probe.run("fork-while-locked")
     #expect(result.ended, "\(result)")
     guard result.skipped == nil else { return }
     #expect(result.number("children") == 20, "\(result)")

@@ -158,7 +158,7 @@ extension Scenario {
   }
 
   /// Passes on what is written as an error from now on. The latch opens with the first of it.
-  private static func watchErrors() -> Latch {
+  static func watchErrors() -> Latch {
     let said = Latch()
     guard let ends = Kernel.closeOnExecPipe() else {
       complain("no pipe: \(errno)")

@@ -20,11 +20,11 @@ extension Scenario {
 
   /// Submits while no thread can be started; `end` ends that shortage, on a thread that was there before.
   private static func requireDelay(_ begin: () -> Bool, _ end: @escaping @Sendable () -> Void) {
-    let (submits, ran) = (Latch(), Latch(100))
+    let (submits, ran, said) = (Latch(), Latch(100), watchErrors())
     let savior = PlainThread {
       submits.wait()
       // A refusal that is over within a second is not reported.
-      usleep(1_500_000)
+      said.wait()
       end()
     }
     if !begin() {
@@ -335,7 +335,7 @@ extension Scenario {
   /// A thread may map no more memory for items; those that have run make room.
   @Sendable private static func shortOfMemory() {
     let queue = DispatchQueue(label: "held")
-    let (gate, ran, submitted) = (Latch(), Counter(), Counter())
+    let (gate, ran, submitted, said) = (Latch(), Counter(), Counter(), watchErrors())
     queue.async { gate.wait() }
     let submitter = PlainThread {
       guard SystemCallFilter.refuse([.mmap], with: ENOMEM, smallest: large) else { skip("no filters") }
@@ -345,12 +345,7 @@ extension Scenario {
         submitted.add(1)
       }
     }
-    // The submitter has come to a halt.
-    var seen = -1
-    while submitted.value < 30_000 || submitted.value != seen {
-      seen = submitted.value
-      usleep(20_000)
-    }
+    said.wait()
     report("halted", submitted.value < 60_000)
     gate.open()
     submitter.join()

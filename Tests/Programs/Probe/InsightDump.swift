@@ -18,6 +18,8 @@ extension Scenario {
 
   /// A thread that waits for a queue, and objects. They last as long as the process.
   private static func prepare() {
+    // The first thread that needs the region makes it; others wait for that, for a while only.
+    _ = GrandCentralRuntime.snapshot()
     let queue = DispatchQueue(label: "he\u{1B}ld")
     let isHeld = Latch(1)
     queue.async {

@@ -136,8 +136,10 @@ extension Scenario {
     var limit = rlimit(rlim_cur: 1 << 40, rlim_max: 1 << 40)
     setrlimit(__rlimit_resource_t(RLIMIT_AS.rawValue), &limit)
     let mayEnd = DispatchSemaphore(value: 0)
-    let threads = (0..<300).map { _ in PlainThread { mayEnd.wait() } }
+    // The first thread that needs the region makes it; others wait for that, for a while only.
+    let first = PlainThread { mayEnd.wait() }
     let region = awaitRegion()
+    let threads = [first] + (1..<300).map { _ in PlainThread { mayEnd.wait() } }
     func listed() -> Int { region.threads.count { $0.state == UInt32(GC_STATE_WAITS) } }
     // All are on their way.
     while listed() + Int(region.head.unlisted) < 300 { sched_yield() }

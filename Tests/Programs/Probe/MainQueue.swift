@@ -143,7 +143,7 @@ extension Scenario {
       DispatchQueue.main.async { step() }
     }
     // Ends what would go on for ever.
-    DispatchQueue.global().asyncAfter(deadline: .now() + .seconds(5)) { exit(1) }
+    DispatchQueue.global().asyncAfter(deadline: .now() + Patience.seconds) { exit(1) }
     _ = DispatchMainLoop.fileDescriptor
     step()
     var turns: [Int] = []
