@@ -30,6 +30,8 @@ final class FuzzSubject: Sendable {
   private let registrations = Counter()
   private let cancels = Counter()
   let events = Counter()
+  private let isRegisteredLate: Bool
+  private let registrationsSet = Counter()
   private let isActive = Counter()
   /// `cancel` has returned, and events that started nevertheless: one may have been on its way.
   private let cancelled = Counter()
@@ -52,20 +54,13 @@ final class FuzzSubject: Sendable {
     place = Guarded(source)
     self.onEvent = onEvent
     self.onEnd = onEnd
-    report.made.add()
+    isRegisteredLate = report.made.add() % 2 == 0
     let object = source as! DispatchSource
     object.context = Unmanaged.passRetained(report).toOpaque()
     object.setFinalizer { Unmanaged<FuzzReport>.fromOpaque($0!).takeRetainedValue().gone.add() }
     setEventHandler(source)
     setCancelHandler(source)
-    let alive = HandlerWitness(report)
-    source.setRegistrationHandler { [self] in
-      alive.visit()
-      enter("registration")
-      if registrations.add() != 1 { fail("registered twice") }
-      if events.value > 0 || cancels.value > 0 { fail("registered after an event, or the end") }
-      leave()
-    }
+    if !isRegisteredLate { setRegistrationHandler(source) }
   }
 
   func fail(_ what: String) { report.failures.note("\(name): \(what)") }
@@ -78,6 +73,19 @@ final class FuzzSubject: Sendable {
   private func leave() { inside.add(-1) }
 
   // MARK: Handlers
+
+  /// While the source is being registered, for half of them. A barrier is one where the source has a concurrent queue.
+  private func setRegistrationHandler(_ source: Source) {
+    let alive = HandlerWitness(report)
+    source.setRegistrationHandler(flags: isRegisteredLate ? .barrier : []) { [self] in
+      alive.visit()
+      enter("registration")
+      if registrations.add() != 1 { fail("registered twice") }
+      if !isRegisteredLate, events.value > 0 { fail("registered after an event") }
+      if cancels.value > 0 { fail("registered after the end") }
+      leave()
+    }
+  }
 
   private func setEventHandler(_ source: Source) {
     let alive = HandlerWitness(report)
@@ -109,7 +117,10 @@ final class FuzzSubject: Sendable {
   // MARK: What programs do
 
   func activate() {
-    use { $0.activate() }
+    use {
+      $0.activate()
+      if isRegisteredLate, registrationsSet.add() == 1 { setRegistrationHandler($0) }
+    }
     isActive.add()
   }
 

@@ -19,8 +19,8 @@ import Synchronization
 /// active source stays alive until it has been cancelled and its cancel handler has run. A suspended one does not:
 /// keep a reference to it until it has been resumed; releasing the last one traps (GC0002).
 ///
-/// Differences from libdispatch: process, file-system and memory-pressure sources exist on Linux too.
-///
+/// Differences from libdispatch: process, file-system and memory-pressure sources exist on Linux too; an active source goes on until it is
+/// cancelled, whether the program has a reference to it or not.
 /// The state machine is in SourceState.swift; the kinds are subclasses, and say how to begin and end watching, and what
 /// an event's data are.
 public class DispatchSource: DispatchObject, DispatchSourceProtocol, @unchecked Sendable {  // atomic, or as below
@@ -368,6 +368,8 @@ public class DispatchSource: DispatchObject, DispatchSourceProtocol, @unchecked 
     lock.lock()
     let (handler, place) = (handlers.registration, target)
     handlers[.registration] = nil
+    // relaxed: written under the lock. A role without a handler is no barrier: its job would begin anew, for ever.
+    barriers.store(handlers.barriers.rawValue, ordering: .relaxed)
     lock.unlock()
     guard let handler else { return true }
     handler.body()

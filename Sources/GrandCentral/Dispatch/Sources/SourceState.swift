@@ -47,7 +47,7 @@
 //     Retries.swift.
 // SourceState.V10  A registration handler that comes when the source is registered already is due at once. The handler
 //     is in its place before the step, so the announcement that the step leads to finds it, or an earlier one has run
-//     it.
+//     it, and has taken it from the roles that are barriers: the step's job need not be one.
 // SourceState.V11  An announcement takes no turn of its own: an event that came before it ended is delivered in the same job. So
 //     items that were submitted behind the event do not overtake it.
 //
