@@ -20,6 +20,27 @@ struct ItemQoSTests {
     #expect(followed.wait())
   }
 
+  @Test(
+    "Q16, Q6: apply's helpers have the queue's quality of service, or else the caller's",
+    arguments: ["target's", "caller's"])
+  func applyQoS(whose: String) {
+    let target: DispatchQueue? = whose == "target's" ? .global(qos: .background) : nil
+    let queue = DispatchQueue(label: "applies", attributes: .concurrent, target: target)
+    let (seen, done) = (Recorder<DispatchQoS.QoSClass>(), Latch())
+    DispatchQueue.global(qos: .userInteractive).async {
+      let (both, caller) = (Latch(2), Kernel.threadID)
+      queue.apply(iterations: 2) { _ in
+        both.open()
+        both.wait()
+        if Kernel.threadID == caller { return }
+        seen.note(QoSWord(rawValue: UInt16(truncatingIfNeeded: gc_thread_self().pointee.qos)).qos.qosClass)
+      }
+      done.open()
+    }
+    #expect(done.wait())
+    #expect(seen.values == [target == nil ? .userInteractive : .background])
+  }
+
   @Test("W3: no flag makes an item worth less than its queue")
   func enforcedQoSLiftsOnly() {
     let queue = DispatchQueue(label: "urgent", qos: .userInitiated)

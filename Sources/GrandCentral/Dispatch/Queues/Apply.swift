@@ -89,7 +89,7 @@ struct ApplyRecord: ~Copyable {
     } while true
     state.update { $0.rawValue += UInt64(granted) * State.refOne }
     let queue = queue?.object
-    let band = queue?.ownQoS.band ?? QoSWord(rawValue: qos).band
+    let band = QoSWord(rawValue: qos).band
     for _ in 0..<granted {
       let job = Job(invoke: Self.helper, qos: qos, band: band, owner: .init(record))
       if let queue { queue.enqueueSlow(job) } else { Engine.current.submit(job) }

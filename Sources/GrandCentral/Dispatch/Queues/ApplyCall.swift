@@ -38,7 +38,7 @@ struct ApplyCall: ~Copyable {
     self.body = body
     self.helpers = helpers
     self.queue = queue
-    qos = (queue?.ownQoS ?? .ofThread).rawValue
+    qos = (queue?.submissionQoS ?? .ofThread).rawValue
   }
 
   /// Calls `body` with ranges that make up all indices below `count`.
