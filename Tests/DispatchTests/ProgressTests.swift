@@ -158,4 +158,45 @@ struct ProgressTests {
     #expect(unblocked.wait())
     #expect(ended.wait(), "the other items ended")
   }
+
+  @Test(
+    "E9, Q8: a queue that submits to itself for ever lets its targets run, and what else stands on them",
+    arguments: 1...4)
+  func neverDry(depth: Int) {
+    var chain = [DispatchQueue(label: "top")]
+    for level in 0..<depth { chain.append(DispatchQueue(label: "level-\(level)", target: chain[level])) }
+    let (stop, begun, ended, busy) = (Counter(), Latch(), Latch(), chain.removeLast())
+    @Sendable func again() {
+      begun.open()
+      if stop.value > 0 { return ended.open() }
+      busy.async { again() }
+    }
+    busy.async { again() }
+    #expect(begun.wait())
+    for queue in chain {
+      let ran = Latch(2)
+      DispatchQueue(label: "beside", target: queue).async { ran.open() }
+      queue.async { ran.open() }
+      #expect(ran.wait(), "\(queue.label) and a queue beside the busy one")
+    }
+    stop.add()
+    #expect(ended.wait())
+  }
+
+  @Test("E9: a concurrent queue with many items lets its target run before it has sent them all on")
+  func sendsOn() {
+    let (target, gate, sent, seen, done) = (DispatchQueue(label: "target"), Latch(), Counter(), Counter(), Latch())
+    let queue = DispatchQueue(label: "full", attributes: .concurrent, target: target)
+    queue.async(flags: .barrier) { gate.wait() }
+    let count = 400_000
+    for _ in 0..<count { queue.async { sent.add() } }
+    queue.async(flags: .barrier) { done.open() }
+    target.async {
+      // Behind those that the queue has sent on until now.
+      target.async { seen.add(sent.value) }
+    }
+    gate.open()
+    #expect(done.wait())
+    #expect(sent.value == count && seen.value < count, "\(seen.value) of \(sent.value) came before")
+  }
 }

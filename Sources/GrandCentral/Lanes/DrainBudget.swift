@@ -4,7 +4,8 @@ import CPlatform
 import Synchronization
 
 /// How long a drainer stays with one lane: until a more urgent band has work, or its time slice is used and other work
-/// is pending.
+/// is pending. What is pending in the target of a nested lane is not looked for: such a lane goes behind it after each slice. Its items may
+/// be turns of lanes below it, each a slice long, so it looks at the counter from its first item on: then a turn lasts a slice at each level.
 struct DrainBudget {
   /// A turn with other work pending lasts about so many milliseconds.
   private static let slice: UInt64 = 1
@@ -19,15 +20,20 @@ struct DrainBudget {
   private let worker: Worker.Pointer?
   private let engine: Engine.Pointer
   private let moreUrgent: UInt32
+  private let isNested: Bool
   private var items: UInt32 = 0
-  private var started: UInt64 = 0
+  private var nextLook: UInt32
+  private var started: UInt64
   private var mayLinger: Bool
 
   @inline(__always)
-  init(_ worker: Worker.Pointer?, urgency: UInt8) {
+  init(_ worker: Worker.Pointer?, urgency: UInt8, isNested: Bool) {
     self.worker = worker
     engine = Engine.shared
     moreUrgent = Urgency.band(urgency).moreUrgent
+    self.isNested = isNested
+    nextLook = isNested ? 1 : Self.itemsPerLook
+    started = isNested ? Cycles.now : 0
     mayLinger = worker != nil
   }
 
@@ -39,7 +45,7 @@ struct DrainBudget {
     let pending = engine.pointee.pending.load(ordering: .relaxed)
     if pending & moreUrgent != 0, engine.pointee.settle(pending & moreUrgent) != 0 { return true }
     items &+= 1
-    if items % Self.itemsPerLook != 0 { return false }
+    if items != nextLook { return false }
     return sliceIsUsed(pending)
   }
 
@@ -52,13 +58,17 @@ struct DrainBudget {
   @inline(never)
   private mutating func sliceIsUsed(_ pending: UInt32) -> Bool {
     let now = Cycles.now
+    // Twice as many items until the next look, up to the most.
+    nextLook = items &+ min(max(1, items), Self.itemsPerLook)
+    // In a simulation each time counts as long: there a turn has so many items.
+    if items < Self.itemsPerLook, World.isSimulated { return false }
     if started == 0 {
       started = now
       return false
     }
     if now &- started < Self.slice &* Cycles.perMillisecond { return false }
     started = now
-    return pending != 0 || !(worker?.pointee.slotIsEmpty ?? true)
+    return isNested || pending != 0 || !(worker?.pointee.slotIsEmpty ?? true)
   }
 
   /// Waits a moment for the next item of a lane that has run dry.

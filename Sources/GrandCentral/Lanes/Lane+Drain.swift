@@ -104,7 +104,8 @@ extension Lane {
     _ reached: inout Bool
   ) -> Outcome {
     // relaxed: says when to look for more urgent work; it may rise later, and then another activation comes.
-    var budget = DrainBudget(worker, urgency: state.load(ordering: .relaxed).urgency)
+    let seen = state.load(ordering: .relaxed)
+    var budget = DrainBudget(worker, urgency: seen.urgency, isNested: seen.has(LaneState.nested))
     var admitted = WaiterBatch()
     defer { admitted.wake() }
     while true {
@@ -124,7 +125,7 @@ extension Lane {
       case .ran:
         // Compared as addresses: the node may serve another item by now.
         if job.raw == last { reached = true } else if budget.isOver() { return giveUp(context) }
-      case .moved: continue
+      case .moved: if budget.isOver() { return giveUp(context) }
       case .gone: return .done
       case .retargeted: return giveUp(context)
       }
