@@ -5,7 +5,7 @@ import Synchronization
 
 /// How long a drainer stays with one lane: until a more urgent band has work, or its time slice is used and other work
 /// is pending. What is pending in the target of a nested lane is not looked for: such a lane goes behind it after each slice. Its items may
-/// be turns of lanes below it, each a slice long, so it looks at the counter from its first item on: then a turn lasts a slice at each level.
+/// be turns of lanes below it, each a slice long, so it looks at the counter from its second item on: then its turn is three of theirs.
 struct DrainBudget {
   /// A turn with other work pending lasts about so many milliseconds.
   private static let slice: UInt64 = 1
@@ -23,7 +23,7 @@ struct DrainBudget {
   private let isNested: Bool
   private var items: UInt32 = 0
   private var nextLook: UInt32
-  private var started: UInt64
+  private var started: UInt64 = 0
   private var mayLinger: Bool
 
   @inline(__always)
@@ -32,8 +32,7 @@ struct DrainBudget {
     engine = Engine.shared
     moreUrgent = Urgency.band(urgency).moreUrgent
     self.isNested = isNested
-    nextLook = isNested ? 1 : Self.itemsPerLook
-    started = isNested ? Cycles.now : 0
+    nextLook = isNested ? 2 : Self.itemsPerLook
     mayLinger = worker != nil
   }
 
@@ -58,14 +57,19 @@ struct DrainBudget {
   @inline(never)
   private mutating func sliceIsUsed(_ pending: UInt32) -> Bool {
     let now = Cycles.now
-    // Twice as many items until the next look, up to the most.
-    nextLook = items &+ min(max(1, items), Self.itemsPerLook)
-    // In a simulation each time counts as long: there a turn has so many items.
-    if items < Self.itemsPerLook, World.isSimulated { return false }
     if started == 0 {
+      // In a simulation each time counts as long: there a turn has more items.
+      let isEarly = items < Self.itemsPerLook
+      if isEarly, World.isSimulated {
+        nextLook = Self.itemsPerLook
+        return false
+      }
+      nextLook = items &+ (isEarly ? 1 : Self.itemsPerLook)
       started = now
       return false
     }
+    // Twice as many items until the next look, up to the most.
+    nextLook = items &+ min(max(1, items), Self.itemsPerLook)
     if now &- started < Self.slice &* Cycles.perMillisecond { return false }
     started = now
     return isNested || pending != 0 || !(worker?.pointee.slotIsEmpty ?? true)
