@@ -239,7 +239,7 @@ interrupted() {
   kill "-$1" "$tool_process"
   wait "$tool_process" || status=$?
   [ "$status" -eq "$2" ] || told "a tool that is told to end: $status"
-  [ "$SECONDS" -lt 40 ] || told "it has ended after $SECONDS s"
+  [ "$SECONDS" -lt 8 ] || told "it has ended after $SECONDS s"
   expect '0 schedules, none of which has failed' said
 }
 interrupted TERM 143

@@ -16,9 +16,7 @@ struct StrangerTests {
       for number in 0..<4 { Stranger.start(number, tally) }
       var counts = (escapes: 0, runs: 0, busy: 0)
       var rounds = 0
-      // A slow machine has fewer rounds.
-      let latest = DispatchTime.now() + 120
-      while rounds < 300 || counts.escapes < 10, rounds < 1_000, .now() < latest || counts.escapes == 0 {
+      while rounds < 300 || counts.escapes < 10, rounds < 1_000 {
         rounds += 1
         let report = Simulation.explore(runs: 3) { sim in
           let (queue, group, sum) = (DispatchQueue(label: "inside"), DispatchGroup(), Box(0))
@@ -43,7 +41,7 @@ struct StrangerTests {
       while tally.threadsLeft.load(ordering: .acquiring) > 0 { sleepInReality() }
       let (submitted, done) = (tally.submitted.load(ordering: .relaxed), tally.done.load(ordering: .relaxed))
       try require(done == submitted && tally.late.load(ordering: .relaxed) == 0, "\(done) of \(submitted), \(counts)")
-      try require(counts.escapes > 0 && submitted > 1_000, "\(counts), \(submitted) items in \(rounds) rounds")
+      try require(counts.escapes >= 10 && submitted > 1_000, "\(counts), \(submitted) items in \(rounds) rounds")
       // The process is as it was.
       try require(DispatchQueue(label: "real").sync { 7 } == 7)
     }

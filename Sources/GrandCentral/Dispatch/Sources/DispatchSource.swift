@@ -21,6 +21,7 @@ import Synchronization
 ///
 /// Differences from libdispatch: process, file-system and memory-pressure sources exist on Linux too; an active source goes on until it is
 /// cancelled, whether the program has a reference to it or not.
+///
 /// The state machine is in SourceState.swift; the kinds are subclasses, and say how to begin and end watching, and what
 /// an event's data are.
 public class DispatchSource: DispatchObject, DispatchSourceProtocol, @unchecked Sendable {  // atomic, or as below
