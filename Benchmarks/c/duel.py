@@ -69,7 +69,7 @@ def verify(library):
                             capture_output=True, text=True, errors="replace").stderr
     loaded = re.findall(r"calling init: (.*/libdispatch\.so)", output)
     if [os.path.realpath(path) for path in loaded] != [os.path.realpath(f"{library}/libdispatch.so")]:
-        sys.exit(f"{library} is not what the program loads, but {loaded}")
+        sys.exit(f"error: {library} is not what the program loads, but {loaded}")
 
 
 @contextlib.contextmanager
@@ -103,9 +103,11 @@ def sample(library, scale, programs):
     """One run of each program: row to (time, processor time) in nanoseconds."""
     rows = {}
     for program, *words in programs:
-        output = subprocess.run([f"{OUT}/{program}", str(scale), *words], env=environment(library), check=True,
-                                capture_output=True, text=True, timeout=300).stdout
-        for line in output.splitlines():
+        ended = subprocess.run([f"{OUT}/{program}", str(scale), *words], env=environment(library),
+                               capture_output=True, text=True, timeout=300)
+        if ended.returncode != 0:
+            sys.exit(f"error: {program} on {library} ended with {ended.returncode}: {ended.stderr[-2000:]}")
+        for line in ended.stdout.splitlines():
             name, wall, cpu = line.split("\t")
             rows[name] = (float(wall), float(cpu))
     return rows
@@ -138,7 +140,7 @@ def contest(libraries, rounds, scale, waits_only):
             if not waits_only:
                 start(libraries[side], results[side])
         if results["ours"].keys() != results["theirs"].keys():
-            sys.exit("the libraries have different rows")
+            sys.exit("error: the libraries have different rows")
         for name in results["ours"]:
             pairs.setdefault(name, []).append((results["ours"][name], results["theirs"][name]))
         print(f"\rround {number + 1} of {rounds}", end="", file=sys.stderr)
@@ -244,7 +246,7 @@ def main():
     with open(NEIGHBOUR_BARS if options.neighbours else BARS, encoding="utf-8") as file:
         bars = json.load(file)
     if bars.keys() != pairs.keys():
-        sys.exit(f"rows and bars differ: {sorted(bars.keys() ^ pairs.keys())}")
+        sys.exit(f"error: rows and bars differ: {sorted(bars.keys() ^ pairs.keys())}")
     if options.neighbours:
         time_bars = {name: time for name, (time, _) in bars.items()}
         bars = {name: cpu for name, (_, cpu) in bars.items()}
@@ -260,7 +262,7 @@ def main():
     above += [(row.name, "time", row.wall, time_bars[row.name]) for row in rows if row.name in time_bars]
     above = [entry for entry in above if entry[3] is not None and entry[2] > entry[3]]
     for name, what, ratio, bar in above:
-        print(f"above its bar: {name}, {what}: {ratio:.2f}, not {bar}")
+        print(f"error: {name}, {what}: {ratio:.2f}, above its bar {bar}")
     if options.gate and above:
         sys.exit(1)
 

@@ -50,7 +50,7 @@ enum Duel {
     if arguments.isGate {
       failures = confirmed(rows.filter(thresholds.isExceeded), contests, thresholds)
       for row in failures {
-        Output.error.line("gate: \(row.name) is \(short(row.ratio?.median ?? 0)), its bar \(thresholds.bar(row.name))")
+        Output.error.line("error: \(row.name) is \(short(row.ratio?.median ?? 0)), its bar \(thresholds.bar(row.name))")
       }
     }
     try write(rows, arguments, thresholds)
