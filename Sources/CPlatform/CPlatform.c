@@ -75,7 +75,11 @@ void *gc_map(size_t size) {
   void *memory = gc_aligned_alloc(size, size);
   return memory == NULL ? NULL : memset(memory, 0, size);
 #else
-  char *memory = map(NULL, 2 * size);
+  // Kernels since 6.7 put what is as large as a huge page where one could lie.
+  char *memory = map(NULL, size);
+  if (memory == NULL || ((uintptr_t)memory & (size - 1)) == 0) return memory;
+  munmap(memory, size);
+  memory = map(NULL, 2 * size);
   if (memory == NULL) return map_tightly(size);
   size_t before = -(uintptr_t)memory & (size - 1);
   if (before != 0) munmap(memory, before);

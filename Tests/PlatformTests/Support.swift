@@ -34,7 +34,7 @@ final class TestThread: Sendable {
       Futex.wake(thread.done.address, count: .max)
     }
     let raw = Unmanaged.passRetained(self).toOpaque()
-    if let error = GrandCentral.Thread.spawn(name: name, stackSize: stackSize, body: entry, argument: raw) {
+    if let error = GrandCentral.Thread.spawn(name: ThreadName(name), stackSize: stackSize, body: entry, argument: raw) {
       Unmanaged<TestThread>.fromOpaque(raw).release()
       throw error
     }

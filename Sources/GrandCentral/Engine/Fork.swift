@@ -48,13 +48,12 @@ enum Fork {
   }
 
   static func install() {
-    prepareRuntime()
     Thread.atFork(prepare: { Fork.prepare() }, parent: { Fork.parent() }, child: { Fork.child() })
   }
 
-  /// Has the runtime set up what it knows of arrays, and its table of conformances of generic types, before there is a thread of ours: the
-  /// first one that asks does that, under a "once" or a lock that nobody lets go of in a child. Any thread may be the first, also in a call
-  /// that is no upkeep. An optimised build would leave the array out.
+  /// Has the runtime set up what it knows of arrays, and its table of conformances of generic types: the first thread that asks does that,
+  /// under a "once" or a lock that nobody lets go of in a child. Any thread may be the first, also in a call that is no upkeep. So a fork
+  /// asks as well, and waits for a thread that is at it. An optimised build would leave the array out.
   @_optimize(none)
   private static func prepareRuntime() {
     let one: [UInt8] = [0]
@@ -62,6 +61,7 @@ enum Fork {
   }
 
   static func prepare() {
+    prepareRuntime()
     holdAbove(true)
     upkeep.lock()
     Hooks.lockForFork()

@@ -25,7 +25,7 @@ extension Engine {
     // relaxed: a name.
     let pending = pending.load(ordering: .relaxed)
     let band = pending == 0 ? Band.normal : Band(firstIn: pending)
-    let name = "gc-" + band.name + "-" + String(worker.pointee.index)
+    let name = ThreadName(band.name, number: UInt32(worker.pointee.index))
     let error = Thread.spawn(name: name, body: Worker.main, argument: UnsafeMutableRawPointer(worker))
     if error != nil {
       workers.give(worker)

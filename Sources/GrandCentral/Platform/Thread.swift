@@ -12,30 +12,29 @@ enum Thread {
   /// It blocks the signals that the program's threads blocked when the first thread was started, so that a child which the
   /// body starts has the mask that it would have from the program's own threads.
   /// - Parameters:
-  ///   - name: At most 15 bytes are kept, the kernel's limit.
   ///   - stackSize: Bytes; 0 takes what a program's own threads have with glibc.
   /// - Returns: nil, or why there is no thread.
   static func spawn(
-    name: String, stackSize: Int = 0, body: @escaping Body, argument: UnsafeMutableRawPointer?
+    name: ThreadName, stackSize: Int = 0, body: @escaping Body, argument: UnsafeMutableRawPointer?
   ) -> Errno? {
     if let world = World.current {
-      world.start(name) { body(argument) }
+      world.start(name.text) { body(argument) }
       return nil
     }
-    // unsafe: the record belongs to the new thread once it has started, and to this function before.
+    // unsafe: the record belongs to the new thread once it has started, and to this function before. It lives as long as the
+    // thread: with its first `free` a thread gets an arena of the allocator, and its first item would wait for that.
     guard let memory = gc_malloc(MemoryLayout<StartRecord>.size) else { return .noMemory }
     let record = memory.bindMemory(to: StartRecord.self, capacity: 1)
-    record.initialize(to: StartRecord(body: body, argument: argument, name: ThreadName(name)))
+    record.initialize(to: StartRecord(body: body, argument: argument, name: name))
     let entry: Body = { raw in
       let record = raw!.assumingMemoryBound(to: StartRecord.self)
       let start = record.move()
-      gc_free(raw)
       start.name.apply()
       start.body(start.argument)
+      gc_free(raw)
     }
     let result = gc_thread_start(entry, record, stackSize)
     if result == 0 { return nil }
-    record.deinitialize(count: 1)
     gc_free(record)
     return Errno(code: -result)
   }
@@ -56,9 +55,9 @@ enum Thread {
     #endif
   }
 
-  /// Names the calling thread, as debuggers and `top` show it. At most 15 bytes are kept.
-  static func setName(_ name: String) {
-    ThreadName(name).apply()
+  /// Names the calling thread, as debuggers and `top` show it.
+  static func setName(_ name: ThreadName) {
+    name.apply()
   }
 
   /// The name of a thread of this process; nil when the system does not say.
@@ -162,21 +161,4 @@ private struct StartRecord {
   let body: Thread.Body
   let argument: UnsafeMutableRawPointer?
   let name: ThreadName
-}
-
-/// Fifteen bytes and a zero: a name that can be handed over without an allocation.
-private struct ThreadName {
-  private var bytes: (UInt64, UInt64) = (0, 0)
-
-  init(_ name: String) {
-    withUnsafeMutableBytes(of: &bytes) { buffer in
-      for (index, byte) in name.utf8.prefix(15).enumerated() { buffer[index] = byte }
-    }
-  }
-
-  func apply() {
-    withUnsafeBytes(of: bytes) { buffer in
-      gc_thread_set_name(buffer.baseAddress!.assumingMemoryBound(to: CChar.self))
-    }
-  }
 }

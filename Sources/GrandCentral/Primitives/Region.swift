@@ -31,8 +31,9 @@ enum Region {
   static let size = 2 << 20
   /// Nodes in the depot below which a trim is not worth it: 1 MiB.
   private static let worthwhile = 16_384
-  /// Pages are asked for this many bytes at a time.
-  private static let step = 64 << 10
+  /// Pages are asked for this many bytes at a time. A process that does little needs few: so at a region's front for none, which come as
+  /// they are touched, and then for as many again each time.
+  private static let (firstStep, step) = (8 << 10, 64 << 10)
 
   /// A region's header, field by field: those of one lock must not be written along with those of the other.
   private struct Header: Equatable {
@@ -117,11 +118,18 @@ enum Region {
     return (memory + first * Magazine.nodeSize, count)
   }
 
-  /// Asks for the pages of the next step once the lines from `first` on reach it.
+  /// Asks for the pages of the next step once the lines from `first` on reach it. The line before them has been reached already.
   private static func populate(_ memory: UnsafeMutableRawPointer, from first: Int, to end: Int) {
-    let linesPerStep = step / Magazine.nodeSize
-    let reached = (end - 1) / linesPerStep
-    if first == 1 || reached != (first - 1) / linesPerStep { Memory.populate(memory + reached * step, step) }
+    let reached = endOfStep(with: (first - 1) * Magazine.nodeSize)
+    let wanted = endOfStep(with: (end - 1) * Magazine.nodeSize)
+    if wanted != reached { Memory.populate(memory + reached, wanted - reached) }
+  }
+
+  private static func endOfStep(with offset: Int) -> Int {
+    if offset >= step { return (offset / step + 1) * step }
+    var end = firstStep
+    while end <= offset { end *= 2 }
+    return end
   }
 
   private static func addRegion() -> Header? {
