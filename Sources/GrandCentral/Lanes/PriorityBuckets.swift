@@ -2,7 +2,7 @@
 
 /// A workloop's items sorted by band, oldest first within a band. The owner's alone.
 ///
-/// Items arrive in the lane's list like those of any lane. Before it picks one, the owner moves what has arrived to the
+/// Items arrive in the lane's list like those of any lane. Before it picks one, the owner moves what has arrived until then to the
 /// buckets: so an urgent item overtakes every less urgent one that has not started.
 struct PriorityBuckets: ~Copyable {
   /// The drainer's alone.
@@ -15,9 +15,12 @@ struct PriorityBuckets: ~Copyable {
   }
 
   mutating func first(from items: borrowing MPSCList) -> Job? {
-    while let raw = items.head() {
+    // What arrives meanwhile is for the next look: submitters may be faster than this, and then there is no end of it.
+    let newest = items.newestNode
+    while newest != nil, let raw = items.head() {
       _ = items.pop(raw)
       put(Job(raw: raw))
+      if raw == newest { break }
     }
     guard filled != 0 else { return nil }
     return self[filled.trailingZeroBitCount].first
