@@ -38,7 +38,9 @@ struct RandomTests {
     lseek(file, 0, SEEK_SET)
     let calls = channel.read(3, at: 2)
     #expect(calls.end() == Call(true, "678"))
-    #expect(channel.read(3, at: -1).end()?.error == EINVAL)
+    let before = channel.read(2, at: -2)
+    #expect(before.end() == Call(true, "23"))
+    #expect(channel.read(3, at: -5).end()?.error == EINVAL)
   }
 
   @Test("I1, I4: the end of a file above 4 GiB")

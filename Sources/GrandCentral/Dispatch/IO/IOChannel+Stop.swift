@@ -50,10 +50,11 @@ extension IOChannel {
 }
 
 extension IOOperation {
-  /// Whether it waits for others before it ends, if it is stopped: see IOChannel.B5.
-  fileprivate var endsInOrder: Bool { !isRandom && serialQueue != 0 }
+  /// Whether its calls, and its end if it is stopped, come behind those of others: see IOFile and IOChannel.B5.
+  var endsInOrder: Bool { !isRandom && serialQueue != 0 }
 
-  fileprivate func isOfOneOrder(with other: IOOperation) -> Bool {
+  /// Of one that ends in order.
+  func isOfOneOrder(with other: IOOperation) -> Bool {
     direction == other.direction && serialQueue == other.serialQueue
   }
 }

@@ -214,7 +214,7 @@ final class IOChannel: @unchecked Sendable {  // immutable, atomic, or guarded b
       direction, offset: isRandom ? (overflow ? .max : max(0, sum)) : nil, length: length, limits: limits, file: file,
       channel: self, queue: queue, handler: handler)
     if let data { operation.begin(with: data) }
-    if offset < 0, isRandom { operation.outcome = Errno.invalidArgument.code }
+    if isRandom, sum < 0, !overflow { operation.outcome = Errno.invalidArgument.code }
     lock.lock()
     if isClosed {
       lock.unlock()

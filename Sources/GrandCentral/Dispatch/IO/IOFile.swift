@@ -15,9 +15,11 @@ import Synchronization
 /// are counted by `IOFiles`.
 ///
 /// **Turns.** Stream operations have the file one after the other, those that read beside those that write; random ones
-/// have it up to `mostRandom` at a time. An operation keeps its turn until its last delivery is on its way: so deliveries
-/// come in the order of the operations. One that is stopped ends without a turn, for the turn may be another channel's; see
-/// IOChannel.B5.
+/// have it up to `mostRandom` at a time. An operation keeps its turn until it transfers no more. If its handler is out then, its
+/// last call is still to come: it *trails*. The next operation has the turn nevertheless, for its handler may be called by
+/// another queue, on which the one that is out may wait. If one serial queue calls the handlers of both, the next one's first call
+/// comes behind the last call of the one that trails: so deliveries come in the order of the operations. One that is stopped ends
+/// without a turn, for the turn may be another channel's; see IOChannel.B5.
 ///
 /// **Manners.** Nothing here waits in the kernel, but the file's own flags are left alone where that is possible: sockets are
 /// asked call by call, files and pipes by RWF_NOWAIT. A file that supports neither, for example a terminal, is switched to
@@ -159,7 +161,18 @@ final class IOFile: @unchecked Sendable {  // immutable, atomic, or guarded as s
     if hasTurn { operation.kick(IOState.turn) }
   }
 
-  /// The operation is done, whether it had its turn or not.
+  /// The operation transfers no more, and its last call is still to come. It leaves then, unless a request needs its turn.
+  func trail(_ operation: IOOperation) {
+    lock.withLock { withTurns(operation) { $0.trail(operation) } }
+  }
+
+  /// The last call of an operation that trailed is on its way.
+  func trailNoMore(_ operation: IOOperation) {
+    let next = lock.withLock { withTurns(operation) { $0.trailNoMore(operation) } }
+    next?.kick(0, clearing: IOState.behind)
+  }
+
+  /// The operation transfers no more, whether it had its turn or not.
   func leave(_ operation: IOOperation) {
     lock.lock()
     let next = withTurns(operation) { $0.leave(operation) }
@@ -202,6 +215,8 @@ struct IOTurns {
   private var running = 0
   private var first: IOOperation?
   private var last: IOOperation?
+  /// Those that trail, the oldest first; each with the one whose first call waits for its last one.
+  private var trailing: [(operation: IOOperation, behind: IOOperation?)] = []
 
   init(width: Int) { self.width = width }
 
@@ -211,7 +226,7 @@ struct IOTurns {
     if operation.place == .left { return false }
     if running < width {
       running += 1
-      operation.place = .hasTurn
+      begin(operation)
       return true
     }
     operation.place = .waits
@@ -232,8 +247,26 @@ struct IOTurns {
       return nil
     }
     remove(next)
-    next.place = .hasTurn
+    begin(next)
     return next
+  }
+
+  /// It is kicked with its turn afterwards, so it sees what is noted here.
+  private mutating func begin(_ operation: IOOperation) {
+    operation.place = .hasTurn
+    guard let index = trailing.lastIndex(where: { $0.operation.isOfOneOrder(with: operation) }) else { return }
+    trailing[index].behind = operation
+    operation.stayBehind()
+  }
+
+  mutating func trail(_ operation: IOOperation) {
+    if operation.endsInOrder { trailing.append((operation, nil)) }
+  }
+
+  /// Returns the operation whose handler may be called now.
+  mutating func trailNoMore(_ operation: IOOperation) -> IOOperation? {
+    guard let index = trailing.firstIndex(where: { $0.operation === operation }) else { return nil }
+    return trailing.remove(at: index).behind
   }
 
   /// One that waits is stopped, or has its turn: those of others may wait for as long as they like.

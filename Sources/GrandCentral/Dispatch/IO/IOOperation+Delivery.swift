@@ -8,7 +8,7 @@ extension IOOperation {
   private static let longHandler: UInt64 = 30_000
 
   /// Whether the handler can be called now; it is kicked when that has changed.
-  private var mayDeliver: Bool { !state.load().has(IOState.out) && channel?.isSuspended != true }
+  private var mayDeliver: Bool { !state.load().has(IOState.out | IOState.behind) && channel?.isSuspended != true }
 
   /// Sends what was gathered, or what is left to write; false if the handler is out.
   func deliver() -> Bool {
@@ -59,35 +59,53 @@ extension IOOperation {
     seen.has(IOState.cancelled) && !seen.has(IOState.turn | IOState.mayEnd)
   }
 
-  /// Ends the operation, if it has come to that and the handler is back.
+  /// Ends the operation, if it has come to that and the handler is back. If the handler is out, the operation trails.
   func finish() {
-    guard let error = outcome, mayDeliver else { return }
-    // The last bytes come first, in a call of their own. The end of the file follows with empty data, an error or the
-    // channel's stop without data.
-    if gatheredCount > 0, isAtEnd || error != 0, !takesWhatIsThere {
-      _ = deliver()
-      return
-    }
-    // A mark that was passed while the handler was out. The last call is about the last one.
-    if unreported > limits.highWater {
-      _ = deliver()
-      return
-    }
+    guard let error = outcome else { return }
+    guard sendsLast(error) else { return trail() }
     isFinished = true
     ticker?.end()
     ticker = nil
-    let (file, isSingle) = (file, channel == nil)
-    file?.wait(direction).stopWaiting(self)
-    // One that never had its turn has not waited, and another one may.
-    if state.load().has(IOState.turn) { noteWait(false) }
+    let (file, isSingle, trailed) = (file, channel == nil, trails)
+    if !trailed { waitNoMore() }
     let (data, abandoned) = (lastData(error), abandoned)
     self.abandoned = nil
     dropBuffer()
     // The descriptor is the caller's again when the handler is called.
     if let file, isSingle { IOScheduler.shared.files.leave(file) }
-    // Until the delivery is on its way no other operation has the turn. What follows touches nothing that the handler sheds.
+    // The next operation's first call comes behind this one. What follows touches nothing that the handler sheds.
     send(true, data, error)
+    if trailed { file?.trailNoMore(self) } else if abandoned?.endsTurn() != false { file?.leave(self) }
+  }
+
+  /// Whether the last call is due now. One before it may be.
+  private func sendsLast(_ error: Int32) -> Bool {
+    if !mayDeliver { return false }
+    // The last bytes come first, in a call of their own. The end of the file follows with empty data, an error or the
+    // channel's stop without data.
+    let hasBytes = gatheredCount > 0 && (isAtEnd || error != 0) && !takesWhatIsThere
+    // A mark that was passed while the handler was out. The last call is about the last one.
+    if !hasBytes, unreported <= limits.highWater { return true }
+    _ = deliver()
+    return false
+  }
+
+  /// The last call is still to come, but the file is another one's. An operation that has no turn, for it is stopped, keeps its place
+  /// behind others.
+  private func trail() {
+    if trails || !state.load().has(IOState.turn) { return }
+    trails = true
+    waitNoMore()
+    let abandoned = abandoned
+    self.abandoned = nil
+    file?.trail(self)
     if abandoned?.endsTurn() != false { file?.leave(self) }
+  }
+
+  private func waitNoMore() {
+    file?.wait(direction).stopWaiting(self)
+    // One that never had its turn has not waited, and another one may.
+    if state.load().has(IOState.turn) { noteWait(false) }
   }
 
   private func lastData(_ error: Int32) -> DispatchData? {

@@ -29,7 +29,7 @@ struct IOLimits {
 ///     join ─► turn ─► transfer ─┬─ nothing there ─► wait, kicked by readiness
 ///                               ├─ may take long ─► a request, kicked by its result
 ///                               ├─ handler still out ─► kicked by its return
-///                               └─ end, error, all done ─► last delivery ─► the turn goes on, the channel counts
+///                               └─ end, error, all done ─► the turn goes on ─► last delivery ─► the channel counts
 ///
 /// **Memory.** A read holds at most the high water mark while it gathers, and as much again while the handler has it:
 /// it does not go on while both are full. A write goes on beside a handler that is out, and tells of each high water mark
@@ -73,6 +73,8 @@ final class IOOperation: @unchecked Sendable {  // see IOState.swift
   /// The step's alone: the error number that the operation ends with, or 0; nil while it goes on.
   @exclusivity(unchecked) var outcome: Int32?
   @exclusivity(unchecked) var isFinished = false
+  /// The step's alone: it transfers no more, and its handler was out then (see IOFile).
+  @exclusivity(unchecked) var trails = false
   /// The step's alone: the file had no more.
   @exclusivity(unchecked) var isAtEnd = false
   /// The step's alone, reading: what was read and not delivered: whole buffers, and one that is being filled.
@@ -142,6 +144,9 @@ final class IOOperation: @unchecked Sendable {  // see IOState.swift
 
   @inline(never)
   func kickSlow(_ bits: UInt64 = 0) { kick(bits) }
+
+  /// Its handler is called when another operation lets it. Before the kick that brings the turn.
+  func stayBehind() { state.update { $0.rawValue |= IOState.behind } }
 
   /// It is not carried out. A kick follows.
   @inline(never)

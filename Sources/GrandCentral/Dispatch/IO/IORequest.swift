@@ -8,7 +8,7 @@ import Synchronization
 /// IORequest.R1  While it is on its way it owns what its spans cover: the operation may end before it (`abandon`).
 /// IORequest.R2  The file has one user more from `abandon` on, so that the descriptor stays until the request is done.
 /// IORequest.R3  The turn of an abandoned request's operation goes on when both have happened: the request is done, and the
-///     last delivery is on its way. So no operation reads or writes at a position that the request is about to move. What an
+///     last delivery is on its way, or the operation trails. So no operation reads or writes at a position that the request is about to move. What an
 ///     abandoned read has brought is left to the next one: the position goes back.
 final class IORequest: @unchecked Sendable {  // handed from the step to the ring or a helper and back, by `fate`
   static let mostSpans = 16

@@ -12,6 +12,7 @@
 //   | turn      | the file is the operation's: it may transfer                                 |
 //   | out       | its handler is on its way, or runs                                           |
 //   | mayEnd    | it ends without its turn, if it has been stopped (IOChannel.B5)              |
+//   | behind    | its handler is called when an earlier operation's last call is on its way    |
 //
 // IOState.O1  The thread that sets `running` sends the step, and the step alone touches what is the step's. All that happens
 //     to an operation – its turn, readiness, a result, the handler's return – is a bit and a kick: the step looks at
@@ -31,6 +32,7 @@ struct IOState: StateWord, Equatable {
   static let turn: UInt64 = 1 << 5
   static let out: UInt64 = 1 << 6
   static let mayEnd: UInt64 = 1 << 7
+  static let behind: UInt64 = 1 << 8
 
   @inline(__always)
   func has(_ bit: UInt64) -> Bool { rawValue & bit != 0 }
