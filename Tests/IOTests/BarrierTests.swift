@@ -111,3 +111,130 @@ struct BarrierTests {
     }
   }
 }
+
+@Suite("A barrier and the other channels of its descriptor")
+struct SharedBarrierTests {
+  private static func pair(_ descriptor: Int32, _ cleanups: (Cleanup, Cleanup), apart: Bool) -> (DispatchIO, DispatchIO)
+  {
+    let one = DispatchIO(
+      type: .stream, fileDescriptor: descriptor, queue: .global(), cleanupHandler: cleanups.0.handler)
+    let other =
+      apart
+      ? DispatchIO(type: .stream, fileDescriptor: descriptor, queue: .global(), cleanupHandler: cleanups.1.handler)
+      : DispatchIO(type: .stream, io: one, queue: .global(), cleanupHandler: cleanups.1.handler)
+    return (one, other)
+  }
+
+  @Test(
+    "I6: it runs behind what they were told before, and ahead of what they are told after", arguments: [false, true])
+  func order(apart: Bool) {
+    let ends = Ends.pipe()
+    let cleanups = (Cleanup(), Cleanup())
+    let (one, other) = Self.pair(ends.reading, cleanups, apart: apart)
+    let log = Recorder<String>()
+    let (begun, go) = (Latch(), Latch())
+    func read(_ name: String, _ channel: DispatchIO) -> Latch {
+      let latch = Latch()
+      channel.read(offset: 0, length: 3, queue: .global()) { done, _, _ in
+        if done {
+          log.note(name)
+          latch.open()
+        }
+      }
+      return latch
+    }
+    let before = read("before", one)
+    other.barrier {
+      log.note("barrier")
+      begun.open()
+      #expect(go.wait())
+      log.note("its end")
+    }
+    let after = read("after", one)
+    // It is submitted before the read behind the first one's barrier.
+    one.barrier { log.note("the other's") }
+    let last = read("last", other)
+    ends.write("abcdefghi")
+    #expect(before.wait() && begun.wait())
+    #expect(log.values == ["before", "barrier"])
+    go.open()
+    #expect(after.wait() && last.wait())
+    #expect(log.values == ["before", "barrier", "its end", "after", "the other's", "last"])
+    one.close()
+    other.close()
+    #expect(cleanups.0.error() == 0 && cleanups.1.error() == 0)
+    close(ends.reading)
+    close(ends.writing)
+  }
+
+  @Test("I5, I6: a channel is stopped though another one's barrier holds its operations up")
+  func stopped() {
+    let ends = Ends.pipe()
+    let cleanups = (Cleanup(), Cleanup())
+    let (one, other) = Self.pair(ends.reading, cleanups, apart: false)
+    let (begun, go) = (Latch(), Latch())
+    other.barrier {
+      begun.open()
+      #expect(go.wait())
+    }
+    #expect(begun.wait())
+    let held = (0..<3).map { _ in one.read(3) }
+    let ran = Latch()
+    one.barrier { ran.open() }
+    #expect(held.allSatisfy { $0.count == 0 })
+    one.close(flags: .stop)
+    for calls in held { #expect(calls.end()?.error == ECANCELED) }
+    #expect(!ran.isOpen)
+    go.open()
+    #expect(ran.wait())
+    ends.write("abc")
+    #expect(other.read(3).end()?.error == 0)
+    other.close()
+    #expect(cleanups.0.error() == 0 && cleanups.1.error() == 0)
+    close(ends.reading)
+    close(ends.writing)
+  }
+
+  @Test("I6: no operation of any channel is under way while a barrier runs, and none is lost")
+  func many() {
+    let file = temporaryFile(pattern(4096))
+    let cleanups = (0..<3).map { _ in Cleanup() }
+    let channels = cleanups.map { cleanup in
+      DispatchIO(type: .random, fileDescriptor: file, queue: .global(), cleanupHandler: cleanup.handler)
+    }
+    let (reads, barriers, wrong) = (Recorder<Int>(), Recorder<Int>(), Recorder<String>())
+    // Even while no barrier runs.
+    let inBarrier = Recorder<Int>()
+    let group = DispatchGroup()
+    let ended = Latch()
+    DispatchQueue.concurrentPerform(iterations: 3) { index in
+      for round in 0..<200 {
+        group.enter()
+        channels[index].read(offset: 0, length: 16, queue: .global()) { done, _, error in
+          if inBarrier.count % 2 != 0 { wrong.note("a read in a barrier") }
+          if error != 0 { wrong.note("error \(error)") }
+          if done {
+            reads.note(index)
+            group.leave()
+          }
+        }
+        if round % 5 == index {
+          group.enter()
+          channels[(index + round) % 3].barrier {
+            if inBarrier.count % 2 != 0 { wrong.note("two barriers") }
+            inBarrier.note(1)
+            inBarrier.note(2)
+            barriers.note(index)
+            group.leave()
+          }
+        }
+      }
+    }
+    group.notify(queue: .global()) { ended.open() }
+    #expect(ended.wait())
+    #expect(wrong.values == [] && reads.count == 600 && barriers.count == 120)
+    for channel in channels { channel.close() }
+    for cleanup in cleanups { #expect(cleanup.error() == 0) }
+    close(file)
+  }
+}

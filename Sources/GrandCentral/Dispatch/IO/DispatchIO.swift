@@ -181,7 +181,8 @@ public class DispatchIO: DispatchObject, @unchecked Sendable {  // immutable; th
     channel.submit(.write, at: Int64(offset), length: data.count, data: data, queue: queue, handler: ioHandler)
   }
 
-  /// Runs `work` when everything submitted before has ended, handlers included, and before anything later starts.
+  /// Runs `work` when everything submitted before has ended, handlers included, and before anything later starts: of this channel,
+  /// and of all others on its descriptor. A read that waits for data holds the barrier up.
   ///
   /// It runs on the channel's target queue, and may use the descriptor: `fsync(channel.fileDescriptor)`, also when the channel
   /// has been closed meanwhile.

@@ -1,7 +1,7 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
 // What all of a channel's operations are told: that they are not carried out, for it was stopped or its file cannot be used, and that
-// it is suspended no more. All of it with the channel's lock held.
+// it is suspended no more: this with the channel's lock held. And its suspensions.
 extension IOChannel {
   /// All hear of the stop, the newest first, before the oldest is kicked: one that ends must not give its turn to one that would
   /// go on.
@@ -46,6 +46,31 @@ extension IOChannel {
     var next = newest
     while let older = next?.older { next = older }
     startedOnes(from: next) { $0.kickSlow() }
+  }
+}
+
+extension IOChannel {
+  var isSuspended: Bool {
+    // pairs with: resume – publishes what the program did before it resumed. An operation that reads the old count is kicked
+    // later.
+    suspensions.load(ordering: .acquiring) > 0
+  }
+
+  func suspend() {
+    // relaxed: what is on its way already still comes.
+    suspensions.wrappingAdd(1, ordering: .relaxed)
+    if insight.isGiven { noteSuspensions() }
+  }
+
+  /// False if there was nothing to take back.
+  func resume() -> Bool {
+    // pairs with: isSuspended – publishes what the program did before it resumed
+    let before = suspensions.wrappingSubtract(1, ordering: .releasing).oldValue
+    if insight.isGiven { noteSuspensions() }
+    if before != 1 { return before > 1 }
+    lock.withLock { goOn() }
+    lookAgain()
+    return true
   }
 }
 

@@ -10,7 +10,7 @@ import Synchronization
 ///
 /// IOChannel.B1  Operations start in the order in which they were submitted, under the lock.
 /// IOChannel.B2  A barrier waits in the gate until all that was started has ended, its handlers included; what comes
-///     after waits behind it.
+///     after waits behind it. So does what the file's other channels have started, and get afterwards: see IOBarriers.
 /// IOChannel.B3  A channel has ended when it is closed and nothing is left. Then it leaves the file, once, with its
 ///     cleanup handler, which it does not keep.
 /// IOChannel.B4  A channel of a path starts nothing until the path has been examined. One that cannot be made has left
@@ -45,7 +45,7 @@ final class IOChannel: @unchecked Sendable {  // immutable, atomic, or guarded b
   /// The channel's number in the insight region.
   let insight = InsightNumber()
 
-  private let lock = Lock()
+  let lock = Lock()
   /// Guarded by `lock`: nil once it is on its way, so that what it holds can go before the channel.
   @exclusivity(unchecked) private var cleanup: IOCleanup?
   /// Guarded by `lock`.
@@ -221,7 +221,10 @@ final class IOChannel: @unchecked Sendable {  // immutable, atomic, or guarded b
       return refuse(operation)
     }
     list(operation)
-    if gate.isEmpty, !isInBarrier, isExamined { start(operation) } else { gate.append(.operation(operation)) }
+    if !gate.isEmpty || isInBarrier || !isExamined || !start(operation) {
+      file?.gate(operation)
+      gate.append(.operation(operation))
+    }
     lock.unlock()
   }
 
@@ -233,20 +236,37 @@ final class IOChannel: @unchecked Sendable {  // immutable, atomic, or guarded b
     operation.kickHere()
   }
 
-  /// Guarded by `lock`.
-  private func start(_ operation: IOOperation) {
+  /// Guarded by `lock`: false if a barrier of another channel holds it up.
+  private func start(_ operation: IOOperation) -> Bool {
+    let isCarriedOut = file != nil && failure == 0 && !isStopped
+    if let file, !file.start(operation, of: self, isCarriedOut: isCarriedOut) { return false }
     operation.hasStarted = true
     started += 1
-    if let file, failure == 0, !isStopped { return file.join(operation) }
-    operation.hearOfStop()
-    end(operation)
+    if !isCarriedOut {
+      operation.hearOfStop()
+      end(operation)
+    }
+    return true
   }
 
   /// The operation's last handler has returned.
   func didEnd(_ operation: IOOperation) {
     lock.lock()
     unlist(operation)
-    if operation.hasStarted { started -= 1 }
+    var others: [IOChannel] = []
+    if operation.hasStarted {
+      started -= 1
+      others = file?.operationHasEnded() ?? []
+    }
+    let debt = settle()
+    lock.unlock()
+    pay(debt)
+    for other in others { other.lookAgain() }
+  }
+
+  /// Something has changed that may have held up what the gate has.
+  func lookAgain() {
+    lock.lock()
     let debt = settle()
     lock.unlock()
     pay(debt)
@@ -281,10 +301,10 @@ final class IOChannel: @unchecked Sendable {  // immutable, atomic, or guarded b
     while let first = gate.first {
       switch first {
       case .operation(let operation):
-        start(operation)
+        if !start(operation) { return .nothing }
         gate.removeFirst()
       case .barrier(let barrier):
-        if started > 0 { return .nothing }
+        if started > 0 || file?.begin(barrier.number, of: self) == false { return .nothing }
         gate.removeFirst()
         isInBarrier = true
         if insight.isGiven { noteOperations() }
@@ -310,18 +330,19 @@ final class IOChannel: @unchecked Sendable {  // immutable, atomic, or guarded b
         if barrier.hasDescriptor { self.barrierThread.store(Thread.id, ordering: .relaxed) }
         barrier.body()
         self.barrierThread.store(0, ordering: .relaxed)
-        self.lock.lock()
-        self.isInBarrier = false
-        let debt = self.settle()
-        self.lock.unlock()
-        self.pay(debt)
+        let others = self.lock.withLock {
+          self.isInBarrier = false
+          return self.file?.barrierHasEnded() ?? []
+        }
+        self.lookAgain()
+        for other in others { other.lookAgain() }
       }
     }
   }
 
   func barrier(_ body: @escaping @Sendable () -> Void) {
     lock.lock()
-    gate.append(.barrier(IOBarrier(body: body, hasDescriptor: !isClosed)))
+    gate.append(.barrier(IOBarrier(body: body, number: file?.submitBarrier() ?? 0, hasDescriptor: !isClosed)))
     let debt = settle()
     if !gate.isEmpty { noteBarrier() }
     lock.unlock()
@@ -356,33 +377,5 @@ final class IOChannel: @unchecked Sendable {  // immutable, atomic, or guarded b
     let debt = settle()
     lock.unlock()
     pay(debt)
-  }
-
-  // MARK: Suspension
-
-  var isSuspended: Bool {
-    // pairs with: resume – publishes what the program did before it resumed. An operation that reads the old count is kicked
-    // later.
-    suspensions.load(ordering: .acquiring) > 0
-  }
-
-  func suspend() {
-    // relaxed: what is on its way already still comes.
-    suspensions.wrappingAdd(1, ordering: .relaxed)
-    if insight.isGiven { noteSuspensions() }
-  }
-
-  /// False if there was nothing to take back.
-  func resume() -> Bool {
-    // pairs with: isSuspended – publishes what the program did before it resumed
-    let before = suspensions.wrappingSubtract(1, ordering: .releasing).oldValue
-    if insight.isGiven { noteSuspensions() }
-    if before != 1 { return before > 1 }
-    lock.lock()
-    goOn()
-    let debt = settle()
-    lock.unlock()
-    pay(debt)
-    return true
   }
 }

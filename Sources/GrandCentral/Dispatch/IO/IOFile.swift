@@ -71,6 +71,7 @@ final class IOFile: @unchecked Sendable {  // immutable, atomic, or guarded as s
   /// Guarded by `lock`: each is signalled when a helper has tried to open the path.
   @exclusivity(unchecked) var barriersWaitingForOpen: [DispatchSemaphore] = []
   @exclusivity(unchecked) var examination = IOExamination()
+  @exclusivity(unchecked) var barriers = IOBarriers()
   @exclusivity(unchecked) private var turns = (IOTurns(width: 1), IOTurns(width: 1), IOTurns(width: mostRandom))
   /// Guarded by the lock of `IOFiles`.
   @exclusivity(unchecked) var users = 1
@@ -153,13 +154,13 @@ final class IOFile: @unchecked Sendable {  // immutable, atomic, or guarded as s
 
   // MARK: Turns
 
-  /// The operation joins; it is kicked when it has its turn.
+  /// The operation, of no channel, joins; it is kicked when it has its turn.
   func join(_ operation: IOOperation) {
-    lock.lock()
-    let hasTurn = withTurns(operation) { $0.join(operation) }
-    lock.unlock()
-    if hasTurn { operation.kick(IOState.turn) }
+    if lock.withLock({ isTurn(of: operation) }) { operation.kick(IOState.turn) }
   }
+
+  /// Guarded by `lock`: the operation joins; whether it has its turn at once.
+  func isTurn(of operation: IOOperation) -> Bool { withTurns(operation) { $0.join(operation) } }
 
   /// The operation transfers no more, and its last call is still to come. It leaves then, unless a request needs its turn.
   func trail(_ operation: IOOperation) {

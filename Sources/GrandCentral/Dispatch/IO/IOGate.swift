@@ -3,6 +3,8 @@
 /// A barrier of a channel.
 struct IOBarrier {
   let body: @Sendable () -> Void
+  /// Among those of the file; 0 if there is no file.
+  let number: Int
   /// Whether it was submitted before the channel was closed: then it may use the descriptor.
   let hasDescriptor: Bool
 }

@@ -1,0 +1,103 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+/// The barriers of all channels of a file, which hold up the operations of all of them. The file's lock guards it.
+///
+///     submitted:   a1   b1   | barrier 1 |   a2   | barrier 2 |   b2        a, b: operations of two channels
+///     ticket:       0    0         1          1         2          2        of those that wait in their channel's gate
+///
+/// IOBarriers.F1  Barriers are numbered in the order in which they are submitted, and run in that order, one at a time.
+/// IOBarriers.F2  An operation that has to wait gets the number of the newest barrier as its ticket. It starts when that barrier
+///     has ended.
+/// IOBarriers.F3  A barrier runs when the ones before it have ended, and so has every operation that was submitted before it, or
+///     has started: those that wait with a lower ticket are counted.
+/// IOBarriers.F4  A channel that cannot go on is noted under the lock under which it has found that out. When that may have
+///     changed, those that are noted look again.
+///
+/// Within a channel its gate has the order as well. Single reads and writes, which belong to no channel, take no part. An operation
+/// that is not carried out waits for no barrier.
+struct IOBarriers {
+  private var newest = 0
+  private var ended = 0
+  /// Operations that wait, by ticket: the first count is of those whose barrier has ended, the last one of the newest barrier's.
+  private var gated = [0]
+  /// Operations that have started, and whose last handler has not returned.
+  private var started = 0
+  private var noted: [IOChannel] = []
+
+  mutating func submit() -> Int {
+    newest += 1
+    gated.append(0)
+    return newest
+  }
+
+  /// The operation waits in its channel's gate.
+  mutating func gate(_ operation: IOOperation) {
+    operation.ticket = newest
+    gated[newest - ended] += 1
+  }
+
+  /// Whether the operation has started; else its channel is noted. One that is not carried out always does.
+  mutating func start(_ operation: IOOperation, of channel: IOChannel, isCarriedOut: Bool) -> Bool {
+    if isCarriedOut, operation.ticket ?? newest > ended {
+      note(channel)
+      return false
+    }
+    if let ticket = operation.ticket { gated[max(0, ticket - ended)] -= 1 }
+    operation.ticket = nil
+    started += 1
+    return true
+  }
+
+  /// Whether the barrier runs now; else its channel is noted.
+  mutating func begin(_ barrier: Int, of channel: IOChannel) -> Bool {
+    if ended == barrier - 1, gated[0] == 0, started == 0 { return true }
+    note(channel)
+    return false
+  }
+
+  /// Returns the channels that look again; so for the next one.
+  mutating func operationHasEnded() -> [IOChannel] {
+    started -= 1
+    return started == 0 && ended < newest ? takeNoted() : []
+  }
+
+  mutating func barrierHasEnded() -> [IOChannel] {
+    ended += 1
+    // None waits for an older one: F3.
+    gated.removeFirst()
+    return takeNoted()
+  }
+
+  private mutating func note(_ channel: IOChannel) {
+    if !noted.contains(where: { $0 === channel }) { noted.append(channel) }
+  }
+
+  private mutating func takeNoted() -> [IOChannel] {
+    let channels = noted
+    noted = []
+    return channels
+  }
+}
+
+extension IOFile {
+  /// The operation joins, if no barrier holds it up. One that is not carried out is counted.
+  func start(_ operation: IOOperation, of channel: IOChannel, isCarriedOut: Bool) -> Bool {
+    let (isStarted, hasTurn) = lock.withLock { () -> (Bool, Bool) in
+      if !barriers.start(operation, of: channel, isCarriedOut: isCarriedOut) { return (false, false) }
+      return (true, isCarriedOut && isTurn(of: operation))
+    }
+    if hasTurn { operation.kick(IOState.turn) }
+    return isStarted
+  }
+
+  func gate(_ operation: IOOperation) { lock.withLock { barriers.gate(operation) } }
+
+  func submitBarrier() -> Int { lock.withLock { barriers.submit() } }
+
+  func begin(_ barrier: Int, of channel: IOChannel) -> Bool {
+    lock.withLock { barriers.begin(barrier, of: channel) }
+  }
+
+  func operationHasEnded() -> [IOChannel] { lock.withLock { barriers.operationHasEnded() } }
+  func barrierHasEnded() -> [IOChannel] { lock.withLock { barriers.barrierHasEnded() } }
+}
