@@ -63,7 +63,7 @@ struct IOBarriers {
 
   mutating func barrierHasEnded() -> [IOChannel] {
     ended += 1
-    // None waits for an older one: F3.
+    // None waits for an older one: IOBarriers.F3.
     gated.removeFirst()
     return takeNoted()
   }
