@@ -46,7 +46,7 @@ extension Life {
     for _ in 0..<count {
       let other = members.last
       let isShared = other != nil && (byPath || random.oneIn(2))
-      let member = Member(self, byPath ? nil : family, isByPath: byPath) { queue, cleanup in
+      let member = Member(self, byPath ? nil : family, isByPath: byPath, kin: other) { queue, cleanup in
         if isShared, let other { return DispatchIO(type: type, io: other.io, queue: queue, cleanupHandler: cleanup) }
         return byPath
           ? DispatchIO(type: type, path: file.name, oflag: flags, mode: 0, queue: queue, cleanupHandler: cleanup)
@@ -219,7 +219,9 @@ extension Life {
     var members = [first]
     if cleanup != 0, random.oneIn(2) {
       members.append(
-        Member(self, error: cleanup) { DispatchIO(type: .random, io: first.io, queue: $0, cleanupHandler: $1) })
+        Member(self, error: cleanup) {
+          DispatchIO(type: .random, io: first.io, queue: $0, cleanupHandler: $1)
+        })
     }
     for _ in 0..<1 + random.below(8) {
       let member = members[random.below(members.count)]

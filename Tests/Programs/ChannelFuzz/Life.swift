@@ -8,7 +8,8 @@ import GrandCentral
 ///
 /// 1  Handlers of an operation come one after the other; the one with `done` once, and last. Errors come without data.
 /// 2  Bytes come exactly, in order, none twice; what a write reports as left is what it has not written.
-/// 3  A barrier runs when all has ended that was submitted before, and nothing has begun that came after.
+/// 3  A barrier runs when all has ended that was submitted before, to whichever channel of its file, and nothing has begun that came
+///    after.
 /// 4  The cleanup handler runs once, with the right error, when all operations have ended.
 /// 5  Messages come as they were sent, none cut, none in two.
 /// 6  All ends, by itself. Afterwards nothing holds a handler, though the channel may still be there, and the descriptor
@@ -108,7 +109,9 @@ final class Member: @unchecked Sendable {  // why: what is not atomic is the pla
   let life: Life
   let isByPath: Bool
   private(set) var io: DispatchIO!
-  private let (submitted, ended, cleanups) = (Counter(), Counter(), Counter())
+  private let cleanups = Counter()
+  /// Those of all channels of the file.
+  private let (submitted, ended, allStops): (Counter, Counter, Counter)
   private(set) var isClosed = false
   private let stops = Counter()
   var isStopped: Bool { stops.value > 0 }
@@ -116,12 +119,17 @@ final class Member: @unchecked Sendable {  // why: what is not atomic is the pla
   private var isStrict = false
 
   /// `make` gets the queue and the handler for the clean-up, which must be called with `error`.
+  ///
+  /// - Parameter kin: Another channel of the same file.
   init(
-    _ life: Life, error: Int32 = 0, _ family: Family? = nil, isByPath: Bool = false,
+    _ life: Life, error: Int32 = 0, _ family: Family? = nil, isByPath: Bool = false, kin: Member? = nil,
     _ make: (DispatchQueue, @escaping @Sendable (Int32) -> Void) -> DispatchIO?
   ) {
     self.life = life
     self.isByPath = isByPath
+    (submitted, ended, allStops) = (
+      kin?.submitted ?? Counter(), kin?.ended ?? Counter(), kin?.allStops ?? Counter()
+    )
     life.uncleaned.add()
     let token = Token(life)
     let (submitted, ended, cleanups) = (submitted, ended, cleanups)
@@ -227,12 +235,14 @@ final class Member: @unchecked Sendable {  // why: what is not atomic is the pla
   }
 
   func barrier() {
-    let (ended, before, token, life) = (ended, submitted.value, Token(life), life)
+    let (ended, stops, before, token, life) = (ended, allStops, submitted.value, Token(life), life)
     life.unended.add()
     io.barrier {
       token.visit()
-      if ended.value != before {
-        life.fail("a barrier after \(ended.value) of \(before) operations")
+      let count = ended.value
+      // Operations of another channel that is stopped wait for no barrier.
+      if count < before || count > before && stops.value == 0 {
+        life.fail("a barrier after \(count) of \(before) operations")
       }
       life.unended.add(-1)
     }
@@ -240,7 +250,10 @@ final class Member: @unchecked Sendable {  // why: what is not atomic is the pla
 
   func close(stop: Bool) {
     isClosed = true
-    if stop { stops.add() }
+    if stop {
+      stops.add()
+      allStops.add()
+    }
     io.close(flags: stop ? .stop : [])
   }
 

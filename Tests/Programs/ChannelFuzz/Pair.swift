@@ -86,7 +86,7 @@ extension Life {
     if count == 2 {
       let isShared = random.oneIn(2)
       channels.append(
-        Member(self, family) {
+        Member(self, family, kin: first) {
           isShared
             ? DispatchIO(type: .stream, io: first.io, queue: $0, cleanupHandler: $1)
             : DispatchIO(type: .stream, fileDescriptor: descriptor, queue: $0, cleanupHandler: $1)
