@@ -1,5 +1,7 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
+import Synchronization
+
 // What all of a channel's operations are told: that they are not carried out, for it was stopped or its file cannot be used, and that
 // it is suspended no more: this with the channel's lock held. And its suspensions.
 extension IOChannel {
