@@ -30,6 +30,44 @@ private actor Pinned {
   }
 }
 
+/// An executor of a program's own, in front of a queue.
+private final class SerialWrapper: SerialExecutor {
+  let queue: DispatchSerialQueue
+  let jobs = Counter()
+
+  init(_ queue: DispatchSerialQueue) { self.queue = queue }
+
+  func enqueue(_ job: consuming ExecutorJob) {
+    queue.enqueue(job)
+    jobs.add()
+  }
+
+  func checkIsolated() { queue.checkIsolated() }
+}
+
+private final class TaskWrapper: TaskExecutor {
+  let (queue, serial) = (DispatchQueue(label: "wrapped"), DispatchSerialQueue(label: "wrapped serial"))
+
+  func enqueue(_ job: consuming ExecutorJob) {
+    if job.priority == .init(TaskPriority.high) { queue.enqueue(job) } else { serial.enqueue(job) }
+  }
+}
+
+private actor Wrapped {
+  private let wrapper: SerialWrapper
+
+  init(_ wrapper: SerialWrapper) { self.wrapper = wrapper }
+
+  nonisolated var unownedExecutor: UnownedSerialExecutor { wrapper.asUnownedSerialExecutor() }
+
+  /// Calls an actor that is pinned to the queue.
+  func note(_ value: Int, of other: Pinned) async {
+    preconditionIsolated()
+    await other.note(value)
+    dispatchPrecondition(condition: .onQueue(wrapper.queue))
+  }
+}
+
 @concurrent private func note(_ value: Int, in log: Recorder<Int>) async { log.note(value) }
 
 @Suite("The order of jobs and items", .timeLimit(.minutes(30)))
@@ -104,6 +142,26 @@ struct ExecutorOrderTests {
       }
     }.value
     #expect(log.values == Array(0..<150))
+  }
+
+  @Test("X1: an executor of the program's own hands its jobs to a serial queue, as that queue's own")
+  func wrapped() async {
+    let (queue, log) = (DispatchSerialQueue(label: "wrapped"), Recorder<Int>())
+    let executor = SerialWrapper(queue)
+    let (outer, inner) = (Wrapped(executor), Pinned(queue, log))
+    queue.suspend()
+    let task = Task.detached { await outer.note(1, of: inner) }
+    #expect(eventually { executor.jobs.value == 1 })
+    queue.async { log.note(2) }
+    queue.resume()
+    await task.value
+    // The job runs on the queue as a serial executor: the actor that is pinned there is called within it.
+    #expect(queue.sync { log.values } == [1, 2])
+    let wrapper = TaskWrapper()
+    for priority in [TaskPriority.high, .low] {
+      let label = await Task(executorPreference: wrapper, priority: priority) { DispatchQueue.current.label }.value
+      #expect(label == (priority == .high ? "wrapped" : "wrapped serial"))
+    }
   }
 
   @Test("Q1: child tasks that prefer the queue of an actor start in order, and may use the actor")

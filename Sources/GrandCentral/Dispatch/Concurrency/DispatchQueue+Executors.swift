@@ -17,6 +17,8 @@
     /// Puts a job behind everything that was submitted before. Called by Swift Concurrency.
     ///
     /// Complexity: O(1); allocates nothing. Blocking: never.
+    // Disfavoured: what calls it on a serial queue means the serial executor's function.
+    @_disfavoredOverload
     public final func enqueue(_ job: consuming ExecutorJob) { enqueue(job, as: ConcurrencyJobs.plain) }
 
     @inline(__always)
@@ -115,7 +117,8 @@
     ///
     /// The runtime has to be told what a job runs on: an actor's on the queue as a serial executor, that of a task which prefers the
     /// queue on the queue as a task executor. A job does not say which it is, so the two protocols have a function each. If a task's
-    /// job were said to be an actor's, the runtime would put it into the queue a second time, behind what has come since.
+    /// job were said to be an actor's, the runtime would put it into the queue a second time, behind what has come since. A program
+    /// that calls `enqueue` on the queue calls this one, as with Dispatch: an executor of its own may wrap the queue.
     ///
     /// Complexity: O(1); allocates nothing. Blocking: never.
     @_implements(SerialExecutor,enqueue(_:))

@@ -19,6 +19,14 @@ actor Account {
   }
 }
 
+/// Executors of the program's own, in front of queues of ours.
+final class Wrapper: SerialExecutor, TaskExecutor {
+  private let (serial, any) = (DispatchSerialQueue(label: "wrapped"), DispatchQueue(label: "any"))
+
+  func enqueue(_ job: consuming ExecutorJob) { serial.enqueue(job) }
+  func enqueueElsewhere(_ job: consuming ExecutorJob) { any.enqueue(job) }
+}
+
 @MainActor
 private var finished = 0
 
@@ -52,6 +60,7 @@ func useObjects(with domain: Domain) async throws {
   _ = await account.pay(3)
   let balance = await account.pay(4)
   precondition(balance == 7)
+  await Task(executorPreference: Wrapper()) {}.value
   let once = await domain.take(DispatchOnce())
   once.run { finished += 1 }
   await withDispatchGroup { (scope: DispatchGroupScope) in
