@@ -48,6 +48,20 @@ struct ItemQoSTests {
     #expect(queue.effectiveQoS(QoSWord(.userInteractive), .enforceQoS) == QoSWord(.userInteractive))
   }
 
+  @Test("Q6, X1: a priority between two classes is as urgent as the lower one")
+  func prioritiesBetweenClasses() {
+    let urgencies = (1...255).map { Urgency.of(QoSWord(rawValue: $0 << 8).band) }
+    #expect(urgencies == urgencies.sorted())
+    #expect(Set(urgencies).count == Band.count)
+    for (priority, qos) in [
+      (9, .background), (16, .background), (17, .utility), (20, .utility), (21, .default),
+      (24, .default), (25, .userInitiated), (32, .userInitiated), (33, .userInteractive), (255, .userInteractive),
+    ] as [(Int, DispatchQoS)] {
+      #expect(urgencies[priority - 1] == Urgency.of(QoSWord(qos).band), "\(priority)")
+    }
+    #expect(QoSWord.unspecified.band == QoSWord.default.band)
+  }
+
   @Test("Q11, W3: an item's QoS counts on global queues; on the default one it decides, on others it lifts")
   func qosOnGlobalQueues() {
     let done = Latch(3)

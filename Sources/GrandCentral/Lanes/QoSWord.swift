@@ -29,15 +29,16 @@ struct QoSWord: Equatable, Sendable {
   @inline(__always)
   var band: Band { rawValue == 0 ? .normal : bandSlow }
 
+  /// The priority of a task may be any number: between two classes it is as urgent as the lower one.
   @inline(never)
   private var bandSlow: Band {
     switch rawValue >> 8 {
-    case 0x21: .userInteractive
-    case 0x19: .userInitiated
-    case 0x11: .utility
-    case 0x09: .background
-    case 0x05: .maintenance
-    default: .normal
+    case 0x21...: .userInteractive
+    case 0x19...: .userInitiated
+    case 0x15...: .normal
+    case 0x11...: .utility
+    case 0x09...: .background
+    default: .maintenance
     }
   }
 
