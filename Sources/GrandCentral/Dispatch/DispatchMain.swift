@@ -44,7 +44,8 @@ public enum DispatchMainLoop {
 ///
 /// The main actor's jobs run there as well, inside items of the main queue.
 ///
-/// Off the main thread it traps (GC0014).
+/// Off the main thread it traps (GC0014), and so it does in an item of the main queue (GC0036). An `async` main calls it before
+/// it waits for anything, if at all: afterwards it may be on another thread, or in such an item.
 ///
 /// Complexity: that of the items of the main queue. Blocking: for ever.
 public func dispatchMain() -> Never {
@@ -52,7 +53,15 @@ public func dispatchMain() -> Never {
     Fault.misuse(
       .dispatchMainOffMainThread,
       "dispatchMain was called off the main thread; the queue \"com.apple.main-thread\" runs its items on the main "
-        + "thread only. Call it at the end of main.")
+        + "thread only. Call it at the end of main; in an async main before the first await, which may leave the "
+        + "main thread.")
+  }
+  // relaxed: a thread sees its own ownership.
+  if GlobalQueues.main.state.load(ordering: .relaxed).owner == Thread.id {
+    Fault.misuse(
+      .dispatchMainInItem,
+      "dispatchMain was called in an item of the queue \"com.apple.main-thread\", which is under way for as long as the call "
+        + "lasts: no other item could run. Return from the item; in an async main wait for something instead.")
   }
   MainLoop.run()
 }

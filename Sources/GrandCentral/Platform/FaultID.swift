@@ -129,4 +129,7 @@ extension FaultID {
 
   /// A simulation was given a number of processors that it cannot have. Use a value within 1...64.
   static let simulatedProcessorsOutOfRange = FaultID(rawValue: 35)
+
+  /// `dispatchMain` was called in an item of the main queue, which the main thread runs already. Return from the item.
+  static let dispatchMainInItem = FaultID(rawValue: 36)
 }

@@ -78,7 +78,14 @@ extension AsyncMain {
     dispatchMain()
   }
 
-  /// The same with a loop of the program's own.
+  /// `dispatchMain` at the end of a main that has been suspended: the item runs in the loop that the main thread is in then, or on
+  /// another thread.
+  @MainActor static func dispatchMainAtEnd() async {
+    _ = await item { true }
+    dispatchMain()
+  }
+
+  /// The same as `lateDispatchMain`, with a loop of the program's own.
   @MainActor static func lateDescriptor() async {
     let order = Recorder<Int>()
     for index in 0..<10 { DispatchQueue.main.async { order.note(index) } }

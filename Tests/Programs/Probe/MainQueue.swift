@@ -9,7 +9,7 @@ extension Scenario {
     "main-drains": drains, "main-sync": syncs, "main-serial": serial, "main-current": current,
     "main-loop": foreignLoop, "main-loop-nested": nestedLoop, "main-suspend": suspends,
     "main-loop-endless": endlessLoop,
-    "main-sync-on-main": syncOnMain,
+    "main-sync-on-main": syncOnMain, "main-again": again, "main-again-in-drain": againInDrain,
   ]
 
   private static func finish() { DispatchQueue.main.async { exit(0) } }
@@ -172,5 +172,17 @@ extension Scenario {
   @Sendable private static func syncOnMain() {
     DispatchQueue.main.async { DispatchQueue.main.sync { report("ran", 1) } }
     dispatchMain()
+  }
+
+  @Sendable private static func again() {
+    DispatchQueue.main.async { dispatchMain() }
+    dispatchMain()
+  }
+
+  /// The same in a loop of the program's own, in an item of a queue that targets the main queue.
+  @Sendable private static func againInDrain() {
+    let targeting = DispatchQueue(label: "targeting", target: .main)
+    targeting.async { dispatchMain() }
+    DispatchMainLoop.drain()
   }
 }
