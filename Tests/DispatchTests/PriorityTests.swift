@@ -74,6 +74,16 @@ struct PriorityTests {
     #expect(result.number("runs") == 1, "\(result)")
   }
 
+  @Test(
+    "W4, X2: what a task waits for is not held up by work that is as urgent as the task",
+    arguments: ["item", "timeout", "later", "barrier", "global", "escalated"])
+  func taskLends(_ what: String) {
+    let result = run("lend-task-" + what)
+    #expect(result.ended, "\(result)")
+    #expect(result.number("in-time") == 1, "\(result)")
+    #expect(result.number("runs") == 1, "\(result)")
+  }
+
   @Test("Q16: concurrentPerform runs its iterations at the caller's QoS")
   func applyPropagates() {
     let result = Probe.run("apply-qos", environment: ["GRANDCENTRAL_THREADS": "2"])

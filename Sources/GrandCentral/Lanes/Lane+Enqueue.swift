@@ -80,11 +80,13 @@ extension Lane {
     if !kind.isRunQueue { answerSlow(state.update { $0.boost(urgency: urgency) }) }
   }
 
-  /// Contract.W4: the calling thread waits for the lane, or for one of its items. What has left the lane is not reached by `boost`.
+  /// Contract.W4: a thread, or a task, waits for the lane, or for one of its items. What has left the lane is not reached by `boost`.
   ///
-  /// - Parameter wanted: The item's own QoS.
+  /// - Parameters:
+  ///   - lender: The band of the thread or the task that waits; the calling thread's by default.
+  ///   - wanted: The item's own QoS.
   @inline(never)
-  final func lend(for wanted: QoSWord = .unspecified) -> Loan {
+  final func lend(from lender: Band = QoSWord.ofThread.band, for wanted: QoSWord = .unspecified) -> Loan {
     if kind.isMain { return .none }
     let base = base
     // The default global queue is for items of any quality.
@@ -93,7 +95,7 @@ extension Lane {
     // relaxed: a hint.
     let isNested = state.load(ordering: .relaxed).has(LaneState.nested)
     let isLeft = qos.isUnspecified ? kind.hasReaders : !kind.isPlainSerial || isNested
-    return isLeft ? Loan.make(from: QoSWord.ofThread.band, to: qos.isUnspecified ? nil : qos.band) : .none
+    return isLeft ? Loan.make(from: lender, to: qos.isUnspecified ? nil : qos.band) : .none
   }
 
   /// Lane.L3: does what the step that led to `call` has left to its caller. The caller keeps the lane alive meanwhile.

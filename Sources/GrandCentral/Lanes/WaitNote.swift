@@ -96,7 +96,7 @@ struct WaitNote {
 }
 
 extension Loan {
-  /// The calling thread, whose band is `lender`, is about to wait for work in `borrower`; nil stands for any that is less urgent.
+  /// A thread or a task whose band is `lender` is about to wait for work in `borrower`; nil stands for any that is less urgent.
   static func make(from lender: Band, to borrower: Band?) -> Loan {
     // Where no work was ever submitted, threads wait for each other's turns only.
     if lender >= borrower ?? .maintenance || Engine.existing == nil { return none }

@@ -71,6 +71,33 @@ extension Scenario {
     "lend-later-serial": lend(DispatchQueue(label: "low", qos: .background)) { low, work in
       waitForItem(work) { low.asyncAfter(deadline: .now() + .milliseconds(2), execute: $0) }
     },
+    "lend-task-item": lendInTask(DispatchQueue(label: "low", qos: .background)) { low, item in
+      low.async(execute: item)
+      try await item.value()
+    },
+    "lend-task-timeout": lendInTask(DispatchQueue(label: "low", qos: .background)) { low, item in
+      low.async(execute: item)
+      _ = try await item.asyncWait(timeout: .distantFuture)
+    },
+    "lend-task-later": lendInTask(DispatchQueue(label: "low", qos: .background)) { low, item in
+      low.asyncAfter(deadline: .now() + .milliseconds(100), execute: item)
+      try await item.value()
+    },
+    "lend-task-barrier": lendInTask { low, item in
+      low.async {}
+      low.async(execute: item)
+      try await low.barrier()
+    },
+    "lend-task-global": lendInTask { _, item in
+      DispatchQueue.global(qos: .background).async(execute: item)
+      try await item.value()
+    },
+    "lend-task-escalated": lendInTask(DispatchQueue(label: "low", qos: .background)) { low, item in
+      low.async(execute: item)
+      let task = Task.detached(priority: .background) { try await item.value() }
+      try await Task.sleep(for: .milliseconds(50))
+      try await task.value
+    },
     "lend-async-and-wait": lend(DispatchQueue(label: "low", qos: .background)) { low, work in
       low.async {}
       low.asyncAndWait(execute: work)
@@ -83,11 +110,28 @@ extension Scenario {
     item.wait()
   }
 
-  /// While items of default QoS submit themselves again and again, the main thread waits for work on a queue of background QoS. Reports
+  /// As `lend`, where a task of high priority waits, on the runtime's own pool, and the load is as urgent as the task.
+  private static func lendInTask(
+    _ make: @autoclosure @escaping @Sendable () -> DispatchQueue = DispatchQueue(
+      label: "low", qos: .background, attributes: .concurrent),
+    _ wait: @escaping @Sendable (DispatchQueue, DispatchWorkItem) async throws -> Void
+  ) -> Body {
+    lend(make(), load: .userInitiated) { low, work in
+      let (item, waited) = (DispatchWorkItem(block: work), Latch())
+      Task.detached(priority: .high) {
+        try await wait(low, item)
+        waited.open()
+      }
+      waited.wait()
+    }
+  }
+
+  /// While items of the QoS `load` submit themselves again and again, the main thread waits for work on a queue of background QoS. Reports
   /// whether the wait ended before they did.
   private static func lend(
     _ make: @autoclosure @escaping @Sendable () -> DispatchQueue = DispatchQueue(
       label: "low", qos: .background, attributes: .concurrent),
+    load: DispatchQoS.QoSClass = .default,
     _ wait: @escaping @Sendable (DispatchQueue, @escaping @Sendable () -> Void) -> Void
   ) -> Body {
     {
@@ -96,9 +140,9 @@ extension Scenario {
       @Sendable func link() {
         links.add()
         if waited.isOpen || monotonicNanoseconds() > end { return isOver.open() }
-        DispatchQueue.global().async(execute: link)
+        DispatchQueue.global(qos: load).async(execute: link)
       }
-      for _ in 0..<2 { DispatchQueue.global().async(execute: link) }
+      for _ in 0..<2 { DispatchQueue.global(qos: load).async(execute: link) }
       require(eventually { links.value > 1000 }, "the load runs")
       let runs = Counter()
       wait(low) { runs.add() }

@@ -8,15 +8,26 @@ import Synchronization
   protocol AsyncWaitable: AnyObject, Sendable {
     /// Takes what there is to take, without waiting; false if the caller has to wait.
     func tryWait() -> Bool
-    /// Adds the waiter; false if there is nothing to wait for.
-    func join(_ waiter: UnsafeMutablePointer<Waiter>) -> Bool
+    /// Adds the waiter of a task of that urgency; false if there is nothing to wait for.
+    func join(_ waiter: UnsafeMutablePointer<Waiter>, urgency: UInt8) -> Bool
     /// Takes the waiter out; false if another thread has chosen it, and wakes it.
     func leave(_ waiter: UnsafeMutablePointer<Waiter>) -> Bool
+    /// Whether it knows a queue that it comes from, which is boosted for a task that waits.
+    var comesFromQueue: Bool { get }
+    /// Boosts that queue to the task's band (Contract.W4).
+    ///
+    /// - Returns: what the task lends besides, until its wait is over.
+    func boostSubmission(for waiter: Band) -> Loan
+  }
+
+  extension AsyncWaitable {
+    var comesFromQueue: Bool { false }
+    func boostSubmission(for waiter: Band) -> Loan { .none }
   }
 
   extension DispatchGroup: AsyncWaitable {}
   extension DispatchSemaphore: AsyncWaitable {}
-  extension DispatchWorkItem: AsyncWaitable {}
+  extension DispatchWorkItem: AsyncWaitable { var comesFromQueue: Bool { true } }
 
   /// A task that waits until it is woken, its time is up, or it is cancelled: whichever comes first resumes it, once.
   ///
@@ -48,6 +59,8 @@ import Synchronization
     private let waiter: UnsafeMutablePointer<Waiter>
     /// Written before joining.
     @exclusivity(unchecked) private var timer: TimerEntry.Pointer?
+    /// What the task lends: the code of a `Loan`.
+    private let loan = Atomic<UInt8>(Loan.none.code)
 
     private init(_ host: any AsyncWaitable, _ deadline: Deadline, _ leeway: UInt64) {
       self.host = host
@@ -78,11 +91,17 @@ import Synchronization
       if host.tryWait() { return .success }
       let waiter = AsyncWaiter(host, deadline, leeway)
       let outcome = await withTaskCancellationHandler {
-        await withUnsafeContinuation { waiter.start($0) }
+        guard host.comesFromQueue else { return await withUnsafeContinuation { waiter.start($0) } }
+        return await withTaskPriorityEscalationHandler {
+          await withUnsafeContinuation { waiter.start($0) }
+        } onPriorityEscalated: { _, priority in
+          waiter.boost(for: QoSWord(priority).band)
+        }
       } onCancel: {
         waiter.cancel()
       }
       waiter.stopTimer()
+      waiter.lend(.none)
       return outcome
     }
 
@@ -96,6 +115,7 @@ import Synchronization
       // Before joining: once joined, the task may go on any time, and looks for its timer.
       makeTimer()
       guard join() else { return }
+      if host.comesFromQueue { boost(for: Self.bandOfTask) }
       // pairs with: mark – publishes the waiter to the thread that comes second, whatever the host hands over by its lock
       let before = marks.bitwiseOr(Self.joined, ordering: .releasing).oldValue
       if before & Self.cancelled != 0 { end(.cancelled) } else if before & Self.timedOut != 0 { end(.timedOut) }
@@ -105,7 +125,7 @@ import Synchronization
     private func join() -> Bool {
       let own = Owned(self).give()
       waiter.pointee.word = UInt64(own.bits)
-      if host.join(waiter) { return true }
+      if host.join(waiter, urgency: host.comesFromQueue ? Urgency.of(Self.bandOfTask) : 0) { return true }
       own.giveBack()
       continuation!.resume(returning: .success)
       return false
@@ -141,6 +161,19 @@ import Synchronization
       own.giveBack()
     }
 
+    // MARK: Priority
+
+    /// The task's band, or that of the item that it is in. The runtime's own threads run no items, and have no band.
+    private static var bandOfTask: Band { QoSWord.ofThread.merged(with: QoSWord(Task.currentPriority)).band }
+
+    private func boost(for band: Band) { lend(host.boostSubmission(for: band)) }
+
+    /// In place of what the task has lent before.
+    private func lend(_ new: Loan) {
+      // relaxed: a loan is a hint, and ended by the thread that takes it out.
+      Loan(code: loan.exchange(new.code, ordering: .relaxed)).end()
+    }
+
     // MARK: Time
 
     private func makeTimer() {
@@ -168,5 +201,10 @@ import Synchronization
       own.use { if $0.mark(timedOut) { $0.end(.timedOut) } }
       own.giveBack()
     }
+  }
+
+  extension QoSWord {
+    /// Priorities have the numbers of the classes.
+    fileprivate init(_ priority: TaskPriority) { self.init(rawValue: UInt16(priority.rawValue) << 8) }
   }
 #endif

@@ -85,7 +85,7 @@
     /// try await search.value()
     /// ```
     ///
-    /// The queue that holds the item is boosted to the task's quality of service. Complexity: O(1). Blocking: never.
+    /// The queue that holds the item is boosted to the task's priority, also if that rises later. Complexity: O(1). Blocking: never.
     /// Throws when the task is cancelled, at once; the item is not cancelled.
     nonisolated(nonsending) public final func value() async throws(CancellationError) {
       _ = try await suspend(until: .never)

@@ -108,7 +108,7 @@ import CPlatform
     private let lock = Lock()
 
     func tryWait() -> Bool { false }
-    func join(_ waiter: UnsafeMutablePointer<Waiter>) -> Bool { true }
+    func join(_ waiter: UnsafeMutablePointer<Waiter>, urgency _: UInt8) -> Bool { true }
 
     /// The first one ends the wait.
     func leave(_ waiter: UnsafeMutablePointer<Waiter>) -> Bool {

@@ -267,7 +267,7 @@ public final class DispatchGroup: DispatchObject, @unchecked Sendable {  // an a
   }
 
   /// Adds a waiter that is no thread; false if nothing is under way.
-  func join(_ waiter: UnsafeMutablePointer<Waiter>) -> Bool {
+  func join(_ waiter: UnsafeMutablePointer<Waiter>, urgency _: UInt8) -> Bool {
     lock.lock()
     defer { lock.unlock() }
     guard watch() else { return false }

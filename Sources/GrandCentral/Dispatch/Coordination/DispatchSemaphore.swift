@@ -181,7 +181,7 @@ public final class DispatchSemaphore: DispatchObject, @unchecked Sendable {  // 
   /// Takes one signal, or adds a waiter that is no thread.
   ///
   /// - Returns: whether the waiter has been added.
-  func join(_ waiter: UnsafeMutablePointer<Waiter>) -> Bool {
+  func join(_ waiter: UnsafeMutablePointer<Waiter>, urgency _: UInt8) -> Bool {
     if take() || isSimulated && takeSimulated() { return false }
     lock.lock()
     defer { lock.unlock() }

@@ -75,8 +75,9 @@ extension DispatchWorkItem {
 
   /// Contract.W4: the item's queue moves up to the waiter's band until it has caught up.
   ///
+  /// - Parameter waiter: The band of the thread or the task that waits; the calling thread's by default.
   /// - Returns: what the waiter lends besides, until its wait is over.
-  final func boostSubmission() -> Loan {
+  final func boostSubmission(for waiter: Band = QoSWord.ofThread.band) -> Loan {
     // relaxed: verified by the exchange.
     var seen = submittedTo.load(ordering: .relaxed)
     while true {
@@ -86,8 +87,8 @@ extension DispatchWorkItem {
       guard exchangeSubmission(&seen, Self.busy) else { continue }
       // unsafe: WorkItem.B1.
       let loan = Borrowed<DispatchQueue>(bits: address)!.use { queue in
-        queue.boost(Urgency.of(QoSWord.ofThread.band))
-        return queue.lend(for: wantedQoS)
+        queue.boost(Urgency.of(waiter))
+        return queue.lend(from: waiter, for: wantedQoS)
       }
       // pairs with: exchangeSubmission – publishes that the queue is no longer used
       submittedTo.store(address, ordering: .releasing)

@@ -342,10 +342,8 @@ public class DispatchWorkItem: @unchecked Sendable {  // an atomic word; the res
   final func tryWait() -> Bool { state.load().has(State.finished) }
 
   /// Adds a waiter that is no thread; false if the item has finished.
-  final func join(_ waiter: UnsafeMutablePointer<Waiter>) -> Bool {
-    guard register({ waiters.append(waiter) }) else { return false }
-    boostSubmission().end()
-    return true
+  final func join(_ waiter: UnsafeMutablePointer<Waiter>, urgency: UInt8) -> Bool {
+    register(urgency: urgency) { waiters.append(waiter) }
   }
 
   /// Takes a waiter out; false if its wake-up is on its way.
