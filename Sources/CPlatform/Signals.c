@@ -51,6 +51,8 @@ static _Atomic(uint32_t) counts[last + 1];
 static _Atomic(uint64_t) watched;
 static _Atomic(bool) notified;
 static _Atomic(int) descriptor = -1;
+/// Handlers that have read `descriptor`, or are about to, and may write to it.
+static _Atomic(int) writers;
 static _Atomic(pid_t) owner;
 
 static uint64_t bit(int number) { return (uint64_t)1 << (number - 1); }
@@ -99,7 +101,9 @@ static void deliver(int number, siginfo_t *info, void *context) {
     atomic_fetch_add(&counts[number], 1);
     if (!atomic_exchange(&notified, true)) {
       uint64_t one = 1;
+      atomic_fetch_add(&writers, 1);
       ssize_t written = write(atomic_load(&descriptor), &one, sizeof one);
+      atomic_fetch_sub(&writers, 1);
       (void)written;
     }
   }
@@ -206,6 +210,15 @@ void gc_signals_set_descriptor(int fd) {
   atomic_store(&notified, false);
 }
 
+void gc_signals_give_up_descriptor(int fd) {
+  // Signals are blocked: this thread is not the one that is waited for.
+  uint64_t mask = lock();
+  int expected = fd;
+  atomic_compare_exchange_strong(&descriptor, &expected, -1);
+  while (atomic_load(&writers) > 0) gc_nanosleep(20000);
+  unlock(mask);
+}
+
 void gc_signals_acknowledge(void) { atomic_exchange(&notified, false); }
 
 void gc_signals_reassert(void) {
@@ -232,6 +245,8 @@ void gc_signals_unlock_after_fork(bool in_child) {
       if (is_watched(number)) restore(number);
     }
     atomic_store(&watched, 0);
+    // Those of other threads, which are the parent's.
+    atomic_store(&writers, 0);
     gc_signals_set_descriptor(-1);
   }
   unlock(in_child ? gc_signals_mask_after_fork(mask_before_fork) : mask_before_fork);

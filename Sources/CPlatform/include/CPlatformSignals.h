@@ -39,6 +39,10 @@ uint32_t gc_signal_take(int number);
 
 /// The event descriptor to write to when something was counted; one write until `gc_signals_acknowledge`.
 void gc_signals_set_descriptor(int fd);
+
+/// Takes back a descriptor that `gc_signals_set_descriptor` was given: when
+/// this returns no handler writes to it, or is about to.
+void gc_signals_give_up_descriptor(int fd);
 /// The counts are about to be taken: later deliveries write again.
 void gc_signals_acknowledge(void);
 /// Whether changes of a watched signal's disposition go through this library. If not, `gc_signals_reassert` helps.

@@ -31,8 +31,8 @@ struct SignalWatch: ~Copyable {
 //     ends it, and has put the program's disposition back when it returns.
 // SignalTable.G2  Watches are reported to under `list`, and taken off under it: when `remove` has returned, no report
 //     runs, and none will.
-// SignalTable.G3  The event descriptor is on the poller while there is any watch. It is made once and never closed: a
-//     handler may be about to write to it. While the kernel refuses the descriptor, deliveries are counted all the
+// SignalTable.G3  The event descriptor is on the poller while there is any watch. It is made once, and closed with the
+//     engine of a run alone, once no handler is about to write to it. While the kernel refuses the descriptor, deliveries are counted all the
 //     same, and each retry hands out what has been counted.
 //
 // Order of locks: `life`, the descriptor table's, `list`. Reports come with the last two held.
@@ -74,8 +74,13 @@ struct SignalTable: ~Copyable, @unchecked Sendable {  // all of it is guarded by
 
   /// The engine goes. What watches a signal may still point here: then all stays.
   func discard() {
-    // relaxed: one thread is left.
-    if event.load(ordering: .relaxed) >= 0 || (0...Int(Signals.last)).contains(where: { first[$0] != nil }) { return }
+    if (0...Int(Signals.last)).contains(where: { first[$0] != nil }) { return }
+    if let descriptor {
+      descriptor.deinitialize(count: 1)
+      descriptor.deallocate()
+    }
+    // A number that is lost is another file's. relaxed: one thread is left.
+    if !isLost.load(ordering: .relaxed) { Signals.close(event.load(ordering: .relaxed)) }
     state.deinitialize(count: 1)
     state.deallocate()
     first.deallocate()
@@ -141,6 +146,8 @@ struct SignalTable: ~Copyable, @unchecked Sendable {  // all of it is guarded by
 
   // MARK: With `life` held
 
+  private var descriptor: DescriptorWatch.Pointer? { state.pointee.descriptor }
+
   /// Makes deliveries reach the poller (SignalTable.G3).
   private func prepare(in engine: borrowing Engine) -> Errno? {
     // relaxed: set with the descriptor table's lock held; a late view costs one failure of `watch`.
@@ -163,7 +170,7 @@ struct SignalTable: ~Copyable, @unchecked Sendable {  // all of it is guarded by
     } else if state.pointee.isOnPoller {
       return nil
     }
-    switch engine.poller.watch(state.pointee.descriptor!, in: engine) {
+    switch engine.poller.watch(descriptor!, in: engine) {
     case .watched:
       state.pointee.isOnPoller = true
       return nil
@@ -194,7 +201,7 @@ struct SignalTable: ~Copyable, @unchecked Sendable {  // all of it is guarded by
 
   /// The event descriptor leaves the poller with the last watch.
   private func retire(in engine: borrowing Engine) {
-    guard state.pointee.watches == 0, let descriptor = state.pointee.descriptor else { return }
+    guard state.pointee.watches == 0, let descriptor else { return }
     state.pointee.isOnPoller = false
     if engine.poller.unwatch(descriptor) == .gone { lose() }
   }

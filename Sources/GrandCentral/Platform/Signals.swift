@@ -27,6 +27,12 @@ enum Signals {
   /// Has `descriptor`, an event descriptor that was released, signalled when something was counted.
   static func notify(_ descriptor: Int32) { gc_signals_set_descriptor(descriptor) }
 
+  /// Closes a descriptor that `notify` was given, once no handler is about to write to it. Nothing is counted for its owner any more.
+  static func close(_ descriptor: Int32) {
+    gc_signals_give_up_descriptor(descriptor)
+    _ = gc_close(descriptor)
+  }
+
   /// Drains the descriptor. What is taken afterwards includes what was counted before; what is counted later signals it
   /// anew.
   static func acknowledge(_ descriptor: Int32) {

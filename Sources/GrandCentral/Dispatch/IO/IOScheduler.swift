@@ -91,11 +91,16 @@ final class IOScheduler: @unchecked Sendable {  // guarded by its locks, as said
 
   /// The run is over, and its channels have done what they do.
   static func endRun(_ world: World.Functions) {
-    if let raw = world.ioScheduler { Borrowed<IOScheduler>(word: raw).object.abandon() }
+    guard let raw = world.ioScheduler else { return }
     world.ioScheduler = nil
+    Borrowed<IOScheduler>(word: raw).use { scheduler in
+      // The engine keeps its descriptors while one is watched.
+      if let watch = scheduler.watch { _ = Engine.current.poller.unwatch(watch) }
+      scheduler.abandon()
+    }
   }
 
-  /// In a forked child: the ring is the parent's. No other thread is left that could hold the lock.
+  /// In a forked child, whose ring is the parent's, and at the end of a run. No other thread is left that could hold the lock.
   private func abandon() {
     if let ring { FileReading.close(ring.pointee.descriptor) }
   }

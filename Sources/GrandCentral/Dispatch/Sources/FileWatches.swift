@@ -185,6 +185,8 @@ final class FileWatches: @unchecked Sendable {  // guarded by `lock`
     Borrowed<FileWatches>(word: raw).use { list in
       // relaxed: the run's threads have left, and this one lets go of them in what follows.
       list.isOver.store(true, ordering: .relaxed)
+      // The engine keeps its descriptors while one is watched.
+      _ = Engine.current.poller.unwatch(list.watch)
       list.inotify.abandon()
     }
   }

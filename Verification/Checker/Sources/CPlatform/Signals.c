@@ -128,6 +128,11 @@ uint32_t gc_signal_take(int number) {
   return count;
 }
 
+void gc_signals_give_up_descriptor(int fd) {
+  machine_point("signal-descriptor", NULL);
+  if (descriptor == fd) descriptor = -1;
+}
+
 void gc_signals_set_descriptor(int fd) {
   machine_point("signal-descriptor", NULL);
   machine_sync(counts);

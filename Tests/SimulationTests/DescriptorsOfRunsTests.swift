@@ -1,0 +1,75 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import GrandCentral
+import GrandCentralTesting
+import Testing
+
+@Suite("Descriptors that runs leave", .serialized, .timeLimit(.minutes(30)))
+struct DescriptorsOfRunsTests {
+  /// How many more descriptors are open behind so many runs than before; behind a few that make what is made once.
+  private static func left(by runs: Int, _ body: @escaping (Simulation) throws -> Void) throws -> Int {
+    func open() -> Int { (0..<1_024).count { fcntl(Int32($0), F_GETFD) >= 0 } }
+    try Simulation.check(runs: 3, body)
+    let before = open()
+    try Simulation.check(runs: runs, body)
+    return open() - before
+  }
+
+  @Test("V1: a run that has read a file by a channel with a path leaves none")
+  func file() async {
+    await #expect(processExitsWith: .success) {
+      let left = try Self.left(by: 20) { sim in
+        let count = Box(0)
+        let queue = DispatchQueue(label: "cleanup")
+        let channel = try unwrap(
+          DispatchIO(type: .random, path: "/proc/self/exe", oflag: O_RDONLY, mode: 0, queue: queue) { _ in })
+        channel.read(offset: 0, length: 800, queue: .global()) { isDone, data, _ in
+          count.value += data?.count ?? 0
+          if isDone { channel.close() }
+        }
+        sim.run()
+        sim.expect(count.value == 800, "\(count.value)")
+      }
+      try require(left == 0, "\(left)")
+    }
+  }
+
+  @Test("V1: a run that has watched a file leaves none")
+  func watchedFile() async {
+    await #expect(processExitsWith: .success) {
+      let left = try Self.left(by: 20) { sim in
+        let file = open("/tmp", O_RDONLY)
+        sim.expect(file >= 0)
+        let source = DispatchSource.makeFileSystemObjectSource(
+          fileDescriptor: file, eventMask: .rename, queue: DispatchQueue(label: "watch"))
+        source.setEventHandler {}
+        source.setCancelHandler { close(file) }
+        source.resume()
+        sim.advance(by: .seconds(1))
+        source.cancel()
+      }
+      try require(left == 0, "\(left)")
+    }
+  }
+
+  @Test("V1: a run that has had a signal source leaves none")
+  func signals() async {
+    await #expect(processExitsWith: .success) {
+      signal(SIGUSR1, SIG_IGN)
+      let left = try Self.left(by: 20) { sim in
+        let count = Box(0)
+        let source = DispatchSource.makeSignalSource(signal: SIGUSR1, queue: DispatchQueue(label: "signals"))
+        source.setEventHandler {
+          count.value += 1
+          source.cancel()
+        }
+        source.resume()
+        DispatchQueue.global().asyncAfter(deadline: .now() + .seconds(1)) { kill(getpid(), SIGUSR1) }
+        sim.run()
+        sim.expect(count.value == 1, "\(count.value)")
+      }
+      try require(left == 0, "\(left)")
+    }
+  }
+}
