@@ -29,6 +29,23 @@ extension Run {
     while true { forever.wait() }
   }
 
+  // MARK: The body has returned
+
+  /// What `asyncAfter` has not submitted goes, while the ends of the program's objects can still use the library. They run in the usual
+  /// order, as all does from now on.
+  func dropDelayed() {
+    // An object may set a timer at its end, each time.
+    for _ in 0..<100 {
+      goOut()
+      let hasDropped = SimulatedOrder.seen { SimulationSupport.dropDelayed() }
+      comeIn()
+      if !hasDropped { return }
+      if ready.count == 1, !mainIsCalled, !SimulationSupport.isOwed { continue }
+      rest(.untilEnd)
+      if members.contains(where: { isStuck($0) }) { fail(.deadlock(describeWaits())) }
+    }
+  }
+
   // MARK: Run.R5
 
   /// By the thread that waits for the run.

@@ -65,7 +65,7 @@ final class Run: @unchecked Sendable {  // Run.R1
   var escape: SimulationFailure.Reason?
   private(set) var timersLeft = 0
   private(set) var leftovers = Leftovers()
-  private var mainIsCalled = false
+  private(set) var mainIsCalled = false
   /// The run's engine is there.
   private(set) var hasBegun = false
   /// How often workers that nap have looked for a job that is still there.
@@ -196,6 +196,7 @@ final class Run: @unchecked Sendable {  // Run.R1
     if members.contains(where: { isStuck($0) }) { fail(.deadlock(describeWaits())) }
     timersLeft = SimulationSupport.timersLeft
     isClosing = true
+    dropDelayed()
     while !SimulationSupport.engineIsStill {
       SimulationSupport.closeEngine()
       rest(.untilClosed)

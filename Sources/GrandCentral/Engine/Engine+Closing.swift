@@ -96,12 +96,6 @@ extension Timers {
 
   /// Takes all timers out, as if they were firing for ever: nobody may stop them in another engine's wheels.
   func abandon() {
-    lock.lock()
-    for index in 0..<Self.clocks {
-      guard let wheel = wheels[index] else { continue }
-      var due = wheel.pointee.advance(to: .max)
-      while due.popFirst() != nil {}
-    }
-    lock.unlock()
+    for index in 0..<Self.clocks { _ = takeAll(Clock(rawValue: UInt8(index))!, firing: nil) }
   }
 }

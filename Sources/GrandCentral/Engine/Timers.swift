@@ -160,6 +160,17 @@ struct Timers: ~Copyable, @unchecked Sendable {  // the wheels are guarded by `l
     return next < before
   }
 
+  /// Takes out the timers of one clock that call `fire`, whenever they are due; all, where that is nil.
+  func takeAll(_ clock: Clock, firing fire: TimerEntry.Fire?) -> TimerChain {
+    let index = Int(clock.rawValue)
+    lock.lock()
+    defer { lock.unlock() }
+    if wheels[index] == nil { return TimerChain() }
+    let taken = wheel(index).pointee.takeAll(firing: fire)
+    _ = noteEarliest(index)
+    return taken
+  }
+
   func lockForFork() { lock.lock() }
   func unlockAfterFork() { lock.unlock() }
 }

@@ -48,6 +48,13 @@ struct TimerEntry: ~Copyable {
     World.isSimulated ? deadline : roundest(deadline, leeway)
   }
 
+  /// Whether that is what runs it; true for nil.
+  func fires(_ other: Fire?) -> Bool {
+    guard let other else { return true }
+    // unsafe: C functions are addresses.
+    return unsafeBitCast(fire, to: UInt.self) == unsafeBitCast(other, to: UInt.self)
+  }
+
   /// Whether a wheel holds it. Read under the wheel's lock.
   var isPending: Bool { list != Self.noList }
 

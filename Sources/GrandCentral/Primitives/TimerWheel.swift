@@ -97,7 +97,7 @@ struct TimerWheel: ~Copyable {
     Memory.free(UnsafeMutableRawPointer(state))
   }
 
-  var isEmpty: Bool { state.pointee.count == 0 }
+  var isEmpty: Bool { count == 0 }
   /// How many entries are pending.
   var count: Int { state.pointee.count }
 
@@ -164,6 +164,23 @@ struct TimerWheel: ~Copyable {
     state.pointee.elapsed = max(now, state.pointee.elapsed)
     state.pointee.isAdvancing = false
     return true
+  }
+
+  /// Takes out each timer that calls `fire`, in no order, whenever it is due; all, where that is nil. They are no longer pending.
+  ///
+  /// Complexity: O(all timers)
+  borrowing func takeAll(firing fire: TimerEntry.Fire?) -> TimerChain {
+    var taken = TimerChain()
+    for index in 0...Self.overdue {
+      var link = lists[index].first
+      while let entry = link {
+        link = entry.pointee.next
+        if !entry.pointee.fires(fire) { continue }
+        remove(entry)
+        taken.append(entry)
+      }
+    }
+    return taken
   }
 
   // MARK: Lists

@@ -67,7 +67,7 @@ final class DelayedItem: @unchecked Sendable {  // immutable, but for the entry 
   }
 
   /// Gives a reference back.
-  fileprivate static func letGo(_ delayed: Borrowed<DelayedItem>) {
+  static func letGo(_ delayed: Borrowed<DelayedItem>) {
     delayed.use { Sanitizer.comesBefore($0.entry) }
     delayed.giveBack()
   }
@@ -95,13 +95,22 @@ final class DelayedItem: @unchecked Sendable {  // immutable, but for the entry 
     }
   }
 
-  private static let fired: TimerEntry.Fire = { raw in
-    // unsafe: fired once, by the wheel that has let go of the entry; the reference is the one that `add` made.
-    let entry = raw.assumingMemoryBound(to: TimerEntry.self)
-    let delayed = Borrowed<DelayedItem>(word: entry.pointee.context!)
+  static let fired: TimerEntry.Fire = { raw in
+    let delayed = timer(raw)
     delayed.use { $0.fire() }
     letGo(delayed)
   }
+
+  /// What the entry is of. Called once, when the wheel has let go of it: the reference is the one that `add` made.
+  @inline(__always)
+  static func timer(_ raw: Job.Word) -> Borrowed<DelayedItem> {
+    // unsafe: see above.
+    let entry = raw.assumingMemoryBound(to: TimerEntry.self)
+    return Borrowed(word: entry.pointee.context!)
+  }
+
+  /// The item's list lets go of it.
+  func forget() { item.forgetTimer(self) }
 
   private func fire() {
     guard let queue else { return item.finishDequeued() }

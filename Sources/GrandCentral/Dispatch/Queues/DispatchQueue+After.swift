@@ -74,14 +74,21 @@ enum DelayedJob {
     Engine.current.timers.add(entry, on: deadline.clock, in: Engine.current)
   }
 
-  private static let fired: TimerEntry.Fire = { raw in
-    // unsafe: fired once, by the wheel that has let go of the entry; its words are what `start` put there.
-    let entry = raw.assumingMemoryBound(to: TimerEntry.self)
-    let (job, queue) = entry.pointee.delayed
-    entry.deinitialize(count: 1)
-    Magazine.give(raw)
+  static let fired: TimerEntry.Fire = { raw in
+    let (job, queue) = take(raw)
     queue.use { $0.enqueueSlow(job) }
     queue.giveBack()
+  }
+
+  /// The job and its queue, retained. Called once, when the wheel has let go of the entry, whose memory goes.
+  @inline(__always)
+  static func take(_ raw: Job.Word) -> (job: Job, queue: Borrowed<DispatchQueue>) {
+    // unsafe: see above; its words are what `start` put there.
+    let entry = raw.assumingMemoryBound(to: TimerEntry.self)
+    let delayed = entry.pointee.delayed
+    entry.deinitialize(count: 1)
+    Magazine.give(raw)
+    return delayed
   }
 }
 
