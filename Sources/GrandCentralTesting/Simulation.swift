@@ -153,6 +153,9 @@ public final class Simulation: Sendable {
     SimulatedOrder.unseen { inner.present.fail(.deadlock([sentence] + inner.describeWaits())) }
   }
 
+  /// For a task of the test framework's, which goes on where it is, outside: the program has not started it.
+  package static func resume(_ body: () -> Void) { TasksOfRun.unnoted(body) }
+
   /// A task of the run goes to Swift's own executor.
   func noteTaskOutside() { SimulatedOrder.unseen { inner.visit { inner.hasTaskOutside = true } } }
 

@@ -5,11 +5,23 @@
   internal import CPlatform
   import Glibc
   import GrandCentral
+  import Synchronization
 
   /// What a simulation has to do with Swift's tasks: their clocks, and those that take no part.
   enum TasksOfRun {
     private typealias Enqueue = @convention(c) (_ job: UInt, _ own: UnsafeRawPointer?) -> Void
     private typealias OwnEnqueue = @convention(c) (_ job: UInt) -> Void
+
+    /// Whether the task that goes on is none of the program's.
+    private static let isKits = Atomic<Bool>(false)
+
+    /// Lets a task of the test framework go on, which is outside of the run by right.
+    static func unnoted(_ body: () -> Void) {
+      // relaxed: by the thread that has the turn.
+      isKits.store(true, ordering: .relaxed)
+      body()
+      isKits.store(false, ordering: .relaxed)
+    }
 
     /// Asked once in a process, by the first simulation.
     static let areSeen: Bool = {
@@ -18,7 +30,8 @@
       let haveClocks = gc_simulate_swift_clocks { SimulationSupport.now() }
       if haveClocks { SimulationSupport.noteSwiftClocks() }
       let enqueue: Enqueue = { job, own in
-        if SimulationSupport.isTaskOutside() { Explorer.current?.noteTaskOutside() }
+        // relaxed: set by the thread that has the turn.
+        if SimulationSupport.isTaskOutside(), !isKits.load(ordering: .relaxed) { Explorer.current?.noteTaskOutside() }
         // unsafe: Swift hands over its own function, of this argument.
         unsafeBitCast(own, to: OwnEnqueue.self)(job)
       }
@@ -31,5 +44,8 @@
     }()
   }
 #else
-  enum TasksOfRun { static let areSeen = false }
+  enum TasksOfRun {
+    static let areSeen = false
+    static func unnoted(_ body: () -> Void) { body() }
+  }
 #endif

@@ -15,6 +15,7 @@ private let cancelledRuns = Atomic<Int>(0)
 /// Lets no issue through, and requires that there was one which says all of this.
 private struct Expects: TestTrait, TestScoping {
   let words: [String]
+  let mayHint: Bool
 
   func provideScope(
     for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
@@ -33,13 +34,19 @@ private struct Expects: TestTrait, TestScoping {
     }
     let texts = seen.withLock { $0 }
     #expect(texts.count == 1, "\(texts)")
+    let hint = "A task of the run is on Swift's own executor"
+    let hasHint = texts.first?.contains(hint) == true
+    #expect(!hasHint || mayHint, "the tasks of the framework are none of the program's: \(texts)")
     for word in words { #expect(texts.first?.contains(word) == true, "\(word) is not in \(texts)") }
     if let thrown { throw thrown }
   }
 }
 
 extension Trait where Self == Expects {
-  fileprivate static func expects(_ words: String...) -> Self { Expects(words: words) }
+  /// - Parameter mayHint: The cancelling wakes a task of the framework's.
+  fileprivate static func expects(_ words: String..., mayHint: Bool = false) -> Self {
+    Expects(words: words, mayHint: mayHint)
+  }
 }
 
 /// A simulation wants the library to itself: these tests run in a process of their own, which `TraitProcessTests` starts.
@@ -85,6 +92,14 @@ struct TraitTests {
     .expects("deadlock: test waits for a semaphore", "Replay it by"), .simulated(runs: 20))
   func deadlock() { DispatchSemaphore(value: 0).wait() }
 
+  @Test(
+    "An async function that has awaited fails as it would without", .expects("Expectation failed", "Replay it by"),
+    .simulated(runs: 20))
+  func awaitsAndFails() async {
+    await withCheckedContinuation { continuation in DispatchQueue.global().async { continuation.resume() } }
+    #expect(Bool(false))
+  }
+
   @Test("What the function throws is an issue", .expects("has thrown Unexpected()"), .simulated(runs: 20))
   func thrown() throws { throw Unexpected() }
 
@@ -127,7 +142,9 @@ struct TraitTests {
     try Test.cancel("not here")
   }
 
-  @Test("A failure before the cancelling is a failure", .expects("the failure"), .simulated(runs: 20))
+  @Test(
+    "A failure before the cancelling is a failure", .expects("the failure", mayHint: true),
+    .simulated(runs: 20))
   func failedAndCancelled() throws {
     Issue.record("the failure")
     try Test.cancel("too late")
