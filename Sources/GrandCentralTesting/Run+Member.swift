@@ -18,6 +18,8 @@ extension Run {
     var wasWoken = false
     /// A worker that has nothing to do.
     var isIdle = false
+    /// Such a one that looks again from time to time, and waits for no timer.
+    var naps = false
     /// A worker that has been started, or woken to look for a job, and has not gone on yet.
     var isComing = false
     /// It stands before an operation, or behind one, and can go on.

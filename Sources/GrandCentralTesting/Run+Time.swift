@@ -25,7 +25,7 @@ extension Run {
     for member in members {
       if case .rest(let rest) = member.wait { resting = rest }
       soonest = min(soonest, member.deadline)
-      if !member.isMonitor { soonestOfWork = min(soonestOfWork, member.deadline) }
+      if !isOnLookout(member) { soonestOfWork = min(soonestOfWork, member.deadline) }
       isStuck = isStuck || self.isStuck(member)
     }
     switch resting {
@@ -50,6 +50,11 @@ extension Run {
     now = max(now, soonest)
     if descriptors?.timeHasPassed() == true { wakePolls() }
     for number in members.indices where members[number].deadline <= now { release(number, wasWoken: false) }
+  }
+
+  /// Whether what the thread waits for brings no work: the monitor's tick, or the end of a worker's nap, which finds no job.
+  private func isOnLookout(_ member: Member) -> Bool {
+    member.isMonitor || member.naps && !SimulationSupport.hasUntaken
   }
 
   /// Whether nothing but ticks of the monitor has come for so long that it would have helped: the thread budget is used up.

@@ -323,6 +323,7 @@ final class Run: @unchecked Sendable {  // Run.R1
     members[me].waits += 1
     places?.note(me, members[me].name, waits: members[me].waits)
     members[me].isIdle = SimulationSupport.isIdle
+    members[me].naps = SimulationSupport.naps
     members[me].entry = SimulationSupport.currentEntry
     ready.removeAll { $0 == me }
     go(to: next(after: nil))

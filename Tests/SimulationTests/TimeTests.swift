@@ -93,6 +93,27 @@ struct TimeTests {
     }
   }
 
+  @Test("V1: run lets no time pass once nothing is left, also where a worker naps")
+  func naps() async {
+    await #expect(processExitsWith: .success) {
+      let strategies: [Simulation.Strategy] = [.random, .pct(depth: 3), .exhaustive(preemptions: 1)]
+      for (index, strategy) in strategies.enumerated() {
+        try Simulation.check(runs: 500, strategy: strategy, processors: 2 + index % 2 * 2, seed: 7) { sim in
+          let queue = DispatchQueue(label: "queue")
+          let count = Box(0)
+          for _ in 0..<2 {
+            DispatchQueue.global().asyncAfter(deadline: .now() + .seconds(1)) {
+              queue.async { count.value += 1 }
+              queue.sync { count.value += 1 }
+            }
+          }
+          sim.run()
+          sim.expect(count.value == 4 && sim.elapsed == .seconds(1), "\(count.value), \(sim.elapsed)")
+        }
+      }
+    }
+  }
+
   @Test("Waits with a deadline end at it: groups, semaphores and items")
   func timeouts() async {
     await #expect(processExitsWith: .success) {

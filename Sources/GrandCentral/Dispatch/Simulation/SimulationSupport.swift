@@ -198,10 +198,10 @@
     package static var engineIsStill: Bool { Engine.shared.pointee.isStill }
 
     /// How many timers have not fired.
-    package static var timersLeft: Int { Engine.shared.pointee.timers.count }
+    package static var timersLeft: Int { Engine.current.timers.count }
 
     /// Whether there is something to do that no thread has taken on yet.
-    package static var isOwed: Bool { Engine.shared.pointee.isOwed }
+    package static var isOwed: Bool { Engine.current.isOwed }
 
     /// Whether there is a job that no worker has taken yet.
     package static var hasUntaken: Bool { Engine.current.hasUntaken }
@@ -304,6 +304,13 @@
     package static var isIdle: Bool {
       // relaxed: the calling thread's own.
       Worker.current?.pointee.isIdle.load(ordering: .relaxed) ?? false
+    }
+
+    /// Whether the calling thread is a worker that looks again from time to time, and no one that waits for a timer or an event.
+    package static var naps: Bool {
+      // relaxed: the calling thread's own.
+      Worker.current.map { $0.pointee.isIdle.load(ordering: .relaxed) && !$0.pointee.inPoll.load(ordering: .relaxed) }
+        ?? false
     }
 
     /// A point at which another thread may go on. Nothing in the real world.
