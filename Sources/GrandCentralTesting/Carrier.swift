@@ -20,6 +20,8 @@ final class Carrier: @unchecked Sendable {  // its work passes with the turn
     let started = SimulatedTurn.startThread { [self] in
       #if !GRANDCENTRAL_DROPIN
         pthread_setspecific(Carrier.key, Unmanaged.passUnretained(self).toOpaque())
+        let stack = StackOfSignals()
+        defer { stack.end() }
       #endif
       while true {
         turn.wait()

@@ -38,7 +38,7 @@ final class LastWords {
     _ = Self.shared
     var action = sigaction()
     action.__sigaction_handler.sa_handler = LastWords.speak
-    // A stack may have overflowed: the runtime's handler has one of its own.
+    // A stack may have overflowed: each thread of a run has another one for this (`StackOfSignals`).
     action.sa_flags = SA_ONSTACK
     for index in 0..<Self.signals { sigaction(Self.number(index), &action, Self.shared.former + index) }
     SimulatedOrder.listen { LastWords.write(LastWords.race) }

@@ -85,6 +85,27 @@ struct MisuseTests {
     #expect(text.contains("simulation: the process ends in a run. Replay it by .replay(\"gc1:s:2:1."), "\(text)")
   }
 
+  /// Until the stack has no room.
+  @inline(never)
+  private static func sink(_ depth: Int) -> [Int] { depth < 0 ? [] : sink(depth + 1) + [depth] }
+
+  @Test("V1: a stack that overflows says the token, in an item and in the body")
+  func overflow() async throws {
+    let inItem = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      try Simulation.check(runs: 1) { sim in
+        DispatchQueue.global().async { _ = Self.sink(0) }
+        sim.run()
+      }
+    }
+    let inBody = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      try Simulation.check(runs: 1) { _ in _ = Self.sink(0) }
+    }
+    for result in [inItem, inBody] {
+      let text = String(decoding: try #require(result).standardErrorContent, as: UTF8.self)
+      #expect(text.contains("simulation: the process ends in a run. Replay it by .replay(\"gc1:"), "\(text)")
+    }
+  }
+
   @Test("Outside of a run the signal is as before")
   func outside() async throws {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
