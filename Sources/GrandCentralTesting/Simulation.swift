@@ -178,7 +178,8 @@ public final class Simulation: Sendable {
   ///     }
   ///
   /// - Parameters:
-  ///   - runs: How many schedules; one for `.replay`, and as many as there are for `.exhaustive` and `.everyOrder`.
+  ///   - runs: How many schedules, 1 at least: none would find nothing, and is misuse. One for `.replay`, and as many as there are for
+  ///     `.exhaustive` and `.everyOrder`.
   ///   - strategy: Which schedules are chosen.
   ///   - processors: What the pool takes for the number of processors. A token has its own, and `.everyOrder` has sixteen at least.
   ///   - seed: What all schedules follow from; nil takes a new one each time.
@@ -209,16 +210,19 @@ public final class Simulation: Sendable {
     _ body: @escaping (Simulation) throws -> Void
   ) -> Report {
     if SimulationSupport.isSimulated {
-      SimulationSupport.failMisuse(
-        isNested: true,
+      SimulationSupport.fail(
+        .nested,
         "Simulation.check or Simulation.explore was called inside of a simulation. Call it behind the end of the other one."
       )
     }
     let range = Token.processorRange
     if !range.contains(processors) {
-      SimulationSupport.failMisuse(
-        isNested: false,
+      SimulationSupport.fail(
+        .processors,
         "Simulation with \(processors) processors. Pass a number from \(range.lowerBound) to \(range.upperBound).")
+    }
+    if runs < 1, !strategy.isExhaustive {
+      SimulationSupport.fail(.runs, "Simulation with \(runs) runs, which would find nothing. Pass 1 or more.")
     }
     return Exploration.one.withLock { _ in
       explore(Exploration(runs, strategy, processors, seed ?? .random(in: 0 ... .max)), body)

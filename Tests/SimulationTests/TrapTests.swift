@@ -35,4 +35,24 @@ struct TrapTests {
     let text = String(decoding: try #require(none).standardErrorContent, as: UTF8.self)
     #expect(text.contains(line), "\(text)")
   }
+
+  @Test("V1: a simulation of no runs, which would find nothing, ends the process")
+  func runs() async throws {
+    let none = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      try Simulation.check(runs: 0) { $0.expect(false) }
+    }
+    let fewer = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      _ = Simulation.explore(runs: -4, strategy: .replay("gc1:s:2:")) { $0.expect(false) }
+    }
+    for (result, count) in [(none, 0), (fewer, -4)] {
+      let line =
+        "GrandCentral misuse [GC0037]: Simulation with \(count) runs, which would find nothing. Pass 1 or more."
+      let text = String(decoding: try #require(result).standardErrorContent, as: UTF8.self)
+      #expect(text.contains(line), "\(text)")
+    }
+    await #expect(processExitsWith: .success) {
+      let report = try Simulation.check(runs: 0, strategy: .exhaustive(preemptions: 1)) { _ in }
+      try require(report.runs == 1 && report.isComplete)
+    }
+  }
 }

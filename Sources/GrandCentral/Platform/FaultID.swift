@@ -132,4 +132,7 @@ extension FaultID {
 
   /// `dispatchMain` was called in an item of the main queue, which the main thread runs already. Return from the item.
   static let dispatchMainInItem = FaultID(rawValue: 36)
+
+  /// A simulation was to make no run, and would find nothing. Use 1 or more.
+  static let simulationWithoutRuns = FaultID(rawValue: 37)
 }

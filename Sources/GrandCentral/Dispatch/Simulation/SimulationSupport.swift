@@ -169,9 +169,14 @@
 
     // MARK: Misuse of the kit
 
-    /// - Parameter isNested: A simulation was begun by a thread of another one; else its number of processors is impossible.
-    package static func failMisuse(isNested: Bool, _ text: String) -> Never {
-      Fault.misuse(isNested ? .simulationInsideSimulation : .simulatedProcessorsOutOfRange, text)
+    package enum Misuse { case nested, processors, runs }
+
+    package static func fail(_ misuse: Misuse, _ text: String) -> Never {
+      switch misuse {
+      case .nested: Fault.misuse(.simulationInsideSimulation, text)
+      case .processors: Fault.misuse(.simulatedProcessorsOutOfRange, text)
+      case .runs: Fault.misuse(.simulationWithoutRuns, text)
+      }
     }
 
     // MARK: A run
