@@ -33,8 +33,9 @@ public final class Simulation: Sendable {
     /// says which, and `check` throws in the second case. The number of runs does not count.
     case exhaustive(preemptions: Int, atMost: Int = 100_000)
     /// Every order in which operations on queues, groups, semaphores and timers can come, with as many interruptions as that takes, one
-    /// schedule for each: schedules with the same order of dependent operations count as one. For programs without data races, on
-    /// a machine that has a processor for each item. Ends by itself, or after `atMost` schedules; as for `exhaustive`, `Report.isComplete`
+    /// schedule for each: schedules with the same order of dependent operations count as one. For programs that order their accesses to
+    /// shared memory by such objects, on a machine that has a processor for each item: what a `Mutex` or an `Atomic` guards is not seen, and
+    /// needs a `Simulation.yield()` between the accesses. Ends by itself, or after `atMost` schedules; as for `exhaustive`, `Report.isComplete`
     /// says which, and the number of runs does not count.
     case everyOrder(atMost: Int = 100_000)
     /// The schedule of a failure.
