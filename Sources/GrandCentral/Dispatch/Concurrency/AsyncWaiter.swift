@@ -59,8 +59,9 @@ import Synchronization
     private let waiter: UnsafeMutablePointer<Waiter>
     /// Written before joining.
     @exclusivity(unchecked) private var timer: TimerEntry.Pointer?
-    /// What the task lends: the code of a `Loan`.
+    /// What the task lends: the code of a `Loan`, or `lendsNoMore`.
     private let loan = Atomic<UInt8>(Loan.none.code)
+    private static let lendsNoMore = UInt8.max
 
     private init(_ host: any AsyncWaitable, _ deadline: Deadline, _ leeway: UInt64) {
       self.host = host
@@ -101,7 +102,7 @@ import Synchronization
         waiter.cancel()
       }
       waiter.stopTimer()
-      waiter.lend(.none)
+      waiter.lendNoMore()
       return outcome
     }
 
@@ -168,10 +169,22 @@ import Synchronization
 
     private func boost(for band: Band) { lend(host.boostSubmission(for: band)) }
 
-    /// In place of what the task has lent before.
+    /// In place of what the task has lent before. The task may have gone on meanwhile: then nobody would end the loan later.
     private func lend(_ new: Loan) {
-      // relaxed: a loan is a hint, and ended by the thread that takes it out.
-      Loan(code: loan.exchange(new.code, ordering: .relaxed)).end()
+      // relaxed: verified by the exchange.
+      var seen = loan.load(ordering: .relaxed)
+      while seen != Self.lendsNoMore {
+        // relaxed: a loan is a hint, and ended by the thread that takes it out.
+        let (exchanged, found) = loan.weakCompareExchange(expected: seen, desired: new.code, ordering: .relaxed)
+        if exchanged { return Loan(code: seen).end() }
+        seen = found
+      }
+      new.end()
+    }
+
+    private func lendNoMore() {
+      // relaxed: as above.
+      Loan(code: loan.exchange(Self.lendsNoMore, ordering: .relaxed)).end()
     }
 
     // MARK: Time
