@@ -189,6 +189,7 @@ extension GrandCentralRuntime {
   /// No thread is stopped: threads are looked at one after the other. Empty where the kernel refuses the memory for it.
   ///
   /// Blocking: 20 ms at most, where another thread is just making the memory. Complexity: O(threads + objects).
+  @_optimize(size)
   public static func snapshot() -> Snapshot {
     InsightRegion.makeAndAwait()
     let objects = InsightLook.objects()

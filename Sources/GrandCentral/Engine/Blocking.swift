@@ -86,6 +86,7 @@ extension Blocking {
   }
 
   @inline(never)
+  @_optimize(size)
   private static func sleepInParts(until deadline: Deadline, _ part: (Deadline) -> Bool) -> Bool {
     while let time = Engine.shared.pointee.askWhileShort(), time < deadline.remaining() {
       if part(.after(time, on: .uptime)) { return true }

@@ -14,6 +14,7 @@ extension Engine {
   }
 
   /// Has those threads end that have nothing to do. Called again until `isStill`.
+  @_optimize(size)
   func close() {
     // seq-cst: see `isClosing`.
     closing.store(true, ordering: .sequentiallyConsistent)
@@ -34,10 +35,12 @@ extension Engine {
   }
 
   /// By a thread that is about to use the engine.
+  @_optimize(size)
   func reopenIfClosed() {
     if isClosing { reopen() }
   }
 
+  @_optimize(size)
   func reopen() {
     // relaxed: a thread that sees it late ends once too often. It is followed by a look for what that thread would have waited for.
     closing.store(false, ordering: .relaxed)
@@ -47,6 +50,7 @@ extension Engine {
   /// Frees what an engine has that no thread is in, and that nobody sees any more.
   ///
   /// What belongs to descriptors and signals stays while one is watched: its source may still point there.
+  @_optimize(size)
   func discard() {
     runQueues.deinitialize(count: Band.count)
     runQueues.deallocate()
@@ -66,6 +70,7 @@ extension Engine {
   var hasUntaken: Bool { hasVisibleWork || anySlotIsFull() }
 
   /// Adds a worker for it, although others search that may stand still meanwhile. For the one thread that goes on.
+  @_optimize(size)
   func addWorkerForUntaken() {
     if anySlotIsFull() { wantWatch() }
     // relaxed: no other thread writes now.
@@ -84,6 +89,7 @@ extension Timers {
     }
   }
 
+  @_optimize(size)
   fileprivate func discard() {
     for index in 0..<Self.clocks {
       wheels[index]?.deinitialize(count: 1)
@@ -95,6 +101,7 @@ extension Timers {
   }
 
   /// Takes all timers out, as if they were firing for ever: nobody may stop them in another engine's wheels.
+  @_optimize(size)
   func abandon() {
     for index in 0..<Self.clocks { _ = takeAll(Clock(rawValue: UInt8(index))!, firing: nil) }
   }

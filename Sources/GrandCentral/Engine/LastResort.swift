@@ -17,6 +17,7 @@ struct LastResort {
   private var hasBegun = false
 
   /// - Parameter isLoose: Whether something is pending that has no order.
+  @_optimize(size)
   mutating func look(_ pool: PoolState, hasStarted: Bool, isLoose: Bool, elapsed: UInt64) {
     if hasStarted || !isLoose || pool.sleeping + pool.searching > 0 || Shortages.threads.mayAsk { return end() }
     standstill &+= elapsed
@@ -26,6 +27,7 @@ struct LastResort {
   mutating func end() { (standstill, isDue) = (0, false) }
 
   /// The thread's first job and its last one are framed as a worker's are.
+  @_optimize(size)
   mutating func begin() {
     if hasBegun { return }
     hasBegun = true
@@ -41,6 +43,7 @@ extension Monitor {
   /// Meanwhile the role is `lent`: if a job does not end, another thread is asked for when the kernel may grant one. A job that waits in
   /// one of our primitives asks itself (`Blocking.sleep`).
   /// - Returns: false if there is another monitor now.
+  @_optimize(size)
   func runJobs(_ engine: Engine.Pointer, _ lastResort: inout LastResort) -> Bool {
     let forks = Thread.forkGeneration
     lend()
@@ -55,12 +58,14 @@ extension Monitor {
     return takeBack()
   }
 
+  @_optimize(size)
   func lend() {
     // pairs with: wakeSlow – publishes this thread's notes to the next one (Monitor.M2)
     state.store(State.lent, ordering: .releasing)
   }
 
   /// Takes the lent role back. False if another thread has it, or has had it.
+  @_optimize(size)
   func takeBack() -> Bool {
     while true {
       // relaxed: on failure, looked at below.

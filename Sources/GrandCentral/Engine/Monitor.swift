@@ -111,6 +111,7 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
 
   private static let main: Thread.Body = { _ in Engine.shared.pointee.monitor.run(Engine.shared) }
 
+  @_optimize(size)
   private func run(_ engine: Engine.Pointer) {
     #if DEBUG
       // relaxed: for an observation.
@@ -181,6 +182,7 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
   }
 
   /// One tick. Returns whether there was anything to watch.
+  @_optimize(size)
   private func look(_ engine: Engine.Pointer, _ now: UInt64, elapsed: UInt64, _ notes: inout Notes) -> Bool {
     Probes.look()
     let busy = engine.pointee.poller.isBusy

@@ -137,6 +137,7 @@ struct Retries: ~Copyable, @unchecked Sendable {  // guarded by `lock`
     engine.pointee.retries.tryAll(in: engine.pointee)
   }
 
+  @_optimize(size)
   private func tryAll(in engine: borrowing Engine) {
     var refused: UInt8 = 0
     var shortest = UInt64.max

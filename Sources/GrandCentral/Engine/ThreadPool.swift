@@ -51,6 +51,7 @@ extension Engine {
   /// ours would ask again. So the calling thread asks. If there is no worker at all, it asks until there is one. Beside
   /// blocked workers, which may wait for what this thread does next, it asks for a second, and once in a shortage.
   @inline(never)
+  @_optimize(size)
   private func standIn(_ first: UInt64) {
     // relaxed: as in `isForsaken`.
     let isAlone = pool.load(ordering: .relaxed).live == 0
@@ -77,6 +78,7 @@ extension Engine {
   /// There is nothing to report while workers keep all processors busy, even if none can be added for more urgent work. There
   /// is nothing to report either where no worker is blocked and the budget is smaller than the number of processors.
   @inline(never)
+  @_optimize(size)
   func reportExhaustion() {
     monitor.wake(self)
     // The kernel has no thread for us: that has been reported, and the monitor asks again.
@@ -107,6 +109,7 @@ extension Engine {
   }
 
   /// What the workers run, most frequent first.
+  @_optimize(size)
   private func describeBusyWorkers() -> String {
     var names: [(name: String, count: Int)] = []
     inspection.withLanesHeld {

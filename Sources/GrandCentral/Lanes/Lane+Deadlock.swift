@@ -14,6 +14,7 @@ extension Lane {
   ///
   /// - Parameter caller: the lane that the program has called: this one, or one below it.
   @inline(never)
+  @_optimize(size)
   final func checkDeadlock(_ me: UInt32, reads: Bool, for caller: Lane) {
     // relaxed: a thread sees its own ownership.
     let seen = state.load(ordering: .relaxed)
@@ -34,11 +35,13 @@ extension Lane {
     if let held { caller.faultSyncOnto(held.object) }
   }
 
+  @_optimize(size)
   private final func isFilledByThisThread(_ seen: LaneState) -> Bool {
     kind.hasReaders && isFull(seen) && isFilledByThisThread
   }
 
   @inline(never)
+  @_optimize(size)
   private final func faultSyncOntoFilled(_ filled: Lane) -> Never {
     Fault.misuse(
       .syncWouldDeadlock,
@@ -49,6 +52,7 @@ extension Lane {
   }
 
   @inline(never)
+  @_optimize(size)
   private final func faultSyncOnto(_ held: Lane) -> Never {
     // relaxed: a thread sees its own ownership.
     if held.kind.hasReaders, held.state.load(ordering: .relaxed).owner != Thread.id { faultSyncOntoFilled(held) }
@@ -66,6 +70,7 @@ extension Lane {
   }
 
   @inline(never)
+  @_optimize(size)
   private final func faultBarrierFromReader() -> Never {
     Fault.misuse(
       .barrierSyncFromReader,
@@ -77,6 +82,7 @@ extension Lane {
   private static let namedAtMost = 12
 
   /// How the calling thread came to hold what it holds, innermost first.
+  @_optimize(size)
   private final func chainText() -> String {
     var text = ""
     var named = 0
@@ -100,6 +106,7 @@ extension Lane {
   }
 
   @inline(never)
+  @_optimize(size)
   final func faultReleasedWhileSuspended() -> Never {
     Fault.misuse(
       .releasedWhileSuspended,
@@ -108,6 +115,7 @@ extension Lane {
   }
 
   @inline(never)
+  @_optimize(size)
   final func faultReleasedWhileInactive() -> Never {
     Fault.misuse(
       .releasedWhileInactive,

@@ -26,6 +26,7 @@ extension Lane {
   /// On an idle lane the change takes place at once. Otherwise it is an item: pending items still run on the old target, later
   /// ones on the new one. A chain that would come back to this lane traps (GC0009); global queues and the main queue have no
   /// target to set (GC0010).
+  @_optimize(size)
   final func moveBelow(_ target: Lane) {
     if kind.isBuiltIn { faultImmutableTarget() }
     if kind.sortsItems { Lane.checkWorkloopTarget(name, target) }

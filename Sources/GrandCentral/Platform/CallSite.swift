@@ -13,6 +13,7 @@ struct CallSite {
   static var isInTask: Bool { gc_in_task() }
 
   /// The calls that the thread is inside, innermost first, as addresses.
+  @_optimize(size)
   static func trace(limit: Int) -> [UInt] {
     withUnsafeTemporaryAllocation(of: UnsafeMutableRawPointer?.self, capacity: limit) { room in
       // unsafe: as many addresses as there is room for.
@@ -22,6 +23,7 @@ struct CallSite {
   }
 
   /// The first of the calls that the library has not made itself; in a program without names, the outermost.
+  @_optimize(size)
   static func outside(_ trace: [UInt]) -> CallSite? {
     var isInside = false
     for address in trace {
@@ -43,6 +45,7 @@ struct CallSite {
   }
 
   /// Whether the function is ours, or one of the standard library's that is compiled into the program under its own name.
+  @_optimize(size)
   private static func isOurs(_ name: String) -> Bool {
     for prefix in ["$s12GrandCentral", "gc_", "$ss", "$sS", "$s8Dispatch"] where name.utf8.starts(with: prefix.utf8) {
       return true
@@ -52,6 +55,7 @@ struct CallSite {
 
   private static let room = 2048
 
+  @_optimize(size)
   private static func describe(_ address: UInt) -> (name: String, place: String) {
     let name = UnsafeMutablePointer<CChar>.allocate(capacity: room)
     let place = UnsafeMutablePointer<CChar>.allocate(capacity: room)
@@ -64,6 +68,7 @@ struct CallSite {
     return (String(cString: name), String(cString: place))
   }
 
+  @_optimize(size)
   private static func demangled(_ name: String) -> String {
     let words = UnsafeMutablePointer<CChar>.allocate(capacity: room)
     defer { words.deallocate() }

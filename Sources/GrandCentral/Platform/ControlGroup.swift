@@ -26,6 +26,7 @@ enum ControlGroup {
   ///   - groups: `/proc/self/cgroup`
   ///   - mounts: `/proc/self/mountinfo`
   ///   - read: The contents of a file, or nil.
+  @_optimize(size)
   static func processors(groups: [UInt8], mounts: [UInt8], read: ([UInt8]) -> [UInt8]?) -> Int? {
     var smallest: Int?
     for mount in parseMounts(mounts) {
@@ -41,6 +42,7 @@ enum ControlGroup {
   /// The path of the group of the process in the hierarchy that limits processor time.
   ///
   /// Lines are `number:controllers:path`; version 2 has number 0 and no controllers.
+  @_optimize(size)
   static func group(of version: Version, in groups: [UInt8]) -> [UInt8]? {
     for line in Text.lines(groups[...]) {
       let fields = Text.parts(line, colon, most: 3, keepsEmpty: true)
@@ -58,6 +60,7 @@ enum ControlGroup {
   /// The mounts of version 2 and of the `cpu` controller of version 1.
   ///
   /// Lines are `id parent device root point options [optional ...] - type source super-options`.
+  @_optimize(size)
   static func parseMounts(_ mounts: [UInt8]) -> [Mount] {
     var result = [Mount]()
     for line in Text.lines(mounts[...]) {
@@ -79,6 +82,7 @@ enum ControlGroup {
   }
 
   /// The directories of a group and of its ancestors, as far as the mount shows them.
+  @_optimize(size)
   static func directories(of group: [UInt8], under mount: Mount) -> [[UInt8]] {
     let groupNames = Text.parts(group[...], slash)
     let rootNames = Text.parts(mount.root[...], slash)
@@ -100,6 +104,7 @@ enum ControlGroup {
     return result
   }
 
+  @_optimize(size)
   private static func quota(in directory: [UInt8], _ version: Version, _ read: ([UInt8]) -> [UInt8]?) -> Int? {
     switch version {
     case .two:
@@ -113,6 +118,7 @@ enum ControlGroup {
   }
 
   /// Processors in the contents of `cpu.max`, "quota period" or "max period"; nil when there is no limit.
+  @_optimize(size)
   static func parseQuota(_ text: [UInt8]) -> Int? {
     let fields = Text.lines(text[...]).first.map { Text.words($0) } ?? []
     guard let quota = fields.first else { return nil }
@@ -121,6 +127,7 @@ enum ControlGroup {
   }
 
   /// Processors in the contents of version 1's two files; a quota of -1 is no limit.
+  @_optimize(size)
   static func parseQuota(quota: [UInt8], period: [UInt8]) -> Int? {
     guard let quota = Text.number(quota[...]), let period = Text.number(period[...]), quota > 0, period > 0
     else { return nil }
@@ -128,6 +135,7 @@ enum ControlGroup {
   }
 
   /// `mountinfo` writes space, tab, line break and backslash as a backslash and three octal digits.
+  @_optimize(size)
   private static func unescape(_ field: Bytes) -> [UInt8] {
     var result = [UInt8]()
     var rest = field
@@ -143,6 +151,7 @@ enum ControlGroup {
     return result
   }
 
+  @_optimize(size)
   private static func list(_ field: Bytes, contains name: StaticString) -> Bool {
     Text.parts(field, comma).contains { Text.equal($0, name) }
   }

@@ -52,6 +52,7 @@ enum Fault {
   }
 
   /// Folds line breaks, which a label may contain, into spaces: a fault is one line.
+  @_optimize(size)
   private static func say(_ text: String) {
     var bytes = [UInt8]()
     bytes.reserveCapacity(text.utf8.count + 1)

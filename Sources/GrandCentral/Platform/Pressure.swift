@@ -42,11 +42,13 @@ struct PressureFiles: Sendable {
 
   /// A descriptor that polls exceptional each time memory has held up tasks for a tenth of the time: of the process's own
   /// group, or else of the machine. Nil if the kernel offers neither.
+  @_optimize(size)
   func trigger(_ stall: Stall) -> FileDescriptor? {
     if let own = groups.last, let file = Self.trigger(stall, in: own + "/memory.pressure") { return file }
     return Self.trigger(stall, in: root + "/proc/pressure/memory")
   }
 
+  @_optimize(size)
   private static func trigger(_ stall: Stall, in path: String) -> FileDescriptor? {
     guard let file = FileDescriptor(result: path.withCString { gc_pressure_open($0) }) else { return nil }
     // The kernel wants the terminating zero to be written, too.
@@ -56,11 +58,13 @@ struct PressureFiles: Sendable {
   }
 
   /// A descriptor that polls exceptional when the own group has hit a limit, until `shortages` has read it.
+  @_optimize(size)
   func events() -> FileDescriptor? {
     groups.last.flatMap { FileDescriptor.openForReading($0 + "/memory.events") }
   }
 
   /// How often the group that the descriptor of `events` tells of has run out of memory; nil when it cannot be read.
+  @_optimize(size)
   static func shortages(_ events: Int32) -> Int? {
     var bytes = [UInt8](repeating: 0, count: 1024)
     // unsafe: the shim writes within the buffer.
@@ -79,6 +83,7 @@ struct PressureFiles: Sendable {
   }
 
   /// Looks at the machine and at every group. Nil when no file tells anything.
+  @_optimize(size)
   func read() -> Reading? {
     var reading = Reading()
     var isTold = false
@@ -101,16 +106,19 @@ struct PressureFiles: Sendable {
   }
 
   /// Nil for "max", too.
+  @_optimize(size)
   private func number(in path: String) -> Int? {
     FileDescriptor.contents(of: path).flatMap { Text.number($0[...]) }
   }
 
+  @_optimize(size)
   static func left(_ used: Int, of limit: Int) -> Int {
     // A limit of 0 leaves nothing. In floating point: a limit may be as large as an integer can be.
     limit <= used ? 0 : Int(Double(limit - used) / Double(limit) * 1000)
   }
 
   /// From `MemTotal` and `MemAvailable`.
+  @_optimize(size)
   static func left(meminfo: [UInt8]) -> Int? {
     guard let total = field("MemTotal:", in: meminfo[...]), let available = field("MemAvailable:", in: meminfo[...]),
       total > 0
@@ -119,6 +127,7 @@ struct PressureFiles: Sendable {
   }
 
   /// The number that follows `name` at the beginning of a line.
+  @_optimize(size)
   static func field(_ name: StaticString, in text: ArraySlice<UInt8>) -> Int? {
     for line in Text.lines(text) {
       let words = Text.words(line)

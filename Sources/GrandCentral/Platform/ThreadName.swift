@@ -29,10 +29,12 @@ struct ThreadName: ExpressibleByStringLiteral {
     }
   }
 
+  @inline(never)
   private mutating func append(_ text: String) {
     for byte in text.utf8 { append(byte) }
   }
 
+  @inline(never)
   private mutating func append(_ byte: UInt8) {
     if count == 15 { return }
     if count < 8 { words.0 |= UInt64(byte) << (8 * count) } else { words.1 |= UInt64(byte) << (8 * (count - 8)) }

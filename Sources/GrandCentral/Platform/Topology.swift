@@ -64,6 +64,7 @@ enum Topology {
     return max(1, count)
   }
 
+  @_optimize(size)
   private static func controlGroupProcessors() -> Int? {
     guard let groups = FileDescriptor.contents(of: "/proc/self/cgroup"),
       let mounts = FileDescriptor.contents(of: "/proc/self/mountinfo")

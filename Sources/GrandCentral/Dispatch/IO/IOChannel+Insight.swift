@@ -7,6 +7,7 @@ import Synchronization
 // such a channel has an entry from then on, as a queue has that a thread waits for.
 extension IOChannel {
   @inline(never)
+  @_optimize(size)
   func enterInsight() {
     var facts = InsightObjects.Facts(kind: .channel, address: Borrowed(self).word)
     facts.state.handle = UInt64(UInt32(bitPattern: shownDescriptor))
@@ -19,6 +20,7 @@ extension IOChannel {
 
   /// With the lock held, as the next three: an operation was added, has ended; the channel was closed.
   @inline(never)
+  @_optimize(size)
   func noteBegin(_ operation: IOOperation) {
     if !insight.isGiven { enterInsight() }
     operation.shownBytes = operation.direction == .write ? operation.remaining : 0
@@ -27,6 +29,7 @@ extension IOChannel {
   }
 
   @inline(never)
+  @_optimize(size)
   func noteEnd(_ operation: IOOperation) {
     InsightObjects.add(-operation.shownBytes, to: .bytes, of: insight.known)
     operation.shownBytes = 0
@@ -35,6 +38,7 @@ extension IOChannel {
 
   /// A barrier waits.
   @inline(never)
+  @_optimize(size)
   func noteBarrier() {
     if World.isSimulated { return }
     // There may be no region yet: this makes it.
@@ -46,6 +50,7 @@ extension IOChannel {
   }
 
   /// The operations that wait for the descriptor already. Since when is not known: it is from now on that the entry says so.
+  @_optimize(size)
   private func noteWaits() {
     guard let file else { return }
     var next = newest
@@ -64,11 +69,13 @@ extension IOChannel {
 
   /// The channel is suspended once more, or once less; without the lock.
   @inline(never)
+  @_optimize(size)
   func noteSuspensions() {
     // relaxed: a figure.
     InsightObjects.suspend(insight.known, UInt32(clamping: suspensions.load(ordering: .relaxed)))
   }
 
+  @_optimize(size)
   func noteOperations() {
     InsightObjects.setOperations(
       insight.known, descriptor: shownDescriptor, count: listed, barriers: gate.barriers)
@@ -83,6 +90,7 @@ extension IOOperation {
   }
 
   @inline(never)
+  @_optimize(size)
   private func noteWaitSlow(_ waits: Bool, _ channel: IOChannel) {
     if !channel.insight.isGiven { channel.enterInsight() }
     InsightObjects.setWait(channel.insight.known, reads: direction == .read, since: waits ? Cycles.now : 0)
@@ -90,6 +98,7 @@ extension IOOperation {
 
   /// Bytes have been written.
   @inline(never)
+  @_optimize(size)
   func noteWritten(_ count: Int) {
     if Recorder.isOn { Recorder.note(.transfer, detail: 2, word: UInt64(count)) }
     guard let channel, channel.insight.isGiven else { return }

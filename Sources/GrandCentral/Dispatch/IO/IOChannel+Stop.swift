@@ -7,6 +7,7 @@ import Synchronization
 extension IOChannel {
   /// All hear of the stop, the newest first, before the oldest is kicked: one that ends must not give its turn to one that would
   /// go on.
+  @_optimize(size)
   func stopAll() {
     var next = newest
     while let operation = next {
@@ -19,6 +20,7 @@ extension IOChannel {
 
   /// Visits those that have started, the oldest first: from `oldest` on.
   @inline(never)
+  @_optimize(size)
   private func startedOnes(from oldest: IOOperation?, _ visit: (IOOperation) -> Void) {
     var next = oldest
     while let operation = next, operation.hasStarted {
@@ -29,6 +31,7 @@ extension IOChannel {
 
   /// The operation has started, and knows that it is not carried out. It ends now, or behind an older one (IOChannel.B5).
   @inline(never)
+  @_optimize(size)
   func end(_ operation: IOOperation) {
     var before = operation.endsInOrder ? operation.older : nil
     while let one = before, !one.isOfOneOrder(with: operation) { before = one.older }
@@ -37,6 +40,7 @@ extension IOChannel {
 
   /// The operation's last handler has returned, and it is still listed: the next one behind it may end.
   @inline(never)
+  @_optimize(size)
   func letEnd(behind operation: IOOperation) {
     var behind = operation.endsInOrder ? operation.newer?.object : nil
     while let one = behind, !one.isOfOneOrder(with: operation) { behind = one.newer?.object }
@@ -44,6 +48,7 @@ extension IOChannel {
   }
 
   /// The channel is suspended no more: the handlers of those that have come as far are called. What the gate holds goes on waiting there.
+  @_optimize(size)
   func goOn() {
     var next = newest
     while let older = next?.older { next = older }
@@ -58,6 +63,7 @@ extension IOChannel {
     suspensions.load(ordering: .acquiring) > 0
   }
 
+  @_optimize(size)
   func suspend() {
     // relaxed: what is on its way already still comes.
     suspensions.wrappingAdd(1, ordering: .relaxed)
@@ -65,6 +71,7 @@ extension IOChannel {
   }
 
   /// False if there was nothing to take back.
+  @_optimize(size)
   func resume() -> Bool {
     // pairs with: isSuspended – publishes what the program did before it resumed
     let before = suspensions.wrappingSubtract(1, ordering: .releasing).oldValue
@@ -81,6 +88,7 @@ extension IOOperation {
   var endsInOrder: Bool { !isRandom && serialQueue != 0 }
 
   /// Of one that ends in order.
+  @_optimize(size)
   func isOfOneOrder(with other: IOOperation) -> Bool {
     direction == other.direction && serialQueue == other.serialQueue
   }

@@ -83,6 +83,7 @@ final class IOChannel: @unchecked Sendable {  // immutable, atomic, or guarded b
   deinit { if insight.isGiven { insight.end() } }
 
   /// For an open descriptor.
+  @_optimize(size)
   static func make(isRandom: Bool, descriptor: Int32, cleanup: IOCleanup) -> IOChannel {
     var base: Int64 = 0
     var file = IOScheduler.shared.files.enter(descriptor)
@@ -103,6 +104,7 @@ final class IOChannel: @unchecked Sendable {  // immutable, atomic, or guarded b
   }
 
   /// For a path.
+  @_optimize(size)
   static func make(isRandom: Bool, file: IOFile, cleanup: IOCleanup) -> IOChannel {
     let channel = IOChannel(isRandom: isRandom, file: .success(file), cleanup: cleanup)
     channel.isExamined = false
@@ -111,6 +113,7 @@ final class IOChannel: @unchecked Sendable {  // immutable, atomic, or guarded b
   }
 
   /// For the file of another channel.
+  @_optimize(size)
   func share(isRandom: Bool, cleanup: IOCleanup) -> IOChannel {
     lock.lock()
     let refusal = isClosed ? Errno.canceled.code : failure
@@ -136,11 +139,13 @@ final class IOChannel: @unchecked Sendable {  // immutable, atomic, or guarded b
     return IOChannel(isRandom: isRandom, file: shared, raw: file.rawDescriptor, base: base, cleanup: cleanup)
   }
 
+  @_optimize(size)
   private static func position(of file: IOFile) -> Result<Int64, Errno> {
     DescriptorKind.of(file.rawDescriptor).flatMap { $0.position }
   }
 
   /// The path has been looked at: whether the channel can be made.
+  @_optimize(size)
   func didExamine(_ refusal: Int32) {
     lock.lock()
     isExamined = true
@@ -193,6 +198,7 @@ final class IOChannel: @unchecked Sendable {  // immutable, atomic, or guarded b
   /// Changes what operations that are submitted from now on begin with.
   func setLimits(_ change: (inout IOLimits) -> Void) { lock.withLock { change(&limits) } }
 
+  @_optimize(size)
   func setTarget(_ queue: DispatchQueue?) {
     lock.lock()
     let former = target
@@ -204,6 +210,7 @@ final class IOChannel: @unchecked Sendable {  // immutable, atomic, or guarded b
 
   // MARK: Operations
 
+  @_optimize(size)
   func submit(
     _ direction: IOFile.Direction, at offset: Int64, length: Int, data: DispatchData?, queue: DispatchQueue,
     handler: @escaping IOOperation.Handler
@@ -229,6 +236,7 @@ final class IOChannel: @unchecked Sendable {  // immutable, atomic, or guarded b
   }
 
   /// The channel takes no more operations: the handler is called with the reason.
+  @_optimize(size)
   private func refuse(_ operation: IOOperation) {
     operation.file = nil
     operation.channel = nil
@@ -237,6 +245,7 @@ final class IOChannel: @unchecked Sendable {  // immutable, atomic, or guarded b
   }
 
   /// Guarded by `lock`: false if a barrier of another channel holds it up.
+  @_optimize(size)
   private func start(_ operation: IOOperation) -> Bool {
     let isCarriedOut = file != nil && failure == 0 && !isStopped
     if let file, !file.start(operation, of: self, isCarriedOut: isCarriedOut) { return false }
@@ -250,6 +259,7 @@ final class IOChannel: @unchecked Sendable {  // immutable, atomic, or guarded b
   }
 
   /// The operation's last handler has returned.
+  @_optimize(size)
   func didEnd(_ operation: IOOperation) {
     lock.lock()
     unlist(operation)
@@ -265,6 +275,7 @@ final class IOChannel: @unchecked Sendable {  // immutable, atomic, or guarded b
   }
 
   /// Something has changed that may have held up what the gate has.
+  @_optimize(size)
   func lookAgain() {
     lock.lock()
     let debt = settle()
@@ -274,6 +285,7 @@ final class IOChannel: @unchecked Sendable {  // immutable, atomic, or guarded b
 
   // MARK: With the lock held
 
+  @_optimize(size)
   private func list(_ operation: IOOperation) {
     operation.isListed = true
     listed += 1
@@ -283,6 +295,7 @@ final class IOChannel: @unchecked Sendable {  // immutable, atomic, or guarded b
     if insight.isGiven || Recorder.numbersObjects { noteBegin(operation) }
   }
 
+  @_optimize(size)
   private func unlist(_ operation: IOOperation) {
     if isStopped || failure != 0 { letEnd(behind: operation) }
     operation.isListed = false
@@ -296,6 +309,7 @@ final class IOChannel: @unchecked Sendable {  // immutable, atomic, or guarded b
   }
 
   /// Opens the gate as far as it goes, and notices the end.
+  @_optimize(size)
   private func settle() -> Debt {
     if !isExamined || isInBarrier || isSuspended { return .nothing }
     while let first = gate.first {
@@ -319,6 +333,7 @@ final class IOChannel: @unchecked Sendable {  // immutable, atomic, or guarded b
 
   // MARK: Barriers and the end
 
+  @_optimize(size)
   private func pay(_ debt: Debt) {
     switch debt {
     case .nothing: return
@@ -340,6 +355,7 @@ final class IOChannel: @unchecked Sendable {  // immutable, atomic, or guarded b
     }
   }
 
+  @_optimize(size)
   func barrier(_ body: @escaping @Sendable () -> Void) {
     lock.lock()
     gate.append(.barrier(IOBarrier(body: body, number: file?.submitBarrier() ?? 0, hasDescriptor: !isClosed)))
@@ -350,6 +366,7 @@ final class IOChannel: @unchecked Sendable {  // immutable, atomic, or guarded b
   }
 
   /// The `DispatchIO` goes: its finalizer runs when the cleanup handler has returned, if that is still to come.
+  @_optimize(size)
   func finalize(_ context: ObjectContext) {
     lock.lock()
     let last = cleanup
@@ -366,6 +383,7 @@ final class IOChannel: @unchecked Sendable {  // immutable, atomic, or guarded b
     if last == nil { context.finalize(on: target) }
   }
 
+  @_optimize(size)
   func close(stop: Bool) {
     lock.lock()
     isClosed = true

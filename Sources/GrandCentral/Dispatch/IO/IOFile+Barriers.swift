@@ -24,6 +24,7 @@ struct IOBarriers {
   private var started = 0
   private var noted: [IOChannel] = []
 
+  @_optimize(size)
   mutating func submit() -> Int {
     newest += 1
     gated.append(0)
@@ -31,12 +32,14 @@ struct IOBarriers {
   }
 
   /// The operation waits in its channel's gate.
+  @_optimize(size)
   mutating func gate(_ operation: IOOperation) {
     operation.ticket = newest
     gated[newest - ended] += 1
   }
 
   /// Whether the operation has started; else its channel is noted. One that is not carried out always does.
+  @_optimize(size)
   mutating func start(_ operation: IOOperation, of channel: IOChannel, isCarriedOut: Bool) -> Bool {
     if isCarriedOut, operation.ticket ?? newest > ended {
       note(channel)
@@ -49,6 +52,7 @@ struct IOBarriers {
   }
 
   /// Whether the barrier runs now; else its channel is noted.
+  @_optimize(size)
   mutating func begin(_ barrier: Int, of channel: IOChannel) -> Bool {
     if ended == barrier - 1, gated[0] == 0, started == 0 { return true }
     note(channel)
@@ -56,11 +60,13 @@ struct IOBarriers {
   }
 
   /// Returns the channels that look again; so for the next one.
+  @_optimize(size)
   mutating func operationHasEnded() -> [IOChannel] {
     started -= 1
     return started == 0 && ended < newest ? takeNoted() : []
   }
 
+  @_optimize(size)
   mutating func barrierHasEnded() -> [IOChannel] {
     ended += 1
     // None waits for an older one: IOBarriers.F3.
@@ -68,10 +74,12 @@ struct IOBarriers {
     return takeNoted()
   }
 
+  @_optimize(size)
   private mutating func note(_ channel: IOChannel) {
     if !noted.contains(where: { $0 === channel }) { noted.append(channel) }
   }
 
+  @_optimize(size)
   private mutating func takeNoted() -> [IOChannel] {
     let channels = noted
     noted = []
@@ -81,6 +89,7 @@ struct IOBarriers {
 
 extension IOFile {
   /// The operation joins, if no barrier holds it up. One that is not carried out is counted.
+  @_optimize(size)
   func start(_ operation: IOOperation, of channel: IOChannel, isCarriedOut: Bool) -> Bool {
     let (isStarted, hasTurn) = lock.withLock { () -> (Bool, Bool) in
       if !barriers.start(operation, of: channel, isCarriedOut: isCarriedOut) { return (false, false) }
@@ -94,6 +103,7 @@ extension IOFile {
 
   func submitBarrier() -> Int { lock.withLock { barriers.submit() } }
 
+  @_optimize(size)
   func begin(_ barrier: Int, of channel: IOChannel) -> Bool {
     lock.withLock { barriers.begin(barrier, of: channel) }
   }

@@ -21,6 +21,7 @@ struct IOExamination {
   var finding: (error: Int32, seeks: Bool)?
   var waiting: [IOChannel] = []
 
+  @_optimize(size)
   func verdict(isRandom: Bool) -> Int32? {
     guard let finding else { return nil }
     return finding.error != 0 || finding.seeks || !isRandom ? finding.error : Errno.illegalSeek.code
@@ -37,6 +38,7 @@ extension IOFile {
   // MARK: Examining
 
   /// Tells the channel whether it can be made for this path: now, or when a helper has looked.
+  @_optimize(size)
   func examine(for channel: IOChannel) {
     lock.lock()
     if let verdict = examination.verdict(isRandom: channel.isRandom) {
@@ -51,6 +53,7 @@ extension IOFile {
   }
 
   /// A helper: looks at the path.
+  @_optimize(size)
   func look() {
     let found = path.map { FileReading.examine($0, flags) } ?? .failure(.badDescriptor)
     lock.lock()
@@ -66,6 +69,7 @@ extension IOFile {
     IOScheduler.shared.files.leave(self)
   }
 
+  @_optimize(size)
   private func request(_ task: IORequest.Task) {
     let scheduler = IOScheduler.shared
     // The operations may be stopped, and the channels gone, before it is done.
@@ -84,6 +88,7 @@ extension IOFile {
 
   /// The step: whether the file can be used.
   @inline(__always)
+  @_optimize(size)
   func readiness(for operation: IOOperation) -> Readiness {
     // pairs with: open – publishes the descriptor and what is known of it
     opening.load(ordering: .acquiring) == Opening.open ? .open : readinessSlow(for: operation)
@@ -96,6 +101,7 @@ extension IOFile {
   }
 
   @inline(never)
+  @_optimize(size)
   private func readinessSlow(for operation: IOOperation) -> Readiness {
     lock.lock()
     // relaxed: written under the lock.
@@ -118,12 +124,14 @@ extension IOFile {
   }
 
   /// A helper: opens the path.
+  @_optimize(size)
   func open() {
     _ = openPath()
     IOScheduler.shared.files.leave(self)
   }
 
   /// Opens the path, now that `opening` says so; the error number, or 0.
+  @_optimize(size)
   private func openPath() -> Int32 {
     var result = path.map { FileReading.open($0, flags, mode) } ?? -Errno.badDescriptor.code
     if result >= 0 {
@@ -153,6 +161,7 @@ extension IOFile {
   }
 
   /// A barrier of the channel asks for the descriptor of a path; -1 if that cannot be opened.
+  @_optimize(size)
   func openForBarrier(of channel: IOChannel) -> Int32 {
     lock.lock()
     // relaxed: written under the lock.
@@ -176,6 +185,7 @@ extension IOFile {
 
   /// The step: the descriptor is bad, whatever is done with it.
   @inline(never)
+  @_optimize(size)
   func spoil(_ error: Errno) {
     lock.lock()
     // relaxed: a number by itself.

@@ -216,8 +216,8 @@ struct IOTurns {
   private var running = 0
   private var first: IOOperation?
   private var last: IOOperation?
-  /// Those that trail, the oldest first; each with the one whose first call waits for its last one.
-  private var trailing: [(operation: IOOperation, behind: IOOperation?)] = []
+  /// Those that trail, the newest first, linked by `next`.
+  private var trailing: IOOperation?
 
   init(width: Int) { self.width = width }
 
@@ -255,19 +255,29 @@ struct IOTurns {
   /// It is kicked with its turn afterwards, so it sees what is noted here.
   private mutating func begin(_ operation: IOOperation) {
     operation.place = .hasTurn
-    guard let index = trailing.lastIndex(where: { $0.operation.isOfOneOrder(with: operation) }) else { return }
-    trailing[index].behind = operation
+    var one = trailing
+    while let seen = one, !seen.isOfOneOrder(with: operation) { one = seen.next }
+    guard let one else { return }
+    one.behind = operation
     operation.stayBehind()
   }
 
   mutating func trail(_ operation: IOOperation) {
-    if operation.endsInOrder { trailing.append((operation, nil)) }
+    if !operation.endsInOrder { return }
+    operation.next = trailing
+    trailing = operation
   }
 
   /// Returns the operation whose handler may be called now.
   mutating func trailNoMore(_ operation: IOOperation) -> IOOperation? {
-    guard let index = trailing.firstIndex(where: { $0.operation === operation }) else { return nil }
-    return trailing.remove(at: index).behind
+    if !operation.endsInOrder { return nil }
+    var newer: IOOperation?
+    while let one = newer?.next ?? trailing, one !== operation { newer = one }
+    if let newer { newer.next = operation.next } else { trailing = operation.next }
+    let behind = operation.behind
+    operation.next = nil
+    operation.behind = nil
+    return behind
   }
 
   /// One that waits is stopped, or has its turn: those of others may wait for as long as they like.

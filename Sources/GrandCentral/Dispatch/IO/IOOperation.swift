@@ -104,6 +104,8 @@ final class IOOperation: @unchecked Sendable {  // see IOState.swift
   @exclusivity(unchecked) var place = Place.none
   @exclusivity(unchecked) var next: IOOperation?
   @exclusivity(unchecked) var previous: Borrowed<IOOperation>?
+  /// Guarded by the file's lock: the one whose first call waits for this one's last.
+  @exclusivity(unchecked) var behind: IOOperation?
   /// Guarded by the file's lock: the barrier behind which it waits in its channel's gate (IOBarriers.F2).
   @exclusivity(unchecked) var ticket: Int?
   /// Guarded by the file's lock: why the file could not be opened when this operation wanted it; 0 if it was not tried,

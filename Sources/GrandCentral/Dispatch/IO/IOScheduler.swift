@@ -108,6 +108,7 @@ final class IOScheduler: @unchecked Sendable {  // guarded by its locks, as said
   // MARK: Choice
 
   /// Guarded by `lock`.
+  @_optimize(size)
   private func choose() {
     if hasChosen || !Shortages.rings.mayAsk { return }
     hasChosen = true

@@ -52,6 +52,7 @@ public final class DispatchQueuePool: @unchecked Sendable {  // immutable, but f
   ///   - qos: Their quality of service.
   ///
   /// Complexity: O(`queueCount`). Blocking: never.
+  @_optimize(size)
   public init(name: String, queueCount: Int, qos: DispatchQoS.QoSClass = .default) {
     self.name = name
     self.qos = qos

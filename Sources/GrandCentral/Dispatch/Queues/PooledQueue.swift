@@ -87,6 +87,7 @@ final class PooledQueue: DispatchSerialQueue, @unchecked Sendable {  // atomics;
   }
 
   /// The newest one that fits, if it is as good as new: idle, and with nothing that its former users have set.
+  @_optimize(size)
   private static func takeRetired(_ name: String, _ qos: QoSWord) -> PooledQueue? {
     let bucket = bucket(name)
     lock.lock()

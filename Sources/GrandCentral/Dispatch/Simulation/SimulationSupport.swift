@@ -377,6 +377,7 @@
     package static var currentEntry: UnsafeRawPointer? { InsightThread.current.map { UnsafeRawPointer($0.entry) } }
 
     /// Nil where the thread has not said anything.
+    @_optimize(size)
     package static func wait(of entry: UnsafeRawPointer) -> Wait? {
       let entry = entry.load(as: InsightLayout.ThreadEntry.self)
       guard entry.state == InsightLayout.State.waits else { return nil }

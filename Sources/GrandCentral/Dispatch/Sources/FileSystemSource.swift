@@ -47,6 +47,7 @@ final class FileSystemSource: DispatchSource, DispatchSourceFileSystemObject, @u
 
   // MARK: Registration
 
+  @_optimize(size)
   override func register() -> Errno? {
     let before: FileStatus
     switch FileStatus.of(descriptor) {
@@ -111,6 +112,7 @@ final class FileSystemSource: DispatchSource, DispatchSourceFileSystemObject, @u
     return tell(look())
   }
 
+  @_optimize(size)
   override func unregister() -> Bool {
     guard let list, list.isOurs else { return true }
     list.lock.lock()
@@ -148,6 +150,7 @@ final class FileSystemSource: DispatchSource, DispatchSourceFileSystemObject, @u
   }
 
   /// What the file's status says has happened since the last look; nil if the descriptor is not the file's any more.
+  @_optimize(size)
   private func look() -> DispatchSource.FileSystemEvent? {
     guard let before = known, case .success(let now) = FileStatus.of(descriptor), now.isSameFile(as: before) else {
       return nil

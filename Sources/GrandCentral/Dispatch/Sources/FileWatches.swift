@@ -15,6 +15,7 @@ struct FileWatch: ~Copyable {
   let source: Borrowed<FileSystemSource>
   let isOfParent: Bool
 
+  @_optimize(size)
   fileprivate func begin(
     _ inotify: borrowing Inotify, _ descriptor: Int32, _ events: Inotify.Events
   ) -> Result<Int32, Errno> {
@@ -26,12 +27,14 @@ struct FileWatch: ~Copyable {
 private struct WatchChain {
   private var first: FileWatch.Pointer?
 
+  @_optimize(size)
   mutating func insert(_ entry: FileWatch.Pointer, _ number: Int32) {
     entry.pointee.number = number
     entry.pointee.next = first
     first = entry
   }
 
+  @_optimize(size)
   mutating func remove(_ entry: FileWatch.Pointer) {
     let next = entry.pointee.next
     if first == entry {
@@ -47,6 +50,7 @@ private struct WatchChain {
   }
 
   /// The one listed last with this number.
+  @_optimize(size)
   func first(of number: Int32) -> FileWatch.Pointer? {
     var link = first
     while let entry = link, entry.pointee.number != number { link = entry.pointee.next }
@@ -54,6 +58,7 @@ private struct WatchChain {
   }
 
   /// Whether `look` says yes of one of them.
+  @_optimize(size)
   func contains(where look: (inout FileWatch) -> Bool) -> Bool {
     var link = first
     while let entry = link {
@@ -127,6 +132,7 @@ final class FileWatches: @unchecked Sendable {  // guarded by `lock`
   }
 
   /// The list of this process.
+  @_optimize(size)
   static func shared() -> Result<FileWatches, Errno> {
     if let world = World.current { return ofRun(world) }
     // pairs with: shared – publishes the list
@@ -159,6 +165,7 @@ final class FileWatches: @unchecked Sendable {  // guarded by `lock`
   }
 
   /// FileWatches.N5
+  @_optimize(size)
   private static func ofRun(_ world: World.Functions) -> Result<FileWatches, Errno> {
     if let raw = world.fileWatches { return .success(Borrowed<FileWatches>(word: raw).object) }
     let made = make()
@@ -167,6 +174,7 @@ final class FileWatches: @unchecked Sendable {  // guarded by `lock`
   }
 
   /// A list that the calling thread's engine waits for, and that no other thread knows yet.
+  @_optimize(size)
   private static func make() -> Result<FileWatches, Errno> {
     switch Inotify.make() {
     case .failure(let error): return .failure(error)
@@ -179,6 +187,7 @@ final class FileWatches: @unchecked Sendable {  // guarded by `lock`
   }
 
   /// The run is over: its sources may be left, and find no engine that is theirs.
+  @_optimize(size)
   static func endRun(_ world: World.Functions) {
     guard let raw = world.fileWatches else { return }
     world.fileWatches = nil
@@ -200,6 +209,7 @@ final class FileWatches: @unchecked Sendable {  // guarded by `lock`
   // MARK: Watching, with the lock held
 
   /// Watches the file that `descriptor` is open on, or the folder it lies in.
+  @_optimize(size)
   func add(_ entry: FileWatch.Pointer, _ descriptor: Int32, _ events: Inotify.Events) -> Errno? {
     switch entry.pointee.begin(inotify, descriptor, events) {
     case .failure(let error): return error
@@ -212,6 +222,7 @@ final class FileWatches: @unchecked Sendable {  // guarded by `lock`
   }
 
   /// Ends the watch, in the kernel too if no other source has one of the inode.
+  @_optimize(size)
   func remove(_ entry: FileWatch.Pointer) {
     let number = entry.pointee.number
     if number < 0 { return }
@@ -244,6 +255,7 @@ final class FileWatches: @unchecked Sendable {  // guarded by `lock`
   }
 
   /// FileWatches.N3
+  @_optimize(size)
   private func readSome() {
     for _ in 0..<Self.largestPortions {
       let found = inotify.read(into: buffer) { take($0) }
@@ -254,6 +266,7 @@ final class FileWatches: @unchecked Sendable {  // guarded by `lock`
     }
   }
 
+  @_optimize(size)
   private func take(_ event: Inotify.Event) {
     if event.happened.contains(.overflow) { return takeOverflow() }
     var stale = [FileSystemSource]()
@@ -271,6 +284,7 @@ final class FileWatches: @unchecked Sendable {  // guarded by `lock`
   }
 
   @inline(never)
+  @_optimize(size)
   private func note(
     _ event: Inotify.Event, _ source: FileSystemSource, isOfParent: Bool, _ stale: inout [FileSystemSource]
   ) {
@@ -280,6 +294,7 @@ final class FileWatches: @unchecked Sendable {  // guarded by `lock`
 
   /// FileWatches.N4
   @inline(never)
+  @_optimize(size)
   private func takeOverflow() {
     if !isOverflowing {
       Fault.report(

@@ -69,6 +69,7 @@ final class MemoryPressureSource: TimedSource, DispatchSourceMemoryPressure,
 
   // MARK: Watching
 
+  @_optimize(size)
   override func register() -> Errno? {
     // A file that cannot be opened for lack of descriptors would look as if it did not exist.
     if let error = Descriptor.shortage() { return error }
@@ -124,6 +125,7 @@ final class MemoryPressureSource: TimedSource, DispatchSourceMemoryPressure,
     Magazine.giveRarely(UnsafeMutableRawPointer(watch))
   }
 
+  @_optimize(size)
   override func unregister() -> Bool {
     for index in watches.indices {
       if Engine.current.poller.unwatch(watches[index].watch) == .removed {
@@ -192,6 +194,7 @@ final class MemoryPressureSource: TimedSource, DispatchSourceMemoryPressure,
     }
   }
 
+  @_optimize(size)
   override func finishEvent(wasSilenced: Bool) {
     if wasSilenced {
       for (watch, note) in watches where lost & note == 0 { Engine.current.poller.rearm(watch) }

@@ -27,6 +27,7 @@ struct JobSearch {
   }
 
   /// A lane that has such a job in its list, and from which no thread takes anything before the record's thread goes on.
+  @_optimize(size)
   mutating func lane(heldBy record: WaitRecord.Pointer) -> Lane? {
     var found: Lane?
     record.pointee.forEachLane { lane in

@@ -29,12 +29,14 @@ extension WaitGraph {
     /// Whether each of them could end the wait: it lasts for ever only if all of them sleep for ever.
     var anyEndsIt = false
 
+    @_optimize(size)
     mutating func add(_ record: WaitRecord.Pointer, _ reason: Blocker.Reason) {
       all.append(Blocker(record: record, reason: reason))
     }
   }
 
   /// The blockers of a wait that are known. The lock and the hierarchy's are held.
+  @_optimize(size)
   static func blockers(of record: WaitRecord.Pointer) -> Blockers {
     switch record.pointee.wait {
     case .turn(let lane, let reads, _):
@@ -63,6 +65,7 @@ extension WaitGraph {
     }
   }
 
+  @_optimize(size)
   private static func blockers(
     _ record: WaitRecord.Pointer, waitsOn lane: Lane, as manner: Manner
   ) -> Blockers {
@@ -84,6 +87,7 @@ extension WaitGraph {
     case onItsWay(Borrowed<Lane>)
   }
 
+  @_optimize(size)
   private static func look(at lane: Lane, _ record: WaitRecord.Pointer, _ manner: Manner) -> Step {
     var blockers = Blockers()
     if lane.kind.isRunQueue { return .found(blockers) }
@@ -109,6 +113,7 @@ extension WaitGraph {
   }
 
   /// The first item of a lane waits for readers to leave.
+  @_optimize(size)
   private static func addReaders(
     of lane: Lane, _ seen: LaneState, _ manner: Manner, mayHaveLeft: Bool, to blockers: inout Blockers
   ) {
@@ -129,6 +134,7 @@ extension WaitGraph {
     }
   }
 
+  @_optimize(size)
   private static func isListed(_ manner: Manner, in lane: Lane) -> Bool {
     switch manner {
     case .turn: true
@@ -139,6 +145,7 @@ extension WaitGraph {
 
   // MARK: Groups, work items, once
 
+  @_optimize(size)
   private static func blockers(of awaited: Awaited) -> Blockers {
     var blockers = Blockers()
     let whereabouts = awaited.whereabouts
@@ -160,6 +167,7 @@ extension WaitGraph {
 
 extension JobSearch {
   /// Adds the record if its thread holds a lane that has such a job in its list.
+  @_optimize(size)
   fileprivate mutating func addKeeper(_ record: WaitRecord.Pointer, to blockers: inout WaitGraph.Blockers) {
     if let outer = lane(heldBy: record), let place { blockers.add(record, .keeps(place, outer: outer)) }
   }

@@ -5,6 +5,7 @@ extension WaitGraph {
   /// Waits of a cycle that a message tells of.
   private static let toldAtMost = 12
 
+  @_optimize(size)
   static func describe(_ cycle: [Link]) -> String {
     var text = cycle.count == 1 ? "a wait that cannot end: " : "waits that cannot end, each for the next one: "
     for (index, link) in cycle.prefix(toldAtMost).enumerated() {
@@ -15,6 +16,7 @@ extension WaitGraph {
     return text + ". " + remedy(cycle)
   }
 
+  @_optimize(size)
   private static func describe(_ link: Link, isAlone: Bool) -> String {
     let waiter = link.waiter.pointee
     let blocker = link.blocker.record.pointee
@@ -38,6 +40,7 @@ extension WaitGraph {
   }
 
   /// "which", or the target that stands in the way.
+  @_optimize(size)
   private static func through(_ lane: Lane, _ wait: Wait) -> String {
     switch wait {
     case .turn(let waited, _, _), .call(let waited, _, _):
@@ -47,6 +50,7 @@ extension WaitGraph {
     return "whose items run as items of \"" + lane.name + "\", which "
   }
 
+  @_optimize(size)
   private static func name(_ record: WaitRecord) -> String {
     let number = "thread " + String(record.thread)
     if record.isMain { return number + " (the main thread)" }
@@ -54,6 +58,7 @@ extension WaitGraph {
     return number + " (" + name + ")"
   }
 
+  @_optimize(size)
   private static func call(_ wait: Wait) -> String {
     switch wait {
     case .turn(let lane, let reads, let below):
@@ -71,6 +76,7 @@ extension WaitGraph {
     }
   }
 
+  @_optimize(size)
   private static func wanted(_ wait: Wait) -> String {
     switch wait {
     case .turn(let lane, _, let below):
@@ -87,6 +93,7 @@ extension WaitGraph {
     }
   }
 
+  @_optimize(size)
   private static func remedy(_ cycle: [Link]) -> String {
     let onlyQueues = cycle.allSatisfy {
       switch $0.waiter.pointee.wait {

@@ -7,6 +7,7 @@
 extension WaitGraph {
   /// Describes the cycle that the record's wait leads into, if there is one that has not been described before. The lock is
   /// held.
+  @_optimize(size)
   static func search(from start: WaitRecord.Pointer) -> String? {
     Lane.holdHierarchy(true)
     let cycle = findCycle(from: start)
@@ -21,6 +22,7 @@ extension WaitGraph {
   }
 
   /// Says what `search` has found. Without the lock: standard error may be a pipe that is full.
+  @_optimize(size)
   static func tell(_ text: String?) {
     guard let text else { return }
     if Settings.cycles == .trap { Fault.misuse(.waitCycle, text) }
@@ -35,6 +37,7 @@ extension WaitGraph {
     let alternatives: Int
   }
 
+  @_optimize(size)
   private static func findCycle(from start: WaitRecord.Pointer) -> [Link] {
     let reached = reach(from: start)
     defer { for record in reached { record.pointee.isSuspect = false } }
@@ -51,6 +54,7 @@ extension WaitGraph {
   }
 
   /// The records that can be reached, marked as suspects.
+  @_optimize(size)
   private static func reach(from start: WaitRecord.Pointer) -> [WaitRecord.Pointer] {
     var reached = [start]
     start.pointee.isSuspect = true
@@ -66,6 +70,7 @@ extension WaitGraph {
   }
 
   /// Whether a wait lasts for ever if those of all suspects do.
+  @_optimize(size)
   private static func lasts(_ record: WaitRecord.Pointer) -> Bool {
     let blockers = blockers(of: record)
     var suspects = 0
@@ -74,6 +79,7 @@ extension WaitGraph {
   }
 
   /// From suspect to suspect, until one comes a second time: the cycle. None if all of it has been told of.
+  @_optimize(size)
   private static func follow(from start: WaitRecord.Pointer) -> [Link] {
     var links: [Link] = []
     var waiter = start

@@ -114,6 +114,7 @@ enum WaitGraph {
   }
 
   /// Sleeps while the word of a once is `seen`, or for less.
+  @_optimize(size)
   static func waitForOnce(_ once: Awaited, while seen: UInt32) {
     let (wait, word) = (Wait.object(once), once.address)
     if !concerns(wait) {
@@ -133,12 +134,14 @@ enum WaitGraph {
   }
 
   @inline(never)
+  @_optimize(size)
   private static func watch(_ parker: borrowing Parker, _ wait: Wait) {
     watch(parker.sight, wait) { parker.awaitToken(until: $0) }
     _ = parker.tryConsume()
   }
 
   /// - Parameter sleep: Returns false if the deadline has passed, true when the wait is over, or may be.
+  @_optimize(size)
   private static func watch(_ token: Parker.Sight?, _ wait: Wait, sleep: (Deadline) -> Bool) {
     var record = WaitRecord(wait, token)
     _withUnprotectedUnsafeMutablePointer(to: &record) { record in

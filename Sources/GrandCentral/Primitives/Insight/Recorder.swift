@@ -192,6 +192,7 @@ enum RecorderChunks {
   }
 
   /// A chunk that is the caller's from now on. The caller holds the lock.
+  @_optimize(size)
   private static func choose(_ me: InsightThread, _ memory: UnsafeMutableRawPointer) -> Int? {
     let mine = UInt32(me.entry - InsightRegion.threads(memory))
     var own = 0
