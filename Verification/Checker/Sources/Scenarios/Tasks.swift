@@ -32,9 +32,9 @@ private final class Host: AsyncWaitable {
   func tryWait() -> Bool { semaphore.tryWait() }
   func leave(_ waiter: UnsafeMutablePointer<Waiter>) -> Bool { semaphore.leave(waiter) }
 
-  func join(_ waiter: UnsafeMutablePointer<Waiter>) -> Bool {
+  func join(_ waiter: UnsafeMutablePointer<Waiter>, urgency: UInt8) -> Bool {
     ck_machine_sync_tasks()
-    return semaphore.join(waiter)
+    return semaphore.join(waiter, urgency: urgency)
   }
 }
 
@@ -58,7 +58,7 @@ private final class LocklessHost: AsyncWaitable {
 
   func tryWait() -> Bool { false }
 
-  func join(_ waiter: UnsafeMutablePointer<Waiter>) -> Bool {
+  func join(_ waiter: UnsafeMutablePointer<Waiter>, urgency _: UInt8) -> Bool {
     // As in `Host`. Nothing but the marks publishes what comes behind this thread's next step.
     ck_machine_sync_tasks()
     // relaxed: a step.

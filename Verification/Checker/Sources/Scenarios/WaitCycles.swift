@@ -51,7 +51,7 @@ func waitCycles() -> [Scenario] {
         queue.sync {
           var waiter = Waiter()
           withUnsafeMutablePointer(to: &waiter) { waiter in
-            run.check(group.join(waiter), "the group is entered")
+            run.check(group.join(waiter, urgency: 0), "the group is entered")
             waits.value.unpark()
             WaitGraph.park(waiter.pointee.parker, in: .object(group.awaited(by: waiter)))
           }
