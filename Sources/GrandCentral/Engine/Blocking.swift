@@ -14,7 +14,7 @@ enum Blocking {
   @inline(never)
   static func begin() -> Wait {
     guard let worker = enter() else { return Wait(worker: nil) }
-    replace()
+    Engine.shared.pointee.replaceBlocked()
     return Wait(worker: worker)
   }
 
@@ -24,7 +24,7 @@ enum Blocking {
   static func begin(_ duty: borrowing WakeDuty) -> Wait {
     guard let worker = enter() else { return Wait(worker: nil) }
     duty.arm { Engine.shared.pointee.pool.updateInOrder { $0.unblock() } }
-    replace()
+    Engine.shared.pointee.replaceBlocked()
     return Wait(worker: worker)
   }
 
@@ -45,8 +45,6 @@ enum Blocking {
     engine.pointee.pool.updateInOrder { $0.block() }
     return worker
   }
-
-  private static func replace() { Engine.shared.pointee.replaceBlocked() }
 
   struct Wait {
     fileprivate let worker: Worker.Pointer?
@@ -72,39 +70,7 @@ enum Blocking {
   }
 }
 
-extension Blocking {
-  /// Sleeps as `part` does, between `begin` and `end`.
-  ///
-  /// While the kernel refuses threads and something is pending, the thread sleeps in parts, and asks the kernel in between. All
-  /// workers may wait, and the monitor's thread as well, in a job that it runs (`LastResort`): then no other thread asks. The last one to
-  /// begin its wait has found the shortage, and what is pending. It sleeps in parts until one of the two is over.
-  ///
-  /// - Parameter part: Returns false if the deadline has passed.
-  @inline(__always)
-  static func sleep(until deadline: Deadline = .never, _ part: (Deadline) -> Bool) -> Bool {
-    Shortages.threads.isShort ? sleepInParts(until: deadline, part) : part(deadline)
-  }
-
-  @inline(never)
-  @_optimize(size)
-  private static func sleepInParts(until deadline: Deadline, _ part: (Deadline) -> Bool) -> Bool {
-    while let time = Engine.shared.pointee.askWhileShort(), time < deadline.remaining() {
-      if part(.after(time, on: .uptime)) { return true }
-    }
-    return part(deadline)
-  }
-}
-
 extension Engine {
-  /// Makes sure that there is a monitor, which adds workers, if something is pending that the kernel has refused a thread for.
-  ///
-  /// - Returns: after how long to look again; nil if there is nothing to look for.
-  fileprivate borrowing func askWhileShort() -> UInt64? {
-    guard Shortages.threads.isShort, needsMonitor else { return nil }
-    monitor.wake(self)
-    return Shortages.threads.timeToLook
-  }
-
   /// The calling worker has been counted as blocked.
   fileprivate borrowing func replaceBlocked() {
     // seq-cst: counted as blocked before the look at pending work; a submitter publishes before it looks at the count.

@@ -15,9 +15,8 @@ import Synchronization
 //             and be at it again each time that the kernel is asked.
 //
 // Which thread asks again: for threads, the monitor, every worker and every submitter that finds work pending
-// (ThreadPool.swift), and threads that wait meanwhile (Blocking.swift); for registrations, `Retries`; for what the poller
-// does without, the poller at its next wait; for memory, the thread that needs it (Memory.swift).
-// Documentation/Exhaustion.md has the table.
+// (ThreadPool.swift); for registrations, `Retries`; for what the poller does without, the poller at its next wait; for memory,
+// the thread that needs it (Memory.swift). Documentation/Exhaustion.md has the table.
 struct Shortage: ~Copyable, Sendable {
   private static let shortestPause: UInt64 = 1_000_000
   private static let longestPause: UInt64 = 1_000_000_000
@@ -57,13 +56,6 @@ struct Shortage: ~Copyable, Sendable {
   private var isPauseOver: Bool {
     // relaxed: a hint; the kernel decides.
     Clock.uptime.now() >= closedUntil.load(ordering: .relaxed)
-  }
-
-  /// For how long a thread may leave it to others to ask, and look then: the rest of the pause. If the pause is over, others ask.
-  var timeToLook: UInt64 {
-    // relaxed: a hint; the kernel decides.
-    let (closed, now) = (closedUntil.load(ordering: .relaxed), Clock.uptime.now())
-    return closed > now ? min(closed - now, Self.longestPause) : Self.longestPause
   }
 
   /// The kernel has refused: begins the next pause, and reports a spell once.

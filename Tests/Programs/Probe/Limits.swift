@@ -5,9 +5,7 @@ import Glibc
 import GrandCentral
 
 extension Scenario {
-  static let limits: [String: Body] = [
-    "no-descriptors": noDescriptors, "few-threads": fewThreads, "all-wait-while-short-of-threads": allWaitWhileShort,
-  ]
+  static let limits: [String: Body] = ["no-descriptors": noDescriptors, "few-threads": fewThreads]
 
   /// Not one more descriptor can be opened while the engine starts and works; timers may be late until it can.
   @Sendable private static func noDescriptors() {
@@ -35,68 +33,13 @@ extension Scenario {
     return before
   }
 
-  /// Becomes a user that may have so many threads, of which the main thread is one, and may raise that to `most`.
-  private static func limitThreads(_ count: rlim_t, most: rlim_t) {
+  /// The user may have four threads, of which the main thread is one, and fifty items block.
+  @Sendable private static func fewThreads() {
     guard geteuid() == 0 else { skip("only root can become a user without threads") }
     let user = uid_t(60_000 + getpid() % 5_000)
-    guard setThreadLimit(count, most), setgid(user) == 0, setuid(user) == 0 else { skip("setuid is refused") }
-  }
-
-  private static func setThreadLimit(_ count: rlim_t, _ most: rlim_t) -> Bool {
-    var limit = rlimit(rlim_cur: count, rlim_max: most)
-    return setrlimit(__rlimit_resource_t(6), &limit) == 0
-  }
-
-  /// Each item waits for what another queue runs. `GC_LIMIT` threads can be had, more of them after a while; no thread outside of the
-  /// library submits then, or waits in it. `GC_WAIT` says how the items wait.
-  @Sendable private static func allWaitWhileShort() {
-    let (limit, kind) = (getenv("GC_LIMIT").flatMap { rlim_t(String(cString: $0)) }, getenv("GC_WAIT"))
-    guard let limit, let kind, let wait = waits[String(cString: kind)] else { return complain("GC_LIMIT, GC_WAIT") }
-    limitThreads(limit, most: 100)
-    let ran = Latch(8)
-    for index in 0..<8 {
-      DispatchQueue(label: "outer-\(index)").async {
-        wait(DispatchQueue(label: "inner-\(index)"))
-        ran.open()
-      }
-    }
-    usleep(1_500_000)
-    require(setThreadLimit(100, 100), "the limit is raised")
-    require(ran.wait(), "all items end when threads can be had again")
-    // LeakSanitizer would want a thread of its own at the exit.
-    _exit(0)
-  }
-
-  private static let waits: [String: @Sendable (DispatchQueue) -> Void] = [
-    "semaphore": { queue in
-      let answer = DispatchSemaphore(value: 0)
-      queue.async { answer.signal() }
-      answer.wait()
-    },
-    "deadline": { queue in
-      let answer = DispatchSemaphore(value: 0)
-      queue.async { answer.signal() }
-      require(answer.wait(timeout: .now() + 3_600) == .success, "the signal comes")
-    },
-    "group": { queue in
-      let group = DispatchGroup()
-      queue.async(group: group) {}
-      group.wait()
-    },
-    "item": { queue in
-      let item = DispatchWorkItem {}
-      queue.async(execute: item)
-      item.wait()
-    },
-    "sync": { queue in
-      queue.async {}
-      queue.sync {}
-    },
-  ]
-
-  /// The user may have four threads, and fifty items block.
-  @Sendable private static func fewThreads() {
-    limitThreads(4, most: 4)
+    var limit = rlimit(rlim_cur: 4, rlim_max: 4)
+    let nproc = __rlimit_resource_t(6)
+    guard setrlimit(nproc, &limit) == 0, setgid(user) == 0, setuid(user) == 0 else { skip("setuid is refused") }
     let (done, sum) = (Latch(250), Unprotected(0))
     let queue = DispatchQueue(label: "serial")
     for _ in 0..<50 {

@@ -201,7 +201,7 @@ struct ApplyRecord: ~Copyable {
   private func waitingForHelpers() {
     let note = WaitNote.begin(.apply, 0)
     let blocking = Blocking.begin()
-    _ = Blocking.sleep { parker.park(until: $0) }
+    _ = parker.park()
     blocking.end()
     note.end()
   }
