@@ -14,7 +14,6 @@ extension Lane {
   ///
   /// - Parameter caller: the lane that the program has called: this one, or one below it.
   @inline(never)
-  @_optimize(size)
   final func checkDeadlock(_ me: UInt32, reads: Bool, for caller: Lane) {
     // relaxed: a thread sees its own ownership.
     let seen = state.load(ordering: .relaxed)
@@ -35,7 +34,6 @@ extension Lane {
     if let held { caller.faultSyncOnto(held.object) }
   }
 
-  @_optimize(size)
   private final func isFilledByThisThread(_ seen: LaneState) -> Bool {
     kind.hasReaders && isFull(seen) && isFilledByThisThread
   }
