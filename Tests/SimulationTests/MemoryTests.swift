@@ -153,7 +153,7 @@ struct MemoryTests {
       try require(submitted.value == runs && cancelled.value == runs, "\(submitted.value), \(cancelled.value)")
       try Kept.requireNone("objects")
       // One that sets a timer at its end, each time, does not keep the run from its own.
-      final class Again: @unchecked Sendable {
+      final class Again: @unchecked Sendable {  // a run has one thread at a time
         deinit {
           let next = Again()
           DispatchQueue.global().asyncAfter(deadline: .now() + .seconds(1)) { _ = next }
