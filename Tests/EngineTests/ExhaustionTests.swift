@@ -41,6 +41,14 @@ struct ExhaustionTests {
   @Test("E6, E9: where few threads can be had, items that wait for a serial queue end", .timeLimit(.minutes(30)))
   func rush() { if !Kernel.isSanitized { _ = run("short-of-threads-rush", reports: 0...1) } }
 
+  @Test(
+    "E1, E6: where every thread waits while no more can be had, items end once they can be",
+    .timeLimit(.minutes(30)), arguments: ["semaphore", "deadline", "group", "item", "sync"], [2, 3])
+  func allWait(wait: String, limit: Int) {
+    if Kernel.isSanitized { return }
+    _ = run("all-wait-while-short-of-threads", ["GC_WAIT": wait, "GC_LIMIT": "\(limit)"])
+  }
+
   @Test("E6: while there are no descriptors, sources are delayed, signals and ends of processes are noticed")
   func descriptors() throws {
     guard let result = run("short-of-descriptors") else { return }

@@ -14,7 +14,7 @@ enum Blocking {
   @inline(never)
   static func begin() -> Wait {
     guard let worker = enter() else { return Wait(worker: nil) }
-    Engine.shared.pointee.replaceBlocked()
+    replace()
     return Wait(worker: worker)
   }
 
@@ -24,9 +24,11 @@ enum Blocking {
   static func begin(_ duty: borrowing WakeDuty) -> Wait {
     guard let worker = enter() else { return Wait(worker: nil) }
     duty.arm { Engine.shared.pointee.pool.updateInOrder { $0.unblock() } }
-    Engine.shared.pointee.replaceBlocked()
+    replace()
     return Wait(worker: worker)
   }
+
+  private static func replace() { Engine.shared.pointee.replaceBlocked() }
 
   /// - Returns: the worker that waits, counted as blocked; nil if the calling thread is none.
   private static func enter() -> Worker.Pointer? {
@@ -70,10 +72,52 @@ enum Blocking {
   }
 }
 
+extension Blocking {
+  /// Sleeps as `part` does, between `begin` and `end`.
+  ///
+  /// While the kernel refuses threads the thread sleeps in parts, and has the kernel asked in between if something is pending. All workers
+  /// may wait, and the monitor's thread as well, in a job that it runs (`LastResort`): then no other thread asks.
+  ///
+  /// Blocking.B1  The last thread to begin its wait finds the shortage. Of the threads that ask the kernel, the last one is refused, for no
+  ///     thread goes on. It has left its refusal before it ended asking. It began to ask before it let go of the idle list, which it
+  ///     held while it counted the new worker as a searcher. The waiter has looked at the searchers: if it relies on one, it has held the
+  ///     list since, or has seen that the number went down again.
+  ///
+  /// - Parameter part: Returns false if the deadline has passed.
+  @inline(__always)
+  static func sleep(until deadline: Deadline = .never, _ part: (Deadline) -> Bool) -> Bool {
+    Shortages.threads.mayBeShort ? sleepInParts(until: deadline, part) : part(deadline)
+  }
+
+  @inline(never)
+  @_optimize(size)
+  private static func sleepInParts(until deadline: Deadline, _ part: (Deadline) -> Bool) -> Bool {
+    while let time = Engine.shared.pointee.lookWhileShort(), time < deadline.remaining() {
+      if part(.after(time, on: .uptime)) { return true }
+    }
+    return part(deadline)
+  }
+}
+
 extension Engine {
+  /// Makes sure that there is a monitor, which adds workers, if something is pending that the kernel has refused a thread for.
+  ///
+  /// - Returns: after how long to look again; nil if threads can be had, as far as one knows.
+  @_optimize(size)
+  fileprivate borrowing func lookWhileShort() -> UInt64? {
+    if Shortages.threads.isShort, needsMonitor { monitor.wake(self) }
+    return Shortages.threads.timeToLook
+  }
+
   /// The calling worker has been counted as blocked.
   fileprivate borrowing func replaceBlocked() {
     // seq-cst: counted as blocked before the look at pending work; a submitter publishes before it looks at the count.
-    if pending.load(ordering: .sequentiallyConsistent) != 0 { wakeIfNeeded() }
+    if pending.load(ordering: .sequentiallyConsistent) == 0 { return }
+    wakeIfNeeded()
+    // The searcher may be a thread that the kernel is being asked for, and will refuse (Blocking.B1).
+    // pairs with: spawnWorker – publishes that it asks
+    if pool.load(ordering: .acquiring).searching == 0 { return }
+    idle.lock.lock()
+    idle.lock.unlock()
   }
 }

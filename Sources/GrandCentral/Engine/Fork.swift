@@ -120,6 +120,7 @@ enum Fork {
     Region.unlockAfterFork()
     Magazine.resetAfterFork()
     gc_thread_self().pointee.worker = nil
+    Shortages.threads.forgetAsking()
     Engine.replaceInChild()
     Hooks.unlockAfterFork()
     upkeep.unlock()

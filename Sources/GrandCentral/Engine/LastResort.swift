@@ -40,7 +40,8 @@ struct LastResort {
 extension Monitor {
   /// Monitor: runs what is loose, for a tick or for one job that takes longer.
   ///
-  /// Meanwhile the role is `lent`: if a job does not end, another thread is asked for when the kernel may grant one.
+  /// Meanwhile the role is `lent`: if a job does not end, another thread is asked for when the kernel may grant one. A job that waits in
+  /// one of our primitives asks itself (`Blocking.sleep`).
   /// - Returns: false if there is another monitor now.
   @_optimize(size)
   func runJobs(_ engine: Engine.Pointer, _ lastResort: inout LastResort) -> Bool {

@@ -13,13 +13,16 @@ extension Engine {
   @inline(never)
   func spawnWorker() {
     guard let error = startWorker() else { return }
+    // pairs with: replaceBlocked – publishes that this thread asks
     pool.updateInOrder { $0.spawnFailed() }
     // The monitor needs less memory than a worker, and asks again for as long as work is pending.
     monitor.wake(self)
     let pause = Shortages.threads.refused(error)
+    Shortages.threads.endAsking()
     if error.isShortage, isForsaken { standIn(pause) }
   }
 
+  /// The caller has begun to ask. If the kernel refuses, the caller says so, and has asked only then.
   private func startWorker() -> Errno? {
     let worker = workers.take()
     // relaxed: a name.
@@ -37,7 +40,8 @@ extension Engine {
       // relaxed: a note about the shortage that is over.
       hasStoodIn.store(false, ordering: .relaxed)
     }
-    return error
+    Shortages.threads.endAsking()
+    return nil
   }
 
   /// Whether every thread of ours that would ask for a thread again is away: none is awake, and none can be woken.
@@ -65,11 +69,13 @@ extension Engine {
       let parallelism = parallelism.load(ordering: .relaxed)
       let wake = pool.updateInOrder { $0.claimWake(parallelism: parallelism, budget: Settings.threadBudget) }
       if wake != .spawn { return carryOut(wake) }
+      Shortages.threads.beginAsking()
       idle.lock.unlock()
       guard let error = startWorker() else { return }
       pool.updateInOrder { $0.spawnFailed() }
       monitor.wake(self)
       pause = Shortages.threads.refused(error)
+      Shortages.threads.endAsking()
     }
   }
 

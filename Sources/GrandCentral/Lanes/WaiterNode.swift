@@ -101,7 +101,7 @@ extension Waiter {
   borrowing func parkBlocked(until deadline: Deadline, in wait: Wait? = nil) -> Bool {
     let blocking = Blocking.begin(duty)
     defer { blocking.end(duty) }
-    guard let wait else { return parker.park(until: deadline) }
+    guard let wait else { return Blocking.sleep(until: deadline) { parker.park(until: $0) } }
     return WaitGraph.park(parker, until: deadline, in: wait)
   }
 }

@@ -15,8 +15,9 @@ import Synchronization
 //             and be at it again each time that the kernel is asked.
 //
 // Which thread asks again: for threads, the monitor, every worker and every submitter that finds work pending
-// (ThreadPool.swift); for registrations, `Retries`; for what the poller does without, the poller at its next wait; for memory,
-// the thread that needs it (Memory.swift). Documentation/Exhaustion.md has the table.
+// (ThreadPool.swift), and threads that wait meanwhile (Blocking.swift); for registrations, `Retries`; for what the poller
+// does without, the poller at its next wait; for memory, the thread that needs it (Memory.swift).
+// Documentation/Exhaustion.md has the table.
 struct Shortage: ~Copyable, Sendable {
   private static let shortestPause: UInt64 = 1_000_000
   private static let longestPause: UInt64 = 1_000_000_000
@@ -36,6 +37,8 @@ struct Shortage: ~Copyable, Sendable {
   private let shortSince = Atomic<UInt64>(0)
   /// Whether this spell has its line.
   private let isReported = Atomic<Bool>(false)
+  /// How many threads ask the kernel just now.
+  private let asking = Atomic<UInt32>(0)
 
   init(_ consequence: StaticString, patience: UInt64 = 0) {
     (self.consequence, self.patience) = (consequence, patience)
@@ -56,6 +59,45 @@ struct Shortage: ~Copyable, Sendable {
   private var isPauseOver: Bool {
     // relaxed: a hint; the kernel decides.
     Clock.uptime.now() >= closedUntil.load(ordering: .relaxed)
+  }
+
+  // MARK: While it is asked for
+
+  /// A thread of the caller is about to ask the kernel, and may be refused. Threads have this.
+  func beginAsking() {
+    // relaxed: the callers' lock orders it.
+    asking.wrappingAdd(1, ordering: .relaxed)
+  }
+
+  /// It has been refused, and has said so; or it has been granted.
+  func endAsking() {
+    // pairs with: mayBeShort – publishes the refusal
+    asking.wrappingSubtract(1, ordering: .releasing)
+  }
+
+  /// As `isShort`, or the kernel is being asked.
+  @inline(__always)
+  var mayBeShort: Bool {
+    // pairs with: endAsking – publishes the refusal
+    asking.load(ordering: .acquiring) != 0 || isShort
+  }
+
+  /// After how long a thread that waits meanwhile looks again; nil if it need not, because all has been granted, or nobody has been refused
+  /// for a while.
+  var timeToLook: UInt64? {
+    // pairs with: endAsking – publishes the refusal
+    if asking.load(ordering: .acquiring) != 0 { return 10 * Self.shortestPause }
+    // relaxed: a hint; the kernel decides.
+    let (closed, now) = (closedUntil.load(ordering: .relaxed), Clock.uptime.now())
+    if closed == 0 { return nil }
+    if closed > now { return min(closed - now, Self.longestPause) }
+    return now - closed < Self.spell ? Self.longestPause : nil
+  }
+
+  /// A child of a fork has none of the threads that ask.
+  func forgetAsking() {
+    // relaxed: there is one thread.
+    asking.store(0, ordering: .relaxed)
   }
 
   /// The kernel has refused: begins the next pause, and reports a spell once.

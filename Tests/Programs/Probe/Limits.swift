@@ -5,7 +5,9 @@ import Glibc
 import GrandCentral
 
 extension Scenario {
-  static let limits: [String: Body] = ["no-descriptors": noDescriptors, "few-threads": fewThreads]
+  static let limits: [String: Body] = [
+    "no-descriptors": noDescriptors, "few-threads": fewThreads, "all-wait-while-short-of-threads": allWaitWhileShort,
+  ]
 
   /// Not one more descriptor can be opened while the engine starts and works; timers may be late until it can.
   @Sendable private static func noDescriptors() {
@@ -33,13 +35,86 @@ extension Scenario {
     return before
   }
 
-  /// The user may have four threads, of which the main thread is one, and fifty items block.
-  @Sendable private static func fewThreads() {
+  /// Becomes a user that may have so many threads, of which the main thread is one, and may raise that to `most`.
+  private static func limitThreads(_ count: rlim_t, most: rlim_t) {
     guard geteuid() == 0 else { skip("only root can become a user without threads") }
     let user = uid_t(60_000 + getpid() % 5_000)
-    var limit = rlimit(rlim_cur: 4, rlim_max: 4)
-    let nproc = __rlimit_resource_t(6)
-    guard setrlimit(nproc, &limit) == 0, setgid(user) == 0, setuid(user) == 0 else { skip("setuid is refused") }
+    guard setThreadLimit(count, most), setgid(user) == 0, setuid(user) == 0 else { skip("setuid is refused") }
+  }
+
+  private static func setThreadLimit(_ count: rlim_t, _ most: rlim_t) -> Bool {
+    var limit = rlimit(rlim_cur: count, rlim_max: most)
+    return setrlimit(__rlimit_resource_t(6), &limit) == 0
+  }
+
+  /// Each item waits for what another queue runs. `GC_LIMIT` threads can be had, more of them after a while; no thread outside of the
+  /// library submits then, or waits in it. `GC_WAIT` says how the items wait.
+  @Sendable private static func allWaitWhileShort() {
+    let (limit, kind) = (getenv("GC_LIMIT").flatMap { rlim_t(String(cString: $0)) }, getenv("GC_WAIT"))
+    guard let limit, let kind, let wait = waits[String(cString: kind)] else { return complain("GC_LIMIT, GC_WAIT") }
+    limitThreads(limit, most: 100)
+    let report = catchErrors()
+    let ran = Latch(8)
+    for index in 0..<8 {
+      DispatchQueue(label: "outer-\(index)").async {
+        wait(DispatchQueue(label: "inner-\(index)"))
+        ran.open()
+      }
+    }
+    waitForReport(report)
+    require(setThreadLimit(100, 100), "the limit is raised")
+    require(ran.wait(), "all items end when threads can be had again")
+    // LeakSanitizer would want a thread of its own at the exit.
+    _exit(0)
+  }
+
+  /// Standard error goes to a pipe from now on. Returns the end to read from, and what standard error was.
+  private static func catchErrors() -> (from: Int32, to: Int32) {
+    var ends: [Int32] = [-1, -1]
+    let former = dup(2)
+    require(pipe(&ends) == 0 && former >= 0 && dup2(ends[1], 2) == 2, "a pipe in place of standard error")
+    return (ends[0], former)
+  }
+
+  /// Waits for a line, and writes it to what standard error was. Further lines go there as well.
+  private static func waitForReport(_ report: (from: Int32, to: Int32)) {
+    var byte: UInt8 = 0
+    repeat {
+      require(read(report.from, &byte, 1) == 1 && write(report.to, &byte, 1) == 1, "a report of the shortage")
+    } while byte != UInt8(ascii: "\n")
+    dup2(report.to, 2)
+  }
+
+  private static let waits: [String: @Sendable (DispatchQueue) -> Void] = [
+    "semaphore": { queue in
+      let answer = DispatchSemaphore(value: 0)
+      queue.async { answer.signal() }
+      answer.wait()
+    },
+    "deadline": { queue in
+      let answer = DispatchSemaphore(value: 0)
+      queue.async { answer.signal() }
+      require(answer.wait(timeout: .now() + 3_600) == .success, "the signal comes")
+    },
+    "group": { queue in
+      let group = DispatchGroup()
+      queue.async(group: group) {}
+      group.wait()
+    },
+    "item": { queue in
+      let item = DispatchWorkItem {}
+      queue.async(execute: item)
+      item.wait()
+    },
+    "sync": { queue in
+      queue.async {}
+      queue.sync {}
+    },
+  ]
+
+  /// The user may have four threads, and fifty items block.
+  @Sendable private static func fewThreads() {
+    limitThreads(4, most: 4)
     let (done, sum) = (Latch(250), Unprotected(0))
     let queue = DispatchQueue(label: "serial")
     for _ in 0..<50 {

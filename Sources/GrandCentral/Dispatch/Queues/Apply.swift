@@ -201,7 +201,7 @@ struct ApplyRecord: ~Copyable {
   private func waitingForHelpers() {
     let note = WaitNote.begin(.apply, 0)
     let blocking = Blocking.begin()
-    _ = parker.park()
+    _ = Blocking.sleep { parker.park(until: $0) }
     blocking.end()
     note.end()
   }

@@ -66,6 +66,8 @@ extension Engine {
       idle.lock.unlock()
       worker.pointee.unpark(in: self)
     case .spawn:
+      // A thread that sees the new worker counted, and takes the lock, sees that the kernel is being asked (`replaceBlocked`).
+      Shortages.threads.beginAsking()
       idle.lock.unlock()
       spawnWorker()
     case .exhausted:

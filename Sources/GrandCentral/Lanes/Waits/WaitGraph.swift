@@ -99,7 +99,7 @@ enum WaitGraph {
   @inline(__always)
   static func park(_ parker: borrowing Parker, in wait: Wait) {
     if !concerns(wait) {
-      _ = parker.park()
+      _ = Blocking.sleep { parker.park(until: $0) }
     } else if !parker.park(until: .after(Settings.cyclePatience, on: .uptime)) {
       watch(parker, wait)
     }
@@ -108,7 +108,7 @@ enum WaitGraph {
   /// As `park` where the deadline never comes; else as the parker does.
   @inline(__always)
   static func park(_ parker: borrowing Parker, until deadline: Deadline, in wait: Wait) -> Bool {
-    if !deadline.isNever { return parker.park(until: deadline) }
+    if !deadline.isNever { return Blocking.sleep(until: deadline) { parker.park(until: $0) } }
     park(parker, in: wait)
     return true
   }
@@ -118,7 +118,7 @@ enum WaitGraph {
   static func waitForOnce(_ once: Awaited, while seen: UInt32) {
     let (wait, word) = (Wait.object(once), once.address)
     if !concerns(wait) {
-      _ = Futex.wait(word, while: seen)
+      _ = Blocking.sleep { Futex.wait(word, while: seen, until: $0) }
     } else if !Futex.wait(word, while: seen, until: .after(Settings.cyclePatience, on: .uptime)) {
       watch(nil, wait) { Futex.wait(word, while: seen, until: $0) }
     }
@@ -147,7 +147,7 @@ enum WaitGraph {
     _withUnprotectedUnsafeMutablePointer(to: &record) { record in
       enter(record)
       var pause = firstPause
-      while !sleep(pause > lastPause ? .never : .after(pause, on: .uptime)) {
+      while !Blocking.sleep(until: pause > lastPause ? .never : .after(pause, on: .uptime), sleep) {
         pause *= 2
         // Names are looked up in files: only a thread that waits for long pays for it.
         if pause == firstPause << 3 { WaitNote.noteCaller(record.pointee.trace) }
