@@ -13,9 +13,9 @@ struct FaultMessageTests {
       processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]
     ) {
       let label = "com.example.queue"
-      Fault.misuse(.syncWouldDeadlock, "DispatchQueue.sync on \"\(label)\" would deadlock. Use async.")
+      Fault.misuse(.syncWouldDeadlock, "to wait for an item of \"\(label)\" would deadlock. Use async.")
     }
-    let expected = "DispatchQueue.sync on \"com.example.queue\" would deadlock. Use async."
+    let expected = "to wait for an item of \"com.example.queue\" would deadlock. Use async."
     #expect(lines(of: result).contains("GrandCentral misuse [GC0007]: " + expected))
   }
 

@@ -43,8 +43,7 @@ extension Lane {
   private final func faultSyncOntoFilled(_ filled: Lane) -> Never {
     Fault.misuse(
       .syncWouldDeadlock,
-      "DispatchQueue.sync on \"" + name + "\" would deadlock: "
-        + (filled === self ? "it" : "its items run as items of \"" + filled.name + "\", which") + " runs "
+      waitText + (filled === self ? "it" : "its items run as items of \"" + filled.name + "\", which") + " runs "
         + String(filled.readerLimit) + " at once, and the calling thread itself is inside all of them" + chainText()
         + ". Use async, or call the work directly.")
   }
@@ -54,7 +53,7 @@ extension Lane {
   private final func faultSyncOnto(_ held: Lane) -> Never {
     // relaxed: a thread sees its own ownership.
     if held.kind.hasReaders, held.state.load(ordering: .relaxed).owner != Thread.id { faultSyncOntoFilled(held) }
-    var text = "DispatchQueue.sync on \"" + name + "\" would deadlock: "
+    var text = waitText
     if held !== self { text += "its items run as items of \"" + held.name + "\", and " }
     // relaxed: a thread sees its own ownership.
     if held.state.load(ordering: .relaxed).owner == Thread.id {
@@ -72,8 +71,13 @@ extension Lane {
   private final func faultBarrierFromReader() -> Never {
     Fault.misuse(
       .barrierSyncFromReader,
-      "a barrier DispatchQueue.sync on \"" + name + "\" would deadlock: the caller is itself an item of it, and the "
+      "a barrier that a call waits for on \"" + name + "\" would deadlock: the caller is itself an item of it, and the "
         + "barrier waits for all items" + chainText() + ". Use async(flags: .barrier).")
+  }
+
+  /// The calls that wait come here alike. The backtrace says which it is.
+  private final var waitText: String {
+    "to wait for an item of \"" + name + "\" (sync, asyncAndWait, concurrentPerform) would deadlock: "
   }
 
   /// Queues of a chain that a message names.
