@@ -73,7 +73,7 @@ struct DeadlockFaultTests {
       Latch().wait()
     }
     expectFault(
-      result, "GC0007", mentions: "sync on \"org.example.client\"", "its items run as items of \"org.example.target\"")
+      result, "GC0007", mentions: "item of \"org.example.client\"", "its items run as items of \"org.example.target\"")
   }
 
   @Test("F1, Q9 GC0007: asyncAndWait onto an idle queue that targets the one that the thread is on")

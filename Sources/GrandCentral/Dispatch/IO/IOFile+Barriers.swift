@@ -18,9 +18,11 @@
 struct IOBarriers {
   private var newest = 0
   private var ended = 0
-  /// Operations that wait, by ticket: the first count is of those whose barrier has ended, the last one of the newest barrier's. (Not of
-  /// `Int`: the checker's scenarios have arrays of those, and would be linked to this module's code for them, which it watches.)
-  private var gated: [Int32] = [0]
+  /// Operations that wait in a gate, and whose barrier has ended.
+  private var free: Int32 = 0
+  /// Operations that wait, by ticket: the last count is of the newest barrier's. (Not of `Int`: the checker's scenarios have arrays of those,
+  /// and would be linked to this module's code for them, which it watches.)
+  private var gated: [Int32] = []
   /// Operations that have started, and whose last handler has not returned.
   private var started = 0
   private var noted: [IOChannel] = []
@@ -36,7 +38,11 @@ struct IOBarriers {
   @_optimize(size)
   mutating func gate(_ operation: IOOperation) {
     operation.ticket = newest
-    gated[newest - ended] += 1
+    count(newest, 1)
+  }
+
+  private mutating func count(_ ticket: Int, _ change: Int32) {
+    if ticket > ended { gated[ticket - ended - 1] += change } else { free += change }
   }
 
   /// Whether the operation has started; else its channel is noted. One that is not carried out always does.
@@ -46,7 +52,7 @@ struct IOBarriers {
       note(channel)
       return false
     }
-    if let ticket = operation.ticket { gated[max(0, ticket - ended)] -= 1 }
+    if let ticket = operation.ticket { count(ticket, -1) }
     operation.ticket = nil
     started += 1
     return true
@@ -55,7 +61,7 @@ struct IOBarriers {
   /// Whether the barrier runs now; else its channel is noted.
   @_optimize(size)
   mutating func begin(_ barrier: Int, of channel: IOChannel) -> Bool {
-    if ended == barrier - 1, gated[0] == 0, started == 0 { return true }
+    if ended == barrier - 1, free == 0, started == 0 { return true }
     note(channel)
     return false
   }
@@ -71,7 +77,7 @@ struct IOBarriers {
   mutating func barrierHasEnded() -> [IOChannel] {
     ended += 1
     // None waits for an older one: IOBarriers.F3.
-    gated.removeFirst()
+    free = gated.removeFirst()
     return takeNoted()
   }
 
