@@ -171,6 +171,9 @@ static void reassert(int number) {
 
 // MARK: Watching
 
+/// Tables that watch: the process's, and that of a simulation's run. Under the lock.
+static unsigned char watchers[last + 1];
+
 bool gc_signal_can_be_watched(int number) {
   switch (number) {
     case SIGKILL: case SIGSTOP: case SIGSEGV: case SIGBUS: case SIGFPE: case SIGILL: case SIGTRAP: case SIGSYS:
@@ -186,11 +189,12 @@ int gc_signal_watch(int number) {
   int error = system_sigaction(number, NULL, &installed) == 0 ? 0 : -errno;
   if (error == 0) {
     if (!is_deliver(&installed)) record(number, &installed);
-    atomic_store(&counts[number], 0);
+    if (watchers[number] == 0) atomic_store(&counts[number], 0);
     atomic_store(&owner, getpid());
     atomic_fetch_or(&watched, bit(number));
     error = install(number);
-    if (error != 0) atomic_fetch_and(&watched, ~bit(number));
+    if (error == 0) watchers[number]++;
+    if (watchers[number] == 0) atomic_fetch_and(&watched, ~bit(number));
   }
   unlock(mask);
   return error;
@@ -198,8 +202,11 @@ int gc_signal_watch(int number) {
 
 void gc_signal_unwatch(int number) {
   uint64_t mask = lock();
-  restore(number);
-  atomic_fetch_and(&watched, ~bit(number));
+  // A table that was made before a fork knows of watches that the child has not.
+  if (watchers[number] > 0 && --watchers[number] == 0) {
+    restore(number);
+    atomic_fetch_and(&watched, ~bit(number));
+  }
   unlock(mask);
 }
 
@@ -243,6 +250,7 @@ void gc_signals_unlock_after_fork(bool in_child) {
   if (in_child) {
     for (int number = 1; number <= last; number++) {
       if (is_watched(number)) restore(number);
+      watchers[number] = 0;
     }
     atomic_store(&watched, 0);
     // Those of other threads, which are the parent's.

@@ -72,4 +72,36 @@ struct DescriptorsOfRunsTests {
       try require(left == 0, "\(left)")
     }
   }
+
+  @Test("V1: the process's own signal sources go on behind a run that has had some, and lose nothing meanwhile")
+  func ownSignals() async {
+    await #expect(processExitsWith: .success) {
+      let (seen, counts) = (DispatchSemaphore(value: 0), Box([0, 0]))
+      let queue = DispatchQueue(label: "own signals")
+      let sources = [SIGUSR1, SIGUSR2].enumerated().map { index, number in
+        let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
+        source.setEventHandler { [unowned source] in
+          counts.value[index] += Int(source.data)
+          seen.signal()
+        }
+        source.activate()
+        return source
+      }
+      queue.sync {}
+      try Simulation.check(runs: 2) { sim in
+        let source = DispatchSource.makeSignalSource(signal: SIGUSR1, queue: DispatchQueue(label: "signals"))
+        source.setEventHandler {}
+        source.activate()
+        sim.advance(by: .seconds(1))
+        source.cancel()
+        sim.run()
+        kill(getpid(), SIGUSR2)
+      }
+      seen.wait()
+      kill(getpid(), SIGUSR1)
+      seen.wait()
+      try queue.sync { try require(counts.value == [1, 2], "\(counts.value)") }
+      withExtendedLifetime(sources) {}
+    }
+  }
 }

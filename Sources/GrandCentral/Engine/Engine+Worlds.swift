@@ -142,6 +142,9 @@ extension Engine {
     instance.store(nil, ordering: .releasing)
   }
 
+  /// Simulations are about to be over: the process's engine is told of signals again.
+  static func takeBackSignals() { at(setAside)?.pointee.signals.takeBack() }
+
   /// A thread that is in a simulation may go on at any time, for ever (Worlds.E3).
   static func stayApart() {
     // relaxed: the thread that calls `comeTogether` has called this one, or has waited for the thread that has.

@@ -112,7 +112,7 @@ struct SignalTable: ~Copyable, @unchecked Sendable {  // all of it is guarded by
     watch.pointee.next = first[Int(signal)]
     first[Int(signal)] = watch
     list.unlock()
-    state.pointee.watches += 1
+    watches += 1
     if let refusal { delay(refusal, in: engine) }
     // If all threads block the signal, a thread that waits already does not let it in.
     if isFirst { engine.poller.interrupt() }
@@ -140,13 +140,30 @@ struct SignalTable: ~Copyable, @unchecked Sendable {  // all of it is guarded by
     let isLast = first[signal] == nil
     list.unlock()
     if isLast { Signals.unwatch(watch.pointee.signal) }
-    state.pointee.watches -= 1
+    watches -= 1
     retire(in: engine)
+  }
+
+  /// The table of a run may have had the deliveries told to itself (`Signals.notify`). What has been counted for this one is handed out now.
+  @_optimize(size)
+  func takeBack() {
+    life.lock()
+    defer { life.unlock() }
+    // relaxed: `life` is held.
+    if watches == 0 || isLost.load(ordering: .relaxed) { return }
+    // relaxed: see `prepare`.
+    let event = event.load(ordering: .relaxed)
+    Signals.notify(event)
+    EventFD.signal(event)
   }
 
   // MARK: With `life` held
 
   private var descriptor: DescriptorWatch.Pointer? { state.pointee.descriptor }
+  private var watches: Int {
+    get { state.pointee.watches }
+    nonmutating set { state.pointee.watches = newValue }
+  }
 
   /// Makes deliveries reach the poller (SignalTable.G3).
   private func prepare(in engine: borrowing Engine) -> Errno? {
@@ -191,7 +208,7 @@ struct SignalTable: ~Copyable, @unchecked Sendable {  // all of it is guarded by
   private func prepareAgain(in engine: borrowing Engine) -> Int32 {
     life.lock()
     defer { life.unlock() }
-    let error = state.pointee.watches == 0 ? nil : prepare(in: engine)
+    let error = watches == 0 ? nil : prepare(in: engine)
     // relaxed: see `prepare`.
     let isLost = isLost.load(ordering: .relaxed)
     collect(isLost: isLost)
@@ -201,7 +218,7 @@ struct SignalTable: ~Copyable, @unchecked Sendable {  // all of it is guarded by
 
   /// The event descriptor leaves the poller with the last watch.
   private func retire(in engine: borrowing Engine) {
-    guard state.pointee.watches == 0, let descriptor else { return }
+    guard watches == 0, let descriptor else { return }
     state.pointee.isOnPoller = false
     if engine.poller.unwatch(descriptor) == .gone { lose() }
   }

@@ -132,6 +132,7 @@
       Backoff.neverSpin(false)
       Settings.setCycles(outside.cycles)
       World.setBegun(false)
+      Engine.takeBackSignals()
       Engine.comeTogether()
       Engine.existing?.pointee.reopen()
     }
