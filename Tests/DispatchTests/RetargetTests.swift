@@ -82,4 +82,24 @@ struct RetargetTests {
     #expect(done.wait())
     #expect(seen.values == ["second"])
   }
+
+  @Test("Q10, O3: inactive queues that change places keep each other no longer than they need each other")
+  func inactiveQueuesChangePlaces() {
+    let key = DispatchSpecificKey<Tombstone>()
+    let buried = (0..<2).map { _ in Latch() }
+    do {
+      let below = DispatchQueue(label: "below", attributes: .initiallyInactive)
+      let above = DispatchQueue(label: "above", attributes: .initiallyInactive, target: below)
+      above.setSpecific(key: key, value: Tombstone(buried[0]))
+      below.setSpecific(key: key, value: Tombstone(buried[1]))
+      above.setTarget(queue: DispatchQueue.global())
+      below.setTarget(queue: above)
+      above.activate()
+      below.activate()
+      below.sync {}
+      above.sync {}
+    }
+    #expect(buried[0].wait())
+    #expect(buried[1].wait())
+  }
 }

@@ -23,6 +23,14 @@ struct LifeTests {
     #expect(result.number("quiet") == 1, "\(result)")
   }
 
+  @Test("E3: nothing wakes up while all workers block outside, and a timer is far away")
+  func idleBesideBlocked() {
+    let result = Probe.run("idle-beside-blocked", environment: ["GRANDCENTRAL_THREADS": "2"])
+    #expect(result.ended, "\(result)")
+    guard result.skipped == nil else { return }
+    #expect(result.number("quiet") == 1, "\(result)")
+  }
+
   @Test("E3: the memory of a large backlog goes back to the system once it is worked off")
   func memoryAfterBurst() {
     let result = Probe.run("memory-after-burst")

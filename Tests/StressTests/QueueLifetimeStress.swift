@@ -43,6 +43,31 @@ struct QueueLifetimeStress {
     } while Stress.runs(until: deadline)
   }
 
+  /// Only an optimised build could show what this is about: where a client's copy of the value is retained.
+  @Test("Q14: a value that is read while another thread replaces it stays whole")
+  func valuesAreReplaced() {
+    final class Value: Sendable { let (first, second) = (17, 4) }
+    let key = DispatchSpecificKey<Value>()
+    let queue = DispatchQueue(label: "values")
+    queue.setSpecific(key: key, value: Value())
+    let (deadline, broken) = (Stress.deadline(), Counter())
+    PlainThread.concurrently(4) { thread in
+      repeat {
+        for _ in 0..<1_000 {
+          let read =
+            switch thread {
+            case 0: queue.sync { DispatchQueue.getSpecific(key: key) }
+            case 1, 2: queue.getSpecific(key: key)
+            default: Value()
+            }
+          if let read, read.first != 17 || read.second != 4 { broken.add() }
+          if thread == 3 { queue.setSpecific(key: key, value: read) }
+        }
+      } while Stress.runs(until: deadline)
+    }
+    #expect(broken.value == 0)
+  }
+
   @Test("Q17, W1: random timers run once or are cancelled, never early, and release everything")
   func randomTimers() {
     let seed = Stress.seed("random timers")

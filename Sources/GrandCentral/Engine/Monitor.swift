@@ -42,6 +42,8 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
   /// If the monitor is only awake in case the poller's role stays vacant, and the role never does, it looks more rarely.
   private static let calmTick: UInt64 = 4_000_000
   private static let calmness = 8
+  /// While nothing is pending, the monitor looks at the workers only as often as this.
+  private static let distanceOfLooks = 8 * tick
   private static let lingering: UInt64 = 2_000_000_000
 
   let state = Atomic<UInt32>(State.none)
@@ -174,6 +176,8 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
 
   /// What the thread remembers from tick to tick.
   private struct Notes {
+    /// For how long the poller's role was vacant while nothing was pending, since the last look at the workers.
+    var vacant: UInt64 = 0
     var compensation = Compensation()
     var slices = Slices()
     var crowd = Crowd()
@@ -201,10 +205,7 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
       // relaxed: see below.
       engine.pointee.allowance.store(0, ordering: .relaxed)
       let isMissed = engine.pointee.poller.isMissed(engine.pointee.timers)
-      // No active worker will take the poller's role. The workers went to sleep while it was taken for a moment: one of them
-      // is woken.
-      // relaxed: a hint; it is looked at again at the next tick.
-      if isMissed, engine.pointee.pool.load(ordering: .relaxed).active == 0 { engine.pointee.wakeIfNeeded() }
+      if isMissed { seeToPoller(engine, now, elapsed: elapsed, &notes) }
       return helped || isMissed || engine.pointee.slotsNeedWatcher
         || busy && engine.pointee.poller.clearBusy()
     }
@@ -247,6 +248,21 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
       engine.pointee.pool.load(ordering: .relaxed), hasStarted: seen.hasStarted, isLoose: lanesWait, elapsed: elapsed)
     engine.pointee.refreshParallelism()
     return true
+  }
+
+  /// The poller's role is vacant, and nothing is pending.
+  @_optimize(size)
+  private func seeToPoller(_ engine: Engine.Pointer, _ now: UInt64, elapsed: UInt64, _ notes: inout Notes) {
+    notes.vacant += elapsed
+    // A worker that is off its processor does not come by for the role. The look costs two system calls for each worker.
+    if notes.vacant >= Self.distanceOfLooks, !World.isSimulated {
+      _ = findStalled(engine, now, elapsed: notes.vacant)
+      notes.vacant = 0
+    }
+    // No active worker will take the role. The workers went to sleep while it was taken for a moment, or are off their processors: one is
+    // woken, or added.
+    // relaxed: a hint; it is looked at again at the next tick.
+    if engine.pointee.pool.load(ordering: .relaxed).active == 0 { engine.pointee.wakeIfNeeded() }
   }
 
   private func grow(_ engine: Engine.Pointer, to wanted: Int, sparing spared: Int = 0) {

@@ -49,6 +49,7 @@ extension Lane {
     Lane.holdHierarchy(true)
     // relaxed: the target of an inactive lane stands still meanwhile.
     if Recorder.isOn, state.load(ordering: .relaxed).has(LaneState.nested) { World.goBeyondOrders(.activation) }
+    keepTarget()
     let call = state.update { $0.activate() }
     Lane.holdHierarchy(false)
     noteActivation()

@@ -10,7 +10,7 @@ import Synchronization
 //     thread that holds the hierarchy's lock sees all targets stand still.
 // Targets.I2  The check that a new target closes no cycle and the replacement are one critical section.
 // Targets.I3  A target that a pusher may use without a reference (`TargetWord.isLasting`) lives as long as the lane. It is
-//     immortal, or it is the first of the program's queues that the lane has had as its target: that one is kept.
+//     immortal, or it is the first of the program's queues that the active lane has had as its target: that one is kept.
 // Targets.I4  Nothing about a lane is copied to the lanes below it. What depends on the chain (does it end at the main queue,
 //     what QoS does it confer, which thread holds it) is looked up when it is needed, along the chain as it is.
 //
@@ -46,7 +46,7 @@ extension Lane {
     Self.hierarchy.lock()
     // relaxed: cleared under the lock.
     let isInactive = state.load(ordering: .relaxed).has(LaneState.inactive)
-    let outcome = isInactive ? replaceTarget(target) : .replaced(nil)
+    let outcome = isInactive ? replaceTarget(target, isInactive: true) : .replaced(nil)
     Self.hierarchy.unlock()
     settle(outcome, target)
     return isInactive
@@ -85,10 +85,10 @@ extension Lane {
 
   /// Targets.I1, Targets.I2: the caller holds the hierarchy's lock, and either owns the lane while no thread reads, or the
   /// lane is inactive.
-  private final func replaceTarget(_ new: Lane) -> Replacement {
+  private final func replaceTarget(_ new: Lane, isInactive: Bool = false) -> Replacement {
     if new.findWhileTargetsStand({ $0 === self ? true : nil }) != nil { return .wouldCloseCycle }
     let former = targetWord
-    let isLasting = keepFirst(former, before: new)
+    let isLasting = isInactive ? new.kind.isBuiltIn : keepFirst(former, before: new)
     let isNested = !new.kind.isRunQueue
     state.update { $0.moveAway(nested: isNested) }
     // relaxed: a hint for where to queue.
@@ -108,6 +108,14 @@ extension Lane {
       first = queue
     }
     return new.kind.isBuiltIn || first == nil || first === new
+  }
+
+  /// Targets.I3: the lane becomes active, and its target is the first one. Under the lock.
+  final func keepTarget() {
+    let word = targetWord
+    if word.isLasting { return }
+    // pairs with: targetWord – publishes the target
+    target.store(TargetWord(word.lane, isLasting: true).rawValue, ordering: .releasing)
   }
 
   /// For `deinit`: what Targets.I3 has kept.

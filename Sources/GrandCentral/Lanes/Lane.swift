@@ -66,7 +66,9 @@ extension DispatchObject {
       } else {
         buckets = nil
       }
-      self.target = Atomic(TargetWord(target, isLasting: true).rawValue)
+      // Targets.I3
+      let isLasting = !inactive || target?.use { $0.kind.isBuiltIn } ?? true
+      self.target = Atomic(TargetWord(target, isLasting: isLasting).rawValue)
       super.init()
       if Recorder.numbersObjects { _ = insightNumber }
     }

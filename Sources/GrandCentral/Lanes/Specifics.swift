@@ -1,5 +1,6 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
+import CPlatform
 import Synchronization
 
 /// One value that a queue carries.
@@ -24,8 +25,11 @@ struct SpecificLookup {
     self.busy = busy
   }
 
-  @usableFromInline
+  /// Not inlined, and not without a call of C: the compiler takes a store for nothing that could release the copy of the value, and moves the
+  /// copy's retain behind it, where another thread may have released the value already.
+  @usableFromInline @inline(never)
   func leave() {
+    gc_prefetch(busy)
     // pairs with: enter – publishes the list
     busy.pointee.store(0, ordering: .releasing)
   }

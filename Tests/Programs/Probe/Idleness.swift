@@ -7,7 +7,7 @@ import GrandCentral
 extension Scenario {
   static let idleness: [String: Body] = [
     "idle": idle, "idle-after-timers": idleAfterTimers, "memory-after-burst": memoryAfterBurst,
-    "idle-clocks": idleClocks,
+    "idle-clocks": idleClocks, "idle-beside-blocked": idleBesideBlocked,
   ]
 
   /// Context switches of every thread but the main one, which looks on.
@@ -54,6 +54,27 @@ extension Scenario {
     // Longer than a worker sleeps before it goes.
     awaitQuiet(seconds: 3)
     never.cancel()
+  }
+
+  /// As many items as there are places block where the library does not see it. None of their threads waits for the timer.
+  @Sendable private static func idleBesideBlocked() {
+    let (bothAreIn, never) = (Latch(2), Latch())
+    for _ in 0..<2 {
+      DispatchQueue.global().async {
+        bothAreIn.open()
+        _ = never.wait(seconds: 1e6)
+      }
+    }
+    require(bothAreIn.wait(), "both items block")
+    let late = DispatchWorkItem { report("early", 1) }
+    DispatchQueue.global().asyncAfter(deadline: .now() + .seconds(3_600), execute: late)
+    awaitQuiet(seconds: 1)
+    let fired = Latch()
+    let start = monotonicNanoseconds()
+    DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(20)) { fired.open() }
+    require(fired.wait(), "a timer fires")
+    report("milliseconds", milliseconds(since: start))
+    _exit(0)
   }
 
   /// A deadline of the wall clock that comes while the poller sleeps until a nearer one of the other clock: the kernel must
