@@ -5,6 +5,7 @@
 #include "check.h"
 
 #include <dispatch/dispatch.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -42,6 +43,31 @@ static void finalizers(void) {
   }
   // The destructors that have names are blocks; this call takes functions.
   dispatch_release(dispatch_data_create_f(malloc(8), 8, NULL, (dispatch_function_t)(void *)DISPATCH_DATA_DESTRUCTOR_FREE));
+  dispatch_release(target);
+}
+
+static int destroyed, order;
+
+static void finalize_behind(void *unused) {
+  (void)unused;
+  order += destroyed == 1;
+  finalize(NULL);
+}
+
+// Data's finalizer goes to the destructor's queue, behind it: what it frees the destructor may use.
+static void destructors(void) {
+  dispatch_queue_t target = dispatch_queue_create("target", NULL);
+  for (int round = 0; round < 100; round++) {
+    bool is_set = round & 1;
+    destroyed = 0;
+    dispatch_data_t data = dispatch_data_create("abc", 3, is_set ? NULL : target, ^{ destroyed++; });
+    dispatch_set_context(data, "context");
+    dispatch_set_finalizer_f(data, finalize_behind);
+    if (is_set) dispatch_set_target_queue(data, target);
+    dispatch_release(data);
+    CHECK(dispatch_semaphore_wait(finished_here, dispatch_time(DISPATCH_TIME_NOW, 60 * NSEC_PER_SEC)) == 0);
+  }
+  CHECK(order == 100);
   dispatch_release(target);
 }
 
@@ -121,6 +147,7 @@ static void channels_of_parents(void) {
 int main(void) {
   channels_of_parents();
   finalizers();
+  destructors();
   fixed_targets();
   barriers();
   refused_sources();
