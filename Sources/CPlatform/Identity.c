@@ -23,10 +23,17 @@ static void begin_in_child(void) {
   note_main_thread();
 }
 
+// The library's code in Swift has it; a program of the C parts alone has not, and the Embedded build has no types at run time.
+__attribute__((weak, visibility("hidden"))) void gc_use_types(void);
+
+void gc_prepare_types(void) {
+  if (gc_use_types) gc_use_types();
+}
+
 // Runs before any code asks, and before any other handler of ours: children run handlers in the order of registration.
 __attribute__((constructor)) static void begin(void) {
   note_main_thread();
-  pthread_atfork(NULL, NULL, begin_in_child);
+  pthread_atfork(gc_prepare_types, NULL, begin_in_child);
 }
 
 bool gc_is_forked(void) { return gc_fork_generation() != 0; }

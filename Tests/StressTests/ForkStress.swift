@@ -28,6 +28,15 @@ struct ForkStress {
     if let locks, !Kernel.isSanitized { #expect(locks > 0, "no lock was held for long") }
   }
 
+  @Test(
+    "E5: a child works that is forked while another thread uses a type for the first time",
+    arguments: ["fork-while-optional-begins", "fork-while-array-begins"])
+  func typesBegin(_ scenario: String) {
+    let result = Probe.run(scenario)
+    if result.skipped != nil { return }
+    #expect(result.ended && result.number("children") == 2, "\(result)")
+  }
+
   /// Runs the scenario again and again. Returns how many locks of the runtime were held for long; nil if it cannot run here.
   @discardableResult
   private func repeatedly(

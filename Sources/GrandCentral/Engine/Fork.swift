@@ -11,11 +11,16 @@ import Synchronization
 /// Lock-free structures are simply left behind with the old engine; the magazines' depot is emptied, because a batch on
 /// its way between two threads may be known to neither.
 ///
-/// The Swift runtime has locks too. It takes them when a type is first used, and no thread holds them across a fork: a child
-/// copied at that moment waits for ever when it needs the same type. There is no remedy for types that a program's own jobs
-/// use for the first time during a fork. The engine's own threads do such things in `undisturbed`; so in an optimised build, where
-/// generic types are specialised. An unoptimised one asks the runtime for them everywhere. There a fork waits until the engine's threads
-/// have got on with what they do for the first time (`letThreadsRest`).
+/// The Swift runtime has locks too, one for all optionals, one for all arrays, and so on. It takes them when a type is first used. A child
+/// that is copied while a thread of the parent has one, for whatever type, waits for ever when it uses another type of that kind for the
+/// first time. So the types of the library's own code are known before a fork, also where the process has used nothing of the library yet
+/// (`gc_prepare_types`; the list is in `Dispatch/TypesAtFork.swift`). There is no remedy for the program's own types that a child is the
+/// first to use: among them are the values under the program's keys, `DispatchSpecificKey`. What the parent's threads make at their first
+/// use of it, as the global queues, has a "once", which a child does not get either if it is forked within these microseconds.
+///
+/// The engine's own threads use types for the first time in `undisturbed`; so in an optimised build, where generic types are specialised.
+/// An unoptimised one asks the runtime for them everywhere. There a fork waits until the engine's threads have got on with what they do for
+/// the first time (`letThreadsRest`).
 enum Fork {
   /// Takes the locks of the layer above, or lets go of them, in the parent or in the child.
   typealias Guards = @convention(c) (_ hold: Bool, _ inChild: Bool) -> Void
@@ -51,17 +56,9 @@ enum Fork {
     Thread.atFork(prepare: { Fork.prepare() }, parent: { Fork.parent() }, child: { Fork.child() })
   }
 
-  /// Has the runtime set up what it knows of arrays, and its table of conformances of generic types: the first thread that asks does that,
-  /// under a "once" or a lock that nobody lets go of in a child. Any thread may be the first, also in a call that is no upkeep. So a fork
-  /// asks as well, and waits for a thread that is at it. An optimised build would leave the array out.
-  @_optimize(none)
-  private static func prepareRuntime() {
-    let one: [UInt8] = [0]
-    _ = one[..<one.count].count
-  }
-
   static func prepare() {
-    prepareRuntime()
+    // Before any lock is held: it waits for threads of the program.
+    gc_prepare_types()
     holdAbove(true)
     upkeep.lock()
     Hooks.lockForFork()

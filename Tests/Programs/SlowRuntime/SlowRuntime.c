@@ -9,10 +9,18 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 static _Atomic unsigned count;
 
 unsigned gc_test_slow_runtime_count(void) { return count; }
+
+static _Thread_local bool shall_keep;
+static _Atomic bool is_kept;
+
+void gc_test_keep_runtime_lock(void) { shall_keep = true; }
+bool gc_test_runtime_lock_is_kept(void) { return is_kept; }
+void gc_test_let_runtime_lock_go(void) { is_kept = false; }
 
 // A sanitizer has a function of this name itself.
 #if !__has_feature(thread_sanitizer) && !__has_feature(address_sanitizer)
@@ -21,7 +29,9 @@ enum { nanoseconds_held = 1000000, one_in = 4 };
 
 typedef int lock_function(pthread_mutex_t *);
 
-// The runtime's code; none before the program is asked to hold its locks for long.
+static bool is_slow;
+
+// The runtime's code.
 static uintptr_t first, end;
 
 static int find_runtime(struct dl_phdr_info *library, size_t size, void *unused) {
@@ -37,7 +47,8 @@ static int find_runtime(struct dl_phdr_info *library, size_t size, void *unused)
 }
 
 __attribute__((constructor)) static void begin(void) {
-  if (getenv("GC_SLOW_RUNTIME")) dl_iterate_phdr(find_runtime, NULL);
+  dl_iterate_phdr(find_runtime, NULL);
+  is_slow = getenv("GC_SLOW_RUNTIME");
 }
 
 static uint64_t processor_time(void) {
@@ -61,6 +72,12 @@ static void hold(void) {
   for (uint64_t start = processor_time(); processor_time() - start < nanoseconds_held;) {}
 }
 
+static void keep(void) {
+  shall_keep = false;
+  is_kept = true;
+  while (is_kept) usleep(1000);
+}
+
 // The program's function goes before the C library's, for the runtime as well.
 __attribute__((visibility("default"))) int pthread_mutex_lock(pthread_mutex_t *mutex) {
   static lock_function *_Atomic next;
@@ -68,7 +85,9 @@ __attribute__((visibility("default"))) int pthread_mutex_lock(pthread_mutex_t *m
   if (!lock) next = lock = (lock_function *)dlsym(RTLD_NEXT, "pthread_mutex_lock");
   int result = lock(mutex);
   uintptr_t caller = (uintptr_t)__builtin_return_address(0);
-  if (caller >= first && caller < end && draw() % one_in == 0) hold();
+  if (caller < first || caller >= end) return result;
+  if (shall_keep) keep();
+  if (is_slow && draw() % one_in == 0) hold();
   return result;
 }
 

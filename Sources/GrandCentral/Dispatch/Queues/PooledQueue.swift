@@ -66,13 +66,15 @@ final class PooledQueue: DispatchSerialQueue, @unchecked Sendable {  // atomics;
   // MARK: Lives
 
   private static let lock = ProcessLock()
-  /// Guarded by `lock`: queues that no pool has, newest first, in as many lists as there are buckets for names.
-  nonisolated(unsafe) private static var retired: [PooledQueue?] = Array(repeating: nil, count: 256)
+  private static let buckets = 256
+  /// Guarded by `lock`: queues that no pool has, newest first, in as many lists as there are buckets for names; nil before the first one.
+  /// No array, and nothing that is made on demand: both would ask the Swift runtime, whose locks a child may never get (`Engine/Fork.swift`).
+  nonisolated(unsafe) private static var retired: UnsafeMutablePointer<PooledQueue?>?
 
   private static func bucket(_ name: String) -> Int {
     var hash: UInt32 = 2_166_136_261
     for byte in name.utf8 { hash = (hash ^ UInt32(byte)) &* 16_777_619 }
-    return Int(hash >> 8) % 256
+    return Int(hash >> 8) % buckets
   }
 
   /// No thread may be moving queues while the process forks.
@@ -92,6 +94,7 @@ final class PooledQueue: DispatchSerialQueue, @unchecked Sendable {  // atomics;
     let bucket = bucket(name)
     lock.lock()
     defer { lock.unlock() }
+    guard let retired else { return nil }
     var previous: PooledQueue?
     var link = retired[bucket]
     while let queue = link {
@@ -113,9 +116,19 @@ final class PooledQueue: DispatchSerialQueue, @unchecked Sendable {  // atomics;
   func retire() {
     let bucket = Self.bucket(name)
     Self.lock.lock()
-    next = Self.retired[bucket]
-    Self.retired[bucket] = self
+    let retired = Self.retired ?? Self.makeBuckets()
+    next = retired[bucket]
+    retired[bucket] = self
     Self.lock.unlock()
+  }
+
+  /// The lock is held.
+  private static func makeBuckets() -> UnsafeMutablePointer<PooledQueue?> {
+    // unsafe: never freed.
+    let made = UnsafeMutablePointer<PooledQueue?>.allocate(capacity: buckets)
+    made.initialize(repeating: nil, count: buckets)
+    retired = made
+    return made
   }
 
   private var isPristine: Bool {

@@ -40,7 +40,8 @@ final class ProcessSource: DispatchSource, DispatchSourceProcess, @unchecked Sen
     // relaxed: the last reference is gone, and its release has ordered everything before.
     let place = pidfd.load(ordering: .relaxed)
     if place > 0 { PidFD.close(place - 1) }
-    for watch in [processWatch, connectorWatch] { Self.free(watch) }
+    Self.free(processWatch)
+    Self.free(connectorWatch)
   }
 
   private static func free(_ watch: DescriptorWatch.Pointer?) {

@@ -7,7 +7,18 @@
 #ifndef GC_TEST_SLOW_RUNTIME_H
 #define GC_TEST_SLOW_RUNTIME_H
 
+#include <stdbool.h>
+
 /// How often a lock of the runtime was held for long.
 unsigned gc_test_slow_runtime_count(void);
+
+/// The calling thread stops at the next lock of the runtime that it takes, and keeps it.
+void gc_test_keep_runtime_lock(void);
+
+/// Whether it has stopped there.
+bool gc_test_runtime_lock_is_kept(void);
+
+/// It goes on.
+void gc_test_let_runtime_lock_go(void);
 
 #endif

@@ -13,6 +13,7 @@ _Thread_local gc_thread gc_thread_record;
 uint32_t gc_main_thread = 1;
 uint32_t gc_generation;
 bool gc_is_forked(void) { return gc_generation != 0; }
+void gc_prepare_types(void) {}
 uint32_t gc_process_id(void) { return gc_main_thread; }
 
 enum { most_threads = 1024 };
