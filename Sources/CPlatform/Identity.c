@@ -23,17 +23,23 @@ static void begin_in_child(void) {
   note_main_thread();
 }
 
-// The library's code in Swift has it; a program of the C parts alone has not, and the Embedded build has no types at run time.
-__attribute__((weak, visibility("hidden"))) void gc_use_types(void);
+// The library's code in Swift has both (`Dispatch/AroundFork.swift`); a program of the C parts alone has not.
+__attribute__((weak, visibility("hidden"))) void gc_before_fork(void);
+__attribute__((weak, visibility("hidden"))) void gc_after_fork(bool in_child);
 
-void gc_prepare_types(void) {
-  if (gc_use_types) gc_use_types();
+static void go_on_in_parent(void) {
+  if (gc_after_fork) gc_after_fork(false);
 }
 
-// Runs before any code asks, and before any other handler of ours: children run handlers in the order of registration.
+static void go_on_in_child(void) {
+  begin_in_child();
+  if (gc_after_fork) gc_after_fork(true);
+}
+
+// Runs before any code asks, and before there is any fork (Fork.F1).
 __attribute__((constructor)) static void begin(void) {
   note_main_thread();
-  pthread_atfork(gc_prepare_types, NULL, begin_in_child);
+  pthread_atfork(gc_before_fork, go_on_in_parent, go_on_in_child);
 }
 
 bool gc_is_forked(void) { return gc_fork_generation() != 0; }

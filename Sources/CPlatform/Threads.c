@@ -138,10 +138,6 @@ void gc_nanosleep(uint64_t nanoseconds) {
   nanosleep(&t, NULL);
 }
 
-int gc_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void)) {
-  return -pthread_atfork(prepare, parent, child);
-}
-
 int gc_fork(void) { return (int)result(fork()); }
 
 int gc_affinity_count(void) {

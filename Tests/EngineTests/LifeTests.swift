@@ -101,6 +101,17 @@ struct LifeTests {
     #expect(result.number("child") == 1, "\(result)")
   }
 
+  @Test("E5: a child works if another thread first uses the library meanwhile, or handlers of the program do")
+  func forkWhileEngineBegins() {
+    for scenario in ["fork-while-engine-begins", "fork-with-handlers"] {
+      let result = Probe.run(scenario)
+      #expect(result.ended, "\(result)")
+      guard result.skipped == nil else { return }
+      #expect(result.number("child") == 1, "\(result)")
+      #expect(result["parentAfter"] == "works", "\(result)")
+    }
+  }
+
   @Test("E6: running out of descriptors kills nothing: work is done, timers come when they can")
   func noDescriptors() {
     let result = Probe.run("no-descriptors")

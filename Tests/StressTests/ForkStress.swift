@@ -29,6 +29,13 @@ struct ForkStress {
   }
 
   @Test(
+    "E5: a child works that is forked while another thread begins to use the library",
+    arguments: ["fork-while-engine-begins", "fork-beside-first-use"])
+  func engineBegins(_ scenario: String) {
+    repeatedly(scenario, "child", "1")
+  }
+
+  @Test(
     "E5: a child works that is forked while another thread uses a type for the first time",
     arguments: ["fork-while-optional-begins", "fork-while-array-begins"])
   func typesBegin(_ scenario: String) {

@@ -193,7 +193,6 @@ void gc_thread_set_timer_slack(unsigned long nanoseconds);
 /// Sleeps in the kernel; used by cold back-off paths only.
 void gc_nanosleep(uint64_t nanoseconds);
 
-int gc_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void));
 int gc_fork(void);
 
 /// Number of processors that the process's first thread or the calling one may use, or -errno.

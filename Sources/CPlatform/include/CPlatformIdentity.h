@@ -28,9 +28,6 @@ static inline uint32_t gc_fork_generation(void) { return __atomic_load_n(&gc_gen
 /// Whether this process is a copy of one that had begun to run: a child of fork.
 bool gc_is_forked(void);
 
-/// Has the Swift runtime know the types that the library uses: a process that is about to fork calls it, holding nothing.
-void gc_prepare_types(void);
-
 #pragma GCC visibility pop
 
 #ifdef __cplusplus

@@ -7,14 +7,14 @@
   ///
   /// The first use of a type takes locks of the runtime, which it has one of for all optionals, one for all arrays, and so on. A thread of
   /// the parent may hold one at that moment for whatever type of its own, and nobody lets go of it in the child. The second use takes none.
-  /// So each fork uses them at its beginning, when nothing is held yet, and waits for a thread that holds such a lock.
+  /// So each fork uses them at its beginning, when nothing is held yet, and waits for a thread that holds such a lock (Fork.F3).
   ///
   /// What belongs here are the types behind the cache variables of the optimised library whose names end with `MD`
   /// (`nm -C`, `swift demangle`), but for those that only the insight's calls use.
   enum TypesAtFork {
     private static let areKnown = Atomic<Bool>(false)
 
-    fileprivate static func prepare() {
+    static func prepare() {
       // pairs with: the store below – publishes what the runtime knows
       if areKnown.load(ordering: .acquiring) { return }
       useThem()
@@ -75,11 +75,5 @@
     private static func noteArray<Element>(of _: Element.Type) {
       _ = [Element](unsafeUninitializedCapacity: 1) { _, count in count = 0 }
     }
-  }
-
-  /// Called at the beginning of each fork, also before there is an engine (`Identity.c`).
-  @_cdecl("gc_use_types")
-  func useTypesAtFork() {
-    TypesAtFork.prepare()
   }
 #endif

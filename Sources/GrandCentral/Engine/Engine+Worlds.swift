@@ -101,7 +101,6 @@ extension Engine {
     boot.lock()
     defer { boot.unlock() }
     if let engine = existing { return engine }
-    Fork.install()
     let engine = makeApart()
     put(engine)
     return engine

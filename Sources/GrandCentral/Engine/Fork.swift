@@ -13,34 +13,36 @@ import Synchronization
 ///
 /// The Swift runtime has locks too, one for all optionals, one for all arrays, and so on. It takes them when a type is first used. A child
 /// that is copied while a thread of the parent has one, for whatever type, waits for ever when it uses another type of that kind for the
-/// first time. So the types of the library's own code are known before a fork, also where the process has used nothing of the library yet
-/// (`gc_prepare_types`; the list is in `Dispatch/TypesAtFork.swift`). There is no remedy for the program's own types that a child is the
-/// first to use: among them are the values under the program's keys, `DispatchSpecificKey`. What the parent's threads make at their first
-/// use of it, as the global queues, has a "once", which a child does not get either if it is forked within these microseconds.
+/// first time. There is no remedy for the program's own types that a child is the first to use: among them are the values under the
+/// program's keys, `DispatchSpecificKey`.
 ///
 /// The engine's own threads use types for the first time in `undisturbed`; so in an optimised build, where generic types are specialised.
 /// An unoptimised one asks the runtime for them everywhere. There a fork waits until the engine's threads have got on with what they do for
 /// the first time (`letThreadsRest`).
+//
+// Fork.F1  The handlers are there before any code of the library has run, and a fork runs either all of them or none. The C library runs those
+//     that it had as the fork began: if the engine's maker registered them, a fork that is under way would run none, and its child would
+//     have an engine whose threads do not exist, and locks that nobody lets go of. So `Identity.c` registers them as the process is loaded,
+//     and finds what they call by name.
+// Fork.F2  From `prepare` to `parent` or `child` the forking thread has all locks that the process has once, whether there is an engine or
+//     not; but for that of `BlockingReports`, which a program asks for. A thread that is about to make the engine waits: the child finds
+//     an engine made to its end, or none. A region for tools that is being made is left to the parent. Of two threads that fork at once
+//     the second one waits for the first.
+// Fork.F3  As a fork begins, the runtime knows the types that the library's own code uses (`Dispatch/TypesAtFork.swift`), and what is made at
+//     its first use, under a "once" of the runtime, is made: the global queues. Both wait for threads that are at it, and nothing is held.
+//
+// before, nothing held   1  types and queues (Fork.F3)
+//                        2  the locks of the layer above; `upkeep`, the hooks', the one under which the engine is made; those of the
+//                           engine, if there is one; those of memory and of signals; the region's
+//                        3  unoptimised: the engine's threads come to rest
+// after, in the parent   4  all unlocked, in the other order
+// after, in the child    4  the generation, and the first thread's id (`Identity.c`)
+//                        5  the region is left to the parent; then memory is as new, and unlocked
+//                        6  a new engine, if there was one; all else unlocked
+//
+// Rejected: handlers that the engine's maker installs, with a child that makes good for a fork that began before (any lock may then be held
+// by any thread, and each would have to be reset); an engine made as the process is loaded (each process would pay).
 enum Fork {
-  /// Takes the locks of the layer above, or lets go of them, in the parent or in the child.
-  typealias Guards = @convention(c) (_ hold: Bool, _ inChild: Bool) -> Void
-
-  /// `Guards`, or 0.
-  private static let above = Atomic<UInt>(0)
-
-  /// The layer above has locks of its own.
-  static func setGuardsAbove(_ guards: @escaping Guards) {
-    // relaxed: a function captures nothing, so the word is all there is to publish.
-    above.store(UInt(bitPattern: unsafeBitCast(guards, to: Int.self)), ordering: .relaxed)
-  }
-
-  private static func holdAbove(_ hold: Bool, inChild: Bool = false) {
-    // relaxed: as in `setGuardsAbove`.
-    let word = above.load(ordering: .relaxed)
-    // unsafe: the word is a function of this type, see `setGuardsAbove`.
-    if word != 0 { unsafeBitCast(word, to: Guards.self)(hold, inChild) }
-  }
-
   /// Held while a thread of ours does what the runtime's locks may be needed for.
   private static let upkeep = ProcessLock()
 
@@ -52,33 +54,28 @@ enum Fork {
     upkeep.unlock()
   }
 
-  static func install() {
-    Thread.atFork(prepare: { Fork.prepare() }, parent: { Fork.parent() }, child: { Fork.child() })
-  }
-
+  /// The layer above has its locks.
   static func prepare() {
-    // Before any lock is held: it waits for threads of the program.
-    gc_prepare_types()
-    holdAbove(true)
     upkeep.lock()
     Hooks.lockForFork()
     Engine.lockForFork()
     Engine.existing?.pointee.lockTables()
     Region.lockForFork()
     Signals.lockForFork()
+    InsightRegion.lock.lock()
     #if DEBUG
       if let engine = Engine.existing { letThreadsRest(engine) }
     #endif
   }
 
   static func parent() {
+    InsightRegion.lock.unlock()
     Signals.unlockAfterFork(inChild: false)
     Region.unlockAfterFork()
     Engine.existing?.pointee.unlockTables()
     Engine.unlockAfterFork()
     Hooks.unlockAfterFork()
     upkeep.unlock()
-    holdAbove(false)
   }
 
   #if DEBUG
@@ -113,7 +110,10 @@ enum Fork {
     }
   #endif
 
-  private static func child() {
+  /// `unlockAbove` lets go of the locks of the layer above.
+  static func child(_ unlockAbove: () -> Void) {
+    InsightRegion.leaveInChild()
+    InsightRegion.lock.unlock()
     Region.unlockAfterFork()
     Magazine.resetAfterFork()
     gc_thread_self().pointee.worker = nil
@@ -121,7 +121,7 @@ enum Fork {
     Engine.replaceInChild()
     Hooks.unlockAfterFork()
     upkeep.unlock()
-    holdAbove(false, inChild: true)
+    unlockAbove()
     Signals.unlockAfterFork(inChild: true)
   }
 

@@ -113,14 +113,6 @@ enum Thread {
     return timeout == .max || timeout <= slack ? timeout : timeout - slack
   }
 
-  /// Has the functions run around each fork: before it, after it in the parent, after it in the child.
-  static func atFork(
-    prepare: @escaping @convention(c) () -> Void, parent: @escaping @convention(c) () -> Void,
-    child: @escaping @convention(c) () -> Void
-  ) {
-    _ = gc_atfork(prepare, parent, child)
-  }
-
   /// The CPU time that a thread of this process has used, in nanoseconds; 0 when it cannot be read.
   static func processorTime(of thread: UInt32) -> UInt64 {
     // No time passes while a simulated thread runs.

@@ -10,6 +10,8 @@ extension Scenario {
   static let forking: [String: Body] = [
     "fork": fork, "fork-while-busy": forkWhileBusy, "fork-while-locked": forkWhileLocked,
     "fork-from-item": forkFromItem, "fork-before-use": forkBeforeUse,
+    "fork-while-engine-begins": forkWhileEngineBegins, "fork-beside-first-use": forkBesideFirstUse,
+    "fork-with-handlers": forkWithHandlers,
     "fork-while-looking-up": forkWhileLookingUp, "fork-from-item-returns": forkFromItemReturns,
   ]
 
@@ -88,7 +90,7 @@ extension Scenario {
     report("secondChild", runChild())
   }
 
-  /// The parent has asked which thread it is on, and has no engine yet: no fork handler of ours is registered.
+  /// The parent has asked which thread it is on, and has no engine yet.
   @Sendable private static func forkBeforeUse() {
     if Kernel.isThreadSanitized { skip("ThreadSanitizer starts no thread after a fork") }
     dispatchPrecondition(condition: .onQueue(.main))
@@ -105,6 +107,49 @@ extension Scenario {
     var status: Int32 = -1
     require(waitpid(child, &status, 0) == child, "waitpid")
     report("child", status == 0)
+  }
+
+  /// Another thread begins to use the library after the fork's handlers have been called, and before the process is copied.
+  @Sendable private static func forkWhileEngineBegins() {
+    gc_test_before_copy {
+      let used = Latch()
+      _ = PlainThread {
+        DispatchQueue.global().async { used.open() }
+      }
+      // It gets as far as it can: to its item's end, or to a lock that the fork holds.
+      used.wait(seconds: 0.2)
+    }
+    report("child", runChild())
+    reportParent()
+  }
+
+  /// As above, at any moment of the fork.
+  @Sendable private static func forkBesideFirstUse() {
+    if Kernel.isUnoptimised { skip("an unoptimised child asks for types while the other thread does") }
+    let thread = PlainThread {
+      // The fork takes a moment until it copies.
+      for _ in 0..<UInt32.random(in: 0..<20_000) { gc_pause() }
+      DispatchQueue.global().async {}
+    }
+    report("child", runChild())
+    thread.join()
+    reportParent()
+  }
+
+  /// The program has handlers that use the library around a fork, and has registered them before it used the library.
+  @Sendable private static func forkWithHandlers() {
+    if Kernel.isThreadSanitized { skip("ThreadSanitizer starts no thread after a fork") }
+    let isRegistered = pthread_atfork(
+      { Scenario.useInHandler() }, { Scenario.useInHandler() }, { Scenario.useInHandler() })
+    require(isRegistered == 0, "pthread_atfork")
+    reportParent()
+    report("child", runChild())
+  }
+
+  private static func useInHandler() {
+    guard let failure = selfTest() else { return }
+    complain("handler: \(failure)")
+    _exit(1)
   }
 
   /// Forks while workers are in the middle of everything, but for the first use of a type: the Swift runtime holds no

@@ -31,15 +31,18 @@ enum GlobalQueues {
     Hooks.setBandName { rank in
       Owned(LaneLabel(GlobalQueues.queue(for: Band(rank: rank)).name)).intoWord()
     }
-    Fork.setGuardsAbove { hold, inChild in
-      if inChild { QueueContext.leaveItemsToParent() }
-      WaitGraph.holdLock(hold)
-      Lane.holdHierarchy(hold)
-      MainLoop.holdDescriptor(hold)
-      PooledQueue.holdRetired(hold)
-      Specifics.holdWriting(hold)
-    }
     return immortal(DispatchQueue(kind: .runQueue, name: QueueName(label), qos: QoSWord(qos), target: nil))
+  }
+
+  /// Makes those that there are not yet, and waits for a thread that makes one. An optimised build would leave it out.
+  @_optimize(none)
+  static func makeAll() {
+    _ = userInteractive
+    _ = userInitiated
+    _ = `default`
+    _ = utility
+    _ = background
+    _ = main
   }
 
   static func queue(for qosClass: DispatchQoS.QoSClass) -> DispatchQueue {

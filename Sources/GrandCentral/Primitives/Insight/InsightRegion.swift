@@ -55,8 +55,6 @@ enum InsightRegion {
   /// Written before `base` is published.
   nonisolated(unsafe) private(set) static var layout = Layout(isSmall: true)
   nonisolated(unsafe) private static var descriptor: Int32 = -1
-  /// Whether the handlers around a fork are installed; a child inherits them.
-  nonisolated(unsafe) private static var isReadyForFork = false
   /// Guards the arrays of threads, objects and names. Nothing else is locked under it.
   static let lock = ProcessLock()
 
@@ -113,7 +111,6 @@ enum InsightRegion {
     if let wish = Environment.value(of: "GRANDCENTRAL_INSIGHT"), Text.equal(wish[...], "off") {
       return finish(State.none)
     }
-    installForkHandlers()
     let made = Layout(isSmall: InsightLayout.isCramped)
     var head = InsightLayout.Head()
     fill(&head, made)
@@ -238,16 +235,9 @@ enum InsightRegion {
 
   // MARK: Fork
 
-  private static func installForkHandlers() {
-    if isReadyForFork { return }
-    isReadyForFork = true
-    Thread.atFork(
-      prepare: { InsightRegion.lock.lock() }, parent: { InsightRegion.lock.unlock() },
-      child: { InsightRegion.leaveInChild() })
-  }
-
-  /// The child's first and only thread: the region stays the parent's.
-  private static func leaveInChild() {
+  /// The child's first and only thread, which holds the lock: the region stays the parent's.
+  @_optimize(size)
+  static func leaveInChild() {
     // A region that another thread was about to make when the process forked is the parent's as well: then its address is
     // not known, and the page may be the parent's.
     // relaxed: there is one thread. So for what follows.
@@ -268,6 +258,5 @@ enum InsightRegion {
     InsightLayout.forgetEntries()
     InsightObjects.resetAfterFork()
     InsightNames.resetAfterFork()
-    lock.unlock()
   }
 }

@@ -2,7 +2,8 @@
 
 /// @file
 /// Linked into a program, it has the Swift runtime hold its locks for long, if GC_SLOW_RUNTIME is in the environment:
-/// what happens while a thread uses a type for the first time is rare elsewhere, and common here.
+/// what happens while a thread uses a type for the first time is rare elsewhere, and common here. And a fork can be stopped
+/// before it copies the process.
 
 #ifndef GC_TEST_SLOW_RUNTIME_H
 #define GC_TEST_SLOW_RUNTIME_H
@@ -20,5 +21,8 @@ bool gc_test_runtime_lock_is_kept(void);
 
 /// It goes on.
 void gc_test_let_runtime_lock_go(void);
+
+/// The next fork calls `body` when the library's own handler has run, and before the process is copied.
+void gc_test_before_copy(void (*body)(void));
 
 #endif

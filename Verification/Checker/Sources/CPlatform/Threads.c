@@ -13,7 +13,6 @@ _Thread_local gc_thread gc_thread_record;
 uint32_t gc_main_thread = 1;
 uint32_t gc_generation;
 bool gc_is_forked(void) { return gc_generation != 0; }
-void gc_prepare_types(void) {}
 uint32_t gc_process_id(void) { return gc_main_thread; }
 
 enum { most_threads = 1024 };
@@ -22,19 +21,12 @@ enum { most_threads = 1024 };
 static machine_thread threads[most_threads];
 static int live_threads;
 
-enum { most_handlers = 4 };
-static struct {
-  void (*prepare)(void), (*parent)(void), (*child)(void);
-} handlers[most_handlers];
-static int handler_count;
-
 static void reset_threads(void) {
   memset(threads, 0, sizeof threads);
   threads[1] = (machine_thread){.exists = true, .name = "main"};
   live_threads = 1;
   gc_main_thread = 1;
   gc_generation = 0;
-  handler_count = 0;
   memset(&gc_thread_record, 0, sizeof gc_thread_record);
 }
 MACHINE_PART(threads, reset_threads)
@@ -195,14 +187,6 @@ void gc_thread_set_timer_slack(unsigned long nanoseconds) { (void)nanoseconds; }
 int gc_affinity_count(void) { return settings.processors; }
 int gc_online_processors(void) { return settings.processors; }
 
-int gc_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void)) {
-  if (handler_count == most_handlers) return -ENOMEM;
-  handlers[handler_count].prepare = prepare;
-  handlers[handler_count].parent = parent;
-  handlers[handler_count++].child = child;
-  return 0;
-}
-
 /// In the child: of all threads the calling one is left, by another number. Descriptors stay open, and what waits for them
 /// on the kernel's side stays there; threads that waited do not.
 static void begin_in_child(void) {
@@ -216,16 +200,16 @@ static void begin_in_child(void) {
   gc_main_thread = NUMBER(self());
 }
 
+// As in `Identity.c`: programs without the library have neither.
+__attribute__((weak)) void gc_before_fork(void);
+__attribute__((weak)) void gc_after_fork(bool in_child);
+
 bool ck_machine_fork(void) {
-  for (int i = handler_count - 1; i >= 0; i--)
-    if (handlers[i].prepare != NULL) handlers[i].prepare();
-  machine_point("fork", handlers);
+  if (gc_before_fork) gc_before_fork();
+  machine_point("fork", threads);
   bool is_child = ck_branch(2, "goes on as the child") != 0;
   if (is_child) begin_in_child();
-  for (int i = 0; i < handler_count; i++) {
-    void (*after)(void) = is_child ? handlers[i].child : handlers[i].parent;
-    if (after != NULL) after();
-  }
+  if (gc_after_fork) gc_after_fork(is_child);
   return is_child;
 }
 
