@@ -240,16 +240,21 @@ struct WhyAnalysis {
     )
     let isRunning = holder?.kernel?.isRunning ?? false
     if graph.blockers[first]?.evidence == .main {
+      // In the loop it has what it runs from the main queue; elsewhere records tell, if there are any.
+      let queue = holder?.item.flatMap { snapshot.object($0.queue) }
+      let isInside = holder?.runsMainQueue == true && holder?.state == .active || queue?.kind == .main
       finding.kind = .mainBlocked
       finding.blocksMain = true
       finding.sentence = WhyWords.whole(
-        "the main thread runs no items of the main queue; "
+        "the main thread \(isInside ? "is inside an item" : "runs no items") of the main queue; "
           + (waiters.count == 1 ? "1 thread has" : "\(waiters.count) threads have, the longest of them,")
           + " waited for it for \(WhyWords.duration(age))"
       )
       finding.remedy =
-        "Let the main thread run its queue: by dispatchMain(), or by draining it in a loop of the program's own; "
-        + "its items must not block."
+        isInside
+        ? Self.mainRemedy
+        : "Let the main thread run its queue: by dispatchMain(), or by draining it in a loop of the program's own; "
+          + "its items must not block."
     } else if waiter.state == .active, waiter.kernel?.lock != .threadEnd {
       finding.kind = .lockHeld
       finding.remedy = "Look at what the holder of the lock does; do not hold a lock over what may take long."
@@ -280,6 +285,8 @@ struct WhyAnalysis {
 
   // MARK: The main queue, and what blocks outside of us
 
+  private static let mainRemedy = "Do on another queue what takes long, and come back to the main queue with async."
+
   private mutating func findBlockedMain() {
     guard let main = snapshot.threads.first(where: { $0.role == .main }), !told.contains(main.tid) else { return }
     let isInside = main.item != nil || main.insideAddress != 0 || main.runsMainQueue && main.state == .active
@@ -289,7 +296,7 @@ struct WhyAnalysis {
       kind: .mainBlocked, age: age,
       sentence: WhyWords.whole("the main queue is blocked by one of its items, for \(WhyWords.duration(age))"),
       details: [Clause(words.sentence(main.tid))],
-      remedy: "Do on another queue what takes long, and come back to the main queue with async.")
+      remedy: Self.mainRemedy)
     add(finding, threads: [main.tid])
   }
 

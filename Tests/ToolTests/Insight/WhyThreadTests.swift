@@ -64,6 +64,30 @@ struct WhyThreadTests {
     #expect(!WhyAnalysis.report(sample([main])).hasFindings)
   }
 
+  @Test("a main thread that runs its queue is in a long item of it, if a thread waits for the queue")
+  func mainLoopWaiters() {
+    let waiter = waiting(2, .queue, 0xf, Snapshot.mainLabel)
+    func said(_ main: Snapshot.Thread) -> String {
+      let report = WhyAnalysis.report(
+        sample([main, waiter], [Snapshot.Object(number: 7, kind: .main, address: 0xf), queue(8, "log", 0xe)]))
+      #expect(report.findings.map(\.kind) == [.mainBlocked] && report.findings.first?.blocksMain == true)
+      return report.words
+    }
+    let inside = "The main thread is inside an item of the main queue; 1 thread has waited for it for 10.0 s."
+    for kernel in [blocked(20 * second), KernelThread(state: "R")] {
+      var main = active(100, kernel, role: .main)
+      main.runsMainQueue = true
+      let words = said(main)
+      #expect(words.contains(inside) && !words.contains("dispatchMain()") && words.contains("Do on another queue"))
+    }
+    // Without the loop: an item of another queue is none of the main queue's, and a loop of the program's own drains that.
+    var main = active(100, blocked(20 * second), role: .main)
+    main.item = Snapshot.Item(age: 20 * second, function: 0, queue: 8)
+    #expect(said(main).contains("runs no items of the main queue"))
+    main.item = Snapshot.Item(age: 20 * second, function: 0, queue: 7)
+    #expect(said(main).contains(inside))
+  }
+
   @Test("a pool whose workers all wait for a moment is not blocked")
   func shortWaits() {
     func report(_ seconds: UInt64) -> WhyReport {
