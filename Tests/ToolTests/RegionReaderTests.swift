@@ -209,6 +209,28 @@ struct RegionReaderTests {
     #expect(throws: RegionFailure.noSuchProcess(.max)) { try RegionFinder.regions(of: .max) }
   }
 
+  @Test("a process lives on behind the end of its main thread")
+  func leaderless() throws {
+    let process = ToolProcess(
+      [], shell: "exec \"${0%/*}/traced\" leaderless", environment: ["GRANDCENTRAL_THREAD_BUDGET=77"])
+    let pid = process.identifier
+    defer {
+      kill(pid, SIGKILL)
+      _ = process.wait()
+    }
+    var found: Snapshot?
+    for _ in 0..<60_000 where found == nil {
+      let snapshot = ProcessFile.isOfZombie("/proc/\(pid)") ? try? Snapshot(process: pid) : nil
+      if let snapshot, snapshot.threads.contains(where: { $0.wait?.kind == .semaphore }) { found = snapshot }
+      if found == nil { usleep(1000) }
+    }
+    let snapshot = try #require(found)
+    #expect(snapshot.program.state == "S" && snapshot.threadBudget == 77)
+    #expect(ProcessCode(pid).program == "traced" && KernelReading.file(pid, 0) == "/dev/null")
+    let said = ToolProcess.run(["why", "--after", "0", String(pid)])
+    #expect(said.code == 1 && said.output.contains("semaphore"), "\(said)")
+  }
+
   @Test("a region that is being made is waited for a moment; a page that no process has taken is none")
   func unfinished() throws {
     func made(_ change: (inout gc_insight_head) -> Void) -> (descriptor: Int32, path: String) {

@@ -14,7 +14,7 @@ enum RegionFinder {
   static func regions(
     of process: pid_t, writable: Bool = false, except known: Set<UInt64> = []
   ) throws(RegionFailure) -> [RegionReader] {
-    var files = try descriptors(of: process).map { "/proc/\(process)/fd/\($0)" }
+    var files = try descriptors(of: process)
     var isClosed = false
     if files.isEmpty {
       // The mapping shows that there was a descriptor. The kernel still lets an administrator open the file.
@@ -74,12 +74,13 @@ enum RegionFinder {
     return try RegionReader(RegionMemory(descriptor: descriptor, writable: writable))
   }
 
-  /// The descriptors whose file is called like a region.
+  /// The descriptors whose file is called like a region, as they are called in /proc.
   private static func descriptors(of process: pid_t) throws(RegionFailure) -> [String] {
-    let folder = "/proc/\(process)/fd"
     if process <= 0 { throw .noSuchProcess(process) }
     if access("/proc/\(process)", F_OK) != 0 { throw .noSuchProcess(process) }
-    if isZombie(process) { throw .hasEnded(process) }
+    let living = ProcessFile.folder(process)
+    if ProcessFile.isOfZombie(living) { throw .hasEnded(process) }
+    let folder = living + "/fd"
     guard let stream = opendir(folder) else {
       switch errno {
       case ENOENT, ESRCH: throw .noSuchProcess(process)
@@ -92,14 +93,14 @@ enum RegionFinder {
     while let entry = readdir(stream) {
       let name = withUnsafeBytes(of: &entry.pointee.d_name) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
       guard name.first != "." else { continue }
-      if target(of: folder + "/" + name) == link { found.append(name) }
+      if target(of: folder + "/" + name) == link { found.append(folder + "/" + name) }
     }
     return found
   }
 
   /// The address ranges of mapped regions, as they are called in /proc.
   private static func mappings(of process: pid_t) -> [String] {
-    ProcessFile.lines("/proc/\(process)/maps").filter { $0.hasSuffix(link) }.compactMap { line in
+    ProcessFile.lines(ProcessFile.folder(process) + "/maps").filter { $0.hasSuffix(link) }.compactMap { line in
       line.split(separator: " ").first.map(String.init)
     }
   }
@@ -107,12 +108,6 @@ enum RegionFinder {
   private static func identity(_ file: String) -> UInt64? {
     var status = stat()
     return stat(file, &status) == 0 ? UInt64(status.st_ino) : nil
-  }
-
-  static func isZombie(_ process: pid_t) -> Bool {
-    guard let text = ProcessFile.text("/proc/\(process)/stat"), let end = text.lastIndex(of: ")") else { return false }
-    let state = text[end...].dropFirst(2).first
-    return state == "Z" || state == "X"
   }
 
   private static func target(of path: String) -> String? {
@@ -127,6 +122,20 @@ enum RegionFinder {
 
 /// Files of the kernel's: they have no size, and their contents end where reading ends.
 enum ProcessFile {
+  /// Where the kernel shows what all threads of a process have. Of a first thread that has ended it shows nothing: then it is where
+  /// another thread's lies.
+  static func folder(_ process: pid_t) -> String {
+    let first = "/proc/\(process)"
+    guard isOfZombie(first) else { return first }
+    return KernelReading.threads(process).map { "\(first)/task/\($0)" }.first { !isOfZombie($0) } ?? first
+  }
+
+  /// Whether the thread of this folder has ended, which only a file that can be read says.
+  static func isOfZombie(_ folder: String) -> Bool {
+    guard let state = text(folder + "/stat").flatMap({ KernelReading.state(ofStat: $0) }) else { return false }
+    return state == "Z" || state == "X"
+  }
+
   /// A limit above the size of any process's maps.
   private static let largest = 64 << 20
 

@@ -7,7 +7,7 @@ enum KernelReading {
   static func process(_ pid: Int32) -> KernelProcess {
     var process = KernelProcess()
     process.name = line("/proc/\(pid)/comm")
-    process.state = state(ofStat: text("/proc/\(pid)/stat")) ?? "?"
+    process.state = state(ofStat: text(ProcessFile.folder(pid) + "/stat")) ?? "?"
     return process
   }
 
@@ -54,9 +54,9 @@ enum KernelReading {
     if let clock { thread.age = clock.age(ofSched: text(folder + "sched"), stat: stat) }
     if let call = thread.call {
       if call.hasDescriptor, let number = call.arguments.first {
-        thread.descriptor = target("/proc/\(pid)/fd/\(Int32(truncatingIfNeeded: number))")
+        thread.descriptor = target(folder + "fd/\(Int32(truncatingIfNeeded: number))")
       }
-      if call.name == "futex" { findOwner(of: call, pid, tids, &thread) }
+      if call.name == "futex" { findOwner(of: call, folder, tids, &thread) }
     }
     return thread
   }
@@ -74,9 +74,11 @@ enum KernelReading {
   /// The word of a lock that the kernel hands over with priorities inherited is the owner's number, by the kernel's rule. A
   /// mutex of the C library has the word 2 while a thread waits for it, and its owner's number eight bytes further on. That
   /// number is believed only if it is the number of one of the process's threads.
-  private static func findOwner(of call: SystemCall, _ pid: Int32, _ tids: Set<Int32>, _ waiter: inout KernelThread) {
+  private static func findOwner(
+    of call: SystemCall, _ folder: String, _ tids: Set<Int32>, _ waiter: inout KernelThread
+  ) {
     guard let operation = call.futexOperation, let address = call.arguments.first else { return }
-    let words = memory(pid, at: address, words: 4)
+    let words = memory(folder, at: address, words: 4)
     guard words.count == 4 else { return }
     // Waiting for the end of a thread, the C library has the kernel wake it: then the word is not the process's alone.
     let isShared = call.arguments[1] & 0x80 == 0
@@ -112,8 +114,8 @@ enum KernelReading {
     }
   }
 
-  private static func memory(_ pid: Int32, at address: UInt64, words: Int) -> [UInt32] {
-    let file = open("/proc/\(pid)/mem", O_RDONLY | O_CLOEXEC)
+  private static func memory(_ folder: String, at address: UInt64, words: Int) -> [UInt32] {
+    let file = open(folder + "mem", O_RDONLY | O_CLOEXEC)
     guard file >= 0, let offset = off_t(exactly: address) else { return [] }
     defer { close(file) }
     var values = [UInt32](repeating: 0, count: words)
@@ -140,7 +142,9 @@ enum KernelReading {
   static func line(_ path: String) -> String { String(text(path).prefix { $0 != "\n" }) }
 
   /// What a descriptor is: a path, "pipe:[123]"; empty if that is not known.
-  static func file(_ pid: Int32, _ descriptor: Int) -> String { target("/proc/\(pid)/fd/\(descriptor)") }
+  static func file(_ pid: Int32, _ descriptor: Int) -> String {
+    target(ProcessFile.folder(pid) + "/fd/\(descriptor)")
+  }
 
   private static func target(_ link: String) -> String {
     var bytes = [CChar](repeating: 0, count: 4096)
@@ -209,7 +213,7 @@ extension KernelReading {
 
   /// The value of a variable in the environment that the process was started with.
   static func environment(_ pid: Int32, _ name: String) -> Substring? {
-    let entries = text("/proc/\(pid)/environ").split(separator: "\0")
+    let entries = text(ProcessFile.folder(pid) + "/environ").split(separator: "\0")
     return entries.first { $0.hasPrefix(name + "=") }?.dropFirst(name.utf8.count + 1)
   }
 

@@ -3,7 +3,7 @@
 /// What the kernel says about a process.
 struct KernelProcess: Sendable, Equatable {
   var name = ""
-  /// The state of its first thread: `R` runs, `S` sleeps, `D` sleeps in the kernel, `T` stopped, `t` traced, `Z` ended.
+  /// The state of its first thread that has not ended: `R` runs, `S` sleeps, `D` sleeps in the kernel, `T` stopped, `t` traced, `Z` ended.
   var state: Character = "?"
 
   var isStopped: Bool { state == "T" || state == "t" }

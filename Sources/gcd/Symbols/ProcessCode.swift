@@ -44,7 +44,7 @@ final class ProcessCode {
   /// Reads the list of files again: libraries are loaded at any time. An empty one is that of a process that has ended.
   func read() {
     guard let process else { return }
-    let lines = ProcessFile.lines("/proc/\(process)/maps")
+    let lines = ProcessFile.lines(ProcessFile.folder(process) + "/maps")
     isCurrent = region.map { region in lines.contains { Self.isRegion($0, region) } } ?? true
     let read = isCurrent ? Self.mappings(lines) : []
     if !read.isEmpty { mappings = read }
@@ -99,7 +99,8 @@ final class ProcessCode {
   /// The file through the process's /proc folder, because its root may differ from the tool's; else the path in the list.
   private func table(_ path: String) -> SymbolTable? {
     if let known = tables[path] { return known }
-    let file = process.flatMap { isCurrent ? MappedFile("/proc/\($0)/root" + path) : nil } ?? MappedFile(path)
+    let file =
+      process.flatMap { isCurrent ? MappedFile(ProcessFile.folder($0) + "/root" + path) : nil } ?? MappedFile(path)
     let table = file.flatMap { SymbolTable($0) }
     tables[path] = .some(table)
     return table

@@ -163,6 +163,12 @@ case "blocked":
   while !isAsleep(blocked) { usleep(1_000) }
   say("begun\n", to: 1)
   pause()
+case "leaderless":
+  // The main thread ends, and a worker waits.
+  let queue = DispatchQueue(label: "left")
+  let never = DispatchSemaphore(value: 0)
+  queue.async { never.wait() }
+  pthread_exit(nil)
 case "marks":
   for round in 0..<number {
     GrandCentralRuntime.mark("round")
