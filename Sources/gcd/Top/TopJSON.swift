@@ -5,7 +5,8 @@ enum TopJSON {
   static let help = """
     Members: snapshot (as of "gcd snapshot --json"), why (as of "gcd why --json"), and, if something is recorded, rates: seconds, \
     lost, queues {number, label, itemsPerSecond, busy, submittedPerSecond, latencyP50Nanoseconds, \
-    latencyP99Nanoseconds, pending, oldestNanoseconds, eventsPerSecond, lateNanoseconds}. With --all, processes: an array of these.
+    latencyP99Nanoseconds, pending, oldestNanoseconds, eventsPerSecond, lateNanoseconds}. If lost is not 0, \
+    what is counted is at least so much, latencies are of a sample and may be too long, and pending is not known. With --all, processes: an array of these.
     """
 
   static func value(_ model: TopModel) -> JSONValue {

@@ -23,11 +23,16 @@ struct TopModel: Sendable {
     if let rates {
       let latency = rates.latency
       second.add("p50 \(Self.length(latency.quantile(0.5)))  p99 \(Self.length(latency.quantile(0.99)))")
+      if rates.lost > 0 { second.add(" of a sample", .warning) }
       second.add("   items ", .bold)
-      second.add("\(Self.rate(rates.perSecond(rates.items)))/s")
-      second.add("   pending ", .bold)
-      second.add("\(rates.depth)")
-      if rates.lost > 0 { second.add("   \(rates.lost) records lost", .warning) }
+      second.add("\(rates.mark)\(Self.rate(rates.perSecond(rates.items)))/s")
+      if rates.lost > 0 {
+        // Whether an item has begun is among what is lost.
+        second.add("   \(NumberFormat.grouped(rates.lost)) records lost", .warning)
+      } else {
+        second.add("   pending ", .bold)
+        second.add("\(rates.depth)")
+      }
     } else {
       second.add("unknown: nothing is recorded", .dim)
     }

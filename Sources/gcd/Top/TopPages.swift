@@ -68,8 +68,8 @@ struct TopPages {
     TopColumn(title: "QUEUE", width: 16, isRight: false, isElastic: true, help: "its label"),
     TopColumn(title: "P99", width: 8, rank: 1, help: "99 of 100 items began within this time after their submission"),
     TopColumn(title: "P50", width: 8, rank: 4, help: "half of the items began within this time"),
-    TopColumn(title: "ITEMS/S", width: 9, rank: 2, help: "items that ended, a second"),
-    TopColumn(title: "BUSY", width: 5, rank: 3, help: "time in its items, of one processor's"),
+    TopColumn(title: "ITEMS/S", width: 9, rank: 2, help: "items that ended, a second; ≥ where records were lost"),
+    TopColumn(title: "BUSY", width: 6, rank: 3, help: "time in its items, of one processor's"),
     TopColumn(title: "PEND", width: 5, rank: 2, help: "items submitted and not begun, since recording began"),
     TopColumn(title: "OLDEST", width: 8, rank: 5, help: "how long the oldest of these has waited"),
     TopColumn(title: "WAIT", width: 4, rank: 3, help: "threads that wait in sync for it"),
@@ -129,8 +129,8 @@ struct TopPages {
     switch column {
     case 1: return length(rates.latency.quantile(0.99), alarm: 100_000_000)
     case 2: return length(rates.latency.quantile(0.5), alarm: 100_000_000)
-    case 3: return TopCell(TopModel.rate(all.perSecond(rates.items)), order: all.perSecond(rates.items))
-    case 4: return TopCell(TopModel.part(all.busy(rates)), order: all.busy(rates))
+    case 3: return TopCell(all.mark + TopModel.rate(all.perSecond(rates.items)), order: all.perSecond(rates.items))
+    case 4: return TopCell(all.mark + TopModel.part(all.busy(rates)), order: all.busy(rates))
     case 5: return TopCell(rates.depth == 0 ? "" : String(rates.depth), order: Double(rates.depth))
     default:
       let oldest = model.rates?.age(rates.oldest) ?? 0
@@ -167,7 +167,8 @@ struct TopPages {
         id: "thread \(thread.tid)",
         cells: [
           TopCell(String(thread.tid), order: -Double(thread.tid)), TopCell(thread.name), TopCell(thread.role.rawValue),
-          TopCell(thread.state.rawValue, paint), TopCell(TopModel.length(thread.age), order: Double(thread.age)),
+          TopCell(thread.state.rawValue, paint),
+          TopCell(TopModel.length(thread.age == 0 ? nil : thread.age), order: Double(thread.age)),
           TopCell(inside), TopCell(thread.state == .asleep ? "" : words.waiting(thread, withAge: false)),
           TopCell(NumberFormat.grouped(thread.items), order: Double(thread.items)),
           TopCell(NumberFormat.grouped(thread.sleeps), order: Double(thread.sleeps)),
@@ -227,11 +228,12 @@ struct TopPages {
     let rows = model.snapshot.objects.filter { !$0.kind.isQueue && $0.endedAge == nil }.map { object -> TopRow in
       let rates = model.rates?.queues[object.number]
       let events = model.rates.map { $0.perSecond(rates?.events ?? 0) }
+      let mark = model.rates?.mark ?? ""
       return TopRow(
         id: "object \(object.number)",
         cells: [
           TopCell(object.kindWords), TopCell(object.watches),
-          TopCell(events.map(TopModel.rate) ?? "-", order: events ?? -1),
+          TopCell(events.map { mark + TopModel.rate($0) } ?? "-", order: events ?? -1),
           TopCell((rates?.late ?? 0) == 0 ? "" : TopModel.length(rates?.late), order: Double(rates?.late ?? 0)),
           TopCell(model.snapshot.object(object.target)?.label ?? ""),
           TopCell(object.stateWords, .warning),

@@ -73,8 +73,12 @@ struct TopRates: Sendable, Equatable {
   /// CLOCK_MONOTONIC of the last look: what is older had been written down then. To count it all may take long.
   var moment: UInt64 = 0
   var queues: [Int: Queue] = [:]
-  /// Records that had no room, or that were overwritten before they were read.
+  /// Records that had no room, or that were overwritten before they were read: if there are any, what is counted is at least so
+  /// much. Latencies are then those of a sample; one is too long where a begin and the next submission of a job were both lost.
   var lost: UInt64 = 0
+
+  /// What stands before numbers that are counted.
+  var mark: String { lost > 0 ? "≥" : "" }
 
   /// How long before the look something was submitted; nil if it was not, or later.
   func age(_ submitted: UInt64) -> UInt64? { submitted > 0 && submitted < moment ? moment - submitted : nil }

@@ -188,6 +188,11 @@ struct FindingTests {
         "Timer 2 of queue \"rows\" has fired 2.00 s late.",
         "Queue \"rows\" runs 1,000,000 items a second, of 100 ns each: to hand one over costs about as much.",
       ])
+    var lossy = found
+    lossy.lost = 3
+    #expect(
+      live.findings(snapshot, lossy, now: second).last?.sentence.hasPrefix(
+        "Queue \"rows\" runs at least 1,000,000 items a second, of 100 ns each") == true)
     let fine = rates {
       $0.queues[1] = .init(items: 1_000_000, busy: 2 * second)
       $0.queues[2] = .init(late: second / 2)

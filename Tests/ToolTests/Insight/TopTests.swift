@@ -105,6 +105,20 @@ struct TopTests {
     #expect(waits.contains("└ the main thread (100) waits in sync for queue \"com.example.database\""))
   }
 
+  @Test("where records were lost, rates are at least so much, and latencies those of a sample")
+  func losses() {
+    var model = Self.model
+    #expect(model.head[1].text == "latency p50 51.2 µs  p99 102 µs   items 1,243/s   pending 66")
+    model.rates?.lost = 1_500_000
+    model.rates?.queues[5] = .init(calls: 500)
+    #expect(
+      model.head[1].text == "latency p50 51.2 µs  p99 102 µs of a sample   items ≥1,243/s   1,500,000 records lost")
+    for (page, numbers) in [(TopPage.queues, ["≥1,234", "≥25%"]), (.sources, ["≥500"])] {
+      let cells = TopPages(model).table(page).rows.flatMap { $0.cells.map(\.text) }
+      #expect(numbers.allSatisfy(cells.contains), "\(cells)")
+    }
+  }
+
   @Test("colours only where they are wanted")
   func colours() {
     var state = TopState()
