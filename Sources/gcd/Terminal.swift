@@ -9,6 +9,16 @@ enum Terminal {
     case error = 2
   }
 
+  /// Gives a place that is closed to a file that cannot be written. The next file that the tool opens would have it, and what the tool
+  /// says would be written there. A program that the tool becomes finds the place closed.
+  static func fillClosedPlaces() {
+    while true {
+      let file = open("/dev/null", O_RDONLY | O_CLOEXEC)
+      if file > Stream.error.rawValue { close(file) }
+      if file < 0 || file > Stream.error.rawValue { return }
+    }
+  }
+
   static func isTerminal(_ stream: Stream) -> Bool { isatty(stream.rawValue) == 1 }
 
   /// What the stream can show.

@@ -15,5 +15,8 @@ struct Tool: ParsableCommand {
     ]
   )
 
-  static func main() { main(Arguments.exact) }
+  static func main() {
+    Terminal.fillClosedPlaces()
+    main(Arguments.exact)
+  }
 }

@@ -14,7 +14,7 @@ struct WaitCommand: ParsableCommand {
       (from Linux 6.15 on). Otherwise it says "ended".
 
       The exit code is 0 when all processes have ended, 1 when the time is over before, and 2 if one of the numbers is \
-      no process; the tool waits for the others all the same.
+      no process; the tool waits for the others all the same. It is 6 if what the tool says cannot be written.
       """
   )
 

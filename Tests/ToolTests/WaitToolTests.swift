@@ -78,6 +78,25 @@ struct WaitToolTests {
     }
   }
 
+  @Test("says so where its output cannot be written, and waits all the same", arguments: [[], ["--json"]])
+  func lostOutput(_ options: [String]) {
+    for (redirection, reason) in [(">/dev/full", "No space left on device"), (">&-", "Bad file descriptor")] {
+      let process = ToolProcess(
+        ["wait"] + options, shell: "sleep 1000 & echo $! >&2; exec \"$0\" \"$@\" $! \(redirection)")
+      var other: pid_t?
+      #expect(
+        process.read { _, error in
+          other = error.hasSuffix("\n") ? pid_t(error.dropLast()) : nil
+          return other != nil
+        })
+      #expect(process.waitUntilOpen("[pidfd]"))
+      if let other { kill(other, SIGKILL) }
+      let result = process.wait()
+      #expect(result.code == 6 && result.output.isEmpty)
+      #expect(result.error == "\(other ?? 0)\ngcd: standard output: \(reason)\n")
+    }
+  }
+
   /// A process of the test's, which runs until it is ended.
   private final class Other {
     let identifier: pid_t

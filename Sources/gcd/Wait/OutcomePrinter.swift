@@ -14,13 +14,10 @@ struct OutcomePrinter {
     nameColumns = processes.map { TextLayout.width(TextLayout.printable($0.name)) }.max() ?? 0
   }
 
-  func write(_ process: AwaitedProcess, _ outcome: Outcome) {
-    if outcome == .unknown { Terminal.write("gcd: \(process.identifier): No such process\n", to: .error) }
-    if printsJSON {
-      Terminal.write(json(process, outcome) + "\n", to: .output)
-    } else if outcome != .unknown {
-      Terminal.write(text(process, outcome) + "\n", to: .output)
-    }
+  /// False if it cannot be written.
+  func write(_ process: AwaitedProcess, _ outcome: Outcome) -> Bool {
+    if printsJSON { return Terminal.writeOutput(json(process, outcome) + "\n") }
+    return outcome == .unknown || Terminal.writeOutput(text(process, outcome) + "\n")
   }
 
   private func text(_ process: AwaitedProcess, _ outcome: Outcome) -> String {

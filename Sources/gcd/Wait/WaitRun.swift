@@ -6,6 +6,7 @@ import GrandCentral
 /// One run of `gcd wait`, from the options to the exit code.
 final class WaitRun: @unchecked Sendable {  // why: touched on `queue` only, once it has begun
   private static let unknownProcess: Int32 = 2
+  private static let cannotWrite: Int32 = 6
 
   private let options: WaitOptions
   private let queue = DispatchQueue(label: "gcd.wait")
@@ -14,6 +15,7 @@ final class WaitRun: @unchecked Sendable {  // why: touched on `queue` only, onc
   private let processes = DispatchGroup()
   private var waiting: [AwaitedProcess] = []
   private var code = EXIT_SUCCESS
+  private var canWrite = true
 
   /// Waits, and ends the process.
   static func start(_ options: WaitOptions) -> Never {
@@ -42,20 +44,28 @@ final class WaitRun: @unchecked Sendable {  // why: touched on `queue` only, onc
 
   private func finished(_ process: AwaitedProcess, _ outcome: Outcome) {
     waiting.removeAll { $0 === process }
-    if outcome == .unknown { code = Self.unknownProcess }
-    printer.write(process, outcome)
+    if outcome == .unknown {
+      code = Self.unknownProcess
+      Terminal.write("gcd: \(process.identifier): No such process\n", to: .error)
+    }
+    write(process, outcome)
     processes.leave()
+  }
+
+  /// The processes are waited for all the same; what is wrong is said once.
+  private func write(_ process: AwaitedProcess, _ outcome: Outcome) {
+    canWrite = canWrite && printer.write(process, outcome)
   }
 
   private func timeIsOver() {
     if waiting.isEmpty { return }
-    for process in waiting { printer.write(process, .running) }
+    for process in waiting { write(process, .running) }
     code = EXIT_FAILURE
     end()
   }
 
   private func end() {
-    let code = code
+    let code = canWrite ? code : Self.cannotWrite
     DispatchQueue.main.async { exit(code) }
   }
 }
