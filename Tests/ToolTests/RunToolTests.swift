@@ -82,6 +82,30 @@ struct RunToolTests {
     }
   }
 
+  @Test("tells what the loader says where the library cannot be loaded")
+  func loader() throws {
+    let other = OtherLibrary()
+    // It wants a file that is nowhere.
+    let (name, wrong) = (Array("libBlocksRuntime.so".utf8), Array("libBlocksRuntimX.so".utf8))
+    var bytes = try #require(Self.bytes(other.path + "/libdispatch.so"))
+    var places = 0
+    for start in 0..<bytes.count - name.count where bytes[start] == name[0] {
+      guard bytes[start..<start + name.count].elementsEqual(name) else { continue }
+      bytes.replaceSubrange(start..<start + name.count, with: wrong)
+      places += 1
+    }
+    try #require(places > 0)
+    other.folder.file("libdispatch.so", bytes)
+    let reason =
+      "cannot be made to load the library: the loader says: libBlocksRuntimX.so: cannot open shared object file: "
+      + "No such file or directory"
+    let run = ToolProcess.run(["run", "--library", other.path, Self.tool])
+    #expect(run.code == 125 && run.error == "gcd: \(Self.tool) \(reason)\n")
+    let doctor = ToolProcess.run(["doctor", "--json", "--library", other.path, Self.tool])
+    let obstacle = try #require(try JSON.parse(doctor.output)["obstacles"]?.array?.first)
+    #expect(doctor.code == 1 && obstacle["id"]?.string == "loader-refuses" && obstacle["text"]?.string == reason)
+  }
+
   @Test("doctor tells what a program uses, and what reads a script")
   func doctor() throws {
     let other = OtherLibrary()

@@ -16,6 +16,8 @@ extension Examination.Obstacle {
         ? "cannot be made to load the library: its path has a colon or a blank"
         : "stays with " + paths.map { TextLayout.printable($0) }.joined(separator: " and ")
           + ": RPATH, or a path in place of a name, is stronger than the environment"
+    case .loaderRefuses(let complaint):
+      "cannot be made to load the library: the loader \(TextLayout.printable(complaint))"
     case .namesMissing(let names): "wants what the library lacks: " + names.joined(separator: ", ")
     }
   }
@@ -30,6 +32,7 @@ extension Examination.Obstacle {
     case .otherLoader: "other-loader"
     case .librariesMissing: "libraries-missing"
     case .staysWith: "stays-with"
+    case .loaderRefuses: "loader-refuses"
     case .namesMissing: "names-missing"
     }
   }

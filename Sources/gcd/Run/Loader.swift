@@ -10,6 +10,11 @@ struct Loader {
     var libraries: [String] = []
     /// Names for which there is no file.
     var missing: [String] = []
+    /// Why there is no list, or what is not loaded: what the loader says or does; empty if it does not complain.
+    var complaint = ""
+
+    /// At least a part of a list.
+    var isList: Bool { complaint.isEmpty || !libraries.isEmpty || !missing.isEmpty }
 
     /// The files that are a libdispatch, under any name.
     var dispatch: [String] { libraries.filter { Self.isDispatch($0) } }
@@ -29,7 +34,7 @@ struct Loader {
     self.interpreter = interpreter
   }
 
-  /// Nil if the loader could not be asked.
+  /// Nil if the loader could not be asked. A list without an entry has a complaint.
   func list(_ binary: String, environment: [String]) -> Listing? {
     guard let result = try? CapturedCommand.run([interpreter, "--list", binary], environment: environment) else {
       return nil
@@ -46,8 +51,21 @@ struct Loader {
       }
     }
     // A missing library makes the loader fail, after the list or before it; what there is of a list is enough.
-    if result.output.isEmpty { listing.missing = Self.missing(ExactText.text(result.error)) }
-    return result.output.isEmpty && listing.missing.isEmpty ? nil : listing
+    let words = ExactText.text(result.error).split(separator: "\n").last.map(String.init) ?? ""
+    if result.output.isEmpty { listing.missing = Self.missing(words) }
+    if !words.isEmpty {
+      listing.complaint = "says: " + Self.withoutPrefix(words)
+    } else if result.output.isEmpty {
+      listing.complaint = "says nothing (\(EndOfProcess.words(EndOfProcess.status(result.status))))"
+    }
+    return listing
+  }
+
+  /// Without who says it, and of which program.
+  private static func withoutPrefix(_ complaint: String) -> String {
+    let parts = complaint.split(separator: ": ")
+    let own = parts.firstIndex { $0 == "error while loading shared libraries" || $0 == "ld.so" } ?? -1
+    return parts[(own + 1)...].joined(separator: ": ")
   }
 
   /// The library of "PROGRAM: error while loading shared libraries: NAME: cannot open shared object file: …".

@@ -47,6 +47,8 @@ struct Examination {
     case librariesMissing([String])
     /// The loader takes this library, regardless of the environment.
     case staysWith([String])
+    /// The loader does not load the library, for a reason of its own.
+    case loaderRefuses(String)
     case namesMissing([String])
   }
 
@@ -85,19 +87,26 @@ struct Examination {
 
   private mutating func choose(_ loader: Loader) {
     var stays: [String] = []
+    var complaint = ""
     for candidate in Replacement.allCases {
       guard let environment = candidate.environment(library),
         let listing = loader.list(program.binary, environment: environment)
       else { continue }
       // What asks for no libdispatch may load one later, or start a program that does.
       let takes = listing.dispatch.allSatisfy { Files.areSame($0, library.path) }
-      if takes, !listing.dispatch.isEmpty || !needsDispatch {
+      if takes, listing.isList, !listing.dispatch.isEmpty || !needsDispatch {
         (replacement, then) = (candidate, listing)
         return
       }
       stays = listing.dispatch
+      if complaint.isEmpty { complaint = listing.complaint }
     }
-    obstacles.append(.staysWith(stays))
+    // What the loader says without the library as well is an obstacle of the program's.
+    if !complaint.isEmpty, complaint != now?.complaint || stays.isEmpty && obstacles.isEmpty {
+      obstacles.append(.loaderRefuses(complaint))
+    } else if complaint.isEmpty || !stays.isEmpty {
+      obstacles.append(.staysWith(stays))
+    }
   }
 
   /// Compares the names, which takes reading all libraries.
