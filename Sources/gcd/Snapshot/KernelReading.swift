@@ -67,6 +67,27 @@ enum KernelReading {
     return text[end...].dropFirst().drop { $0 == " " }.first
   }
 
+  /// How long ago a thread was started, in nanoseconds; nil if it has ended.
+  static func ageSinceStart(_ pid: Int32, _ tid: Int32) -> UInt64? {
+    var now = timespec()
+    clock_gettime(CLOCK_BOOTTIME, &now)
+    guard
+      let start = start(
+        ofStat: text("/proc/\(pid)/task/\(tid)/stat"), ticks: UInt64(max(1, sysconf(Int32(_SC_CLK_TCK)))))
+    else { return nil }
+    let time = UInt64(now.tv_sec) * 1_000_000_000 + UInt64(now.tv_nsec)
+    return time - min(time, start)
+  }
+
+  /// The 22nd field, in so many ticks a second, as nanoseconds since the machine was started; the second field is the name.
+  static func start(ofStat text: String, ticks: UInt64) -> UInt64? {
+    guard let end = text.lastIndex(of: ")") else { return nil }
+    let fields = text[end...].dropFirst().split(separator: " ")
+    guard fields.count > 19, let start = UInt64(fields[19]) else { return nil }
+    let (product, overflow) = start.multipliedReportingOverflow(by: 1_000_000_000)
+    return overflow ? nil : product / ticks
+  }
+
   // MARK: Locks
 
   /// What the lock's own memory says about its holder.

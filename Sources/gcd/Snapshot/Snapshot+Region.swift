@@ -62,6 +62,7 @@ extension Snapshot {
     threads.removeAll { $0.kernel == nil }
     addWorkers(tids, clock)
     addHolders(tids, clock)
+    addStarts()
     addMain(tids, clock)
     addFiles()
     let end = RegionClock.now().uptime
@@ -112,6 +113,14 @@ extension Snapshot {
     for tid in workersWithoutEntry where known.insert(tid).inserted {
       guard let kernel = kernel(tid, tids, clock) else { continue }
       threads.append(Thread(tid: tid, name: KernelReading.name(pid, tid), role: .worker, kernel: kernel))
+    }
+  }
+
+  /// A worker that has neither slept nor waited yet is active since its start, but for a moment.
+  private mutating func addStarts() {
+    for index in threads.indices where threads[index].age == 0 && threads[index].role == .worker {
+      guard threads[index].state == .active else { continue }
+      threads[index].age = KernelReading.ageSinceStart(pid, threads[index].tid) ?? 0
     }
   }
 

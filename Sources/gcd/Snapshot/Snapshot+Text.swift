@@ -58,7 +58,7 @@ struct SnapshotText {
     let parts = [thread.state == .asleep ? "" : words.waiting(thread, withAge: false), String(inside)]
     return [
       String(thread.tid), TextLayout.printable(thread.name), thread.role.rawValue, thread.state.rawValue,
-      WhyWords.duration(thread.age), parts.filter { !$0.isEmpty }.joined(separator: ", "),
+      thread.age == 0 ? "-" : WhyWords.duration(thread.age), parts.filter { !$0.isEmpty }.joined(separator: ", "),
     ]
   }
 

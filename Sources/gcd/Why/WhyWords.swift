@@ -69,6 +69,8 @@ struct WhyWords {
   /// What a thread does that waits in none of the library's calls.
   func running(_ thread: Snapshot.Thread) -> String {
     if thread.state == .asleep { return "sleeps, without work" }
+    // It looks again and again, and blocks nobody.
+    if thread.role == .monitor, thread.kernel?.isRunning == false { return "looks after the workers from time to time" }
     var text = thread.kernel?.words ?? "runs, or blocks outside of the library"
     if let kernel = thread.kernel, kernel.lockOwner != 0 {
       let owner = self.thread(kernel.lockOwner)

@@ -169,6 +169,10 @@ case "leaderless":
   let never = DispatchSemaphore(value: 0)
   queue.async { never.wait() }
   pthread_exit(nil)
+case "first-item":
+  // A worker is in its first item, for ever, and the main thread waits.
+  DispatchQueue(label: "long").async { while true { pause() } }
+  DispatchSemaphore(value: 0).wait()
 case "marks":
   for round in 0..<number {
     GrandCentralRuntime.mark("round")

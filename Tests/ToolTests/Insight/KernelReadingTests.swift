@@ -64,6 +64,36 @@ struct KernelReadingTests {
     #expect(SleepClock { _ in nil }.age(ofSched: "se.exec_start : 1.0", stat: stat) == nil)
   }
 
+  @Test("when a thread was started")
+  func starts() {
+    let stat = "7 (a b) S " + (4...38).map(String.init).joined(separator: " ")
+    #expect(KernelReading.start(ofStat: stat, ticks: 100) == 220_000_000)
+    #expect(KernelReading.start(ofStat: "7 (x) S 1 2", ticks: 100) == nil)
+    #expect(KernelReading.start(ofStat: "", ticks: 100) == nil)
+  }
+
+  @Test("a worker in its first item is active since its start, and one that looks after them waits for no lock")
+  func firstItem() throws {
+    let process = ToolProcess([], shell: "exec \"${0%/*}/traced\" first-item")
+    defer {
+      kill(process.identifier, SIGKILL)
+      _ = process.wait()
+    }
+    var found: Snapshot?
+    for _ in 0..<60_000 where found == nil {
+      let snapshot = try? Snapshot(process: process.identifier)
+      if let worker = snapshot?.workers.first, worker.state == .active, worker.age > second / 20 { found = snapshot }
+      usleep(1000)
+    }
+    let snapshot = try #require(found)
+    let text = SnapshotText(snapshot, style: Style(), symbol: { _ in nil }).text
+    #expect(!text.contains("0.00 ms"), "\(text)")
+    var monitor = active(9, KernelThread(state: "S", call: SystemCall(number: 202)), role: .monitor)
+    monitor.age = 0
+    let other = SnapshotText(sample([monitor]), style: Style(), symbol: { _ in nil }).text
+    #expect(other.contains("active    -  looks after the workers from time to time\n"), "\(other)")
+  }
+
   @Test("a thread that sleeps has slept as long as it has")
   func sleeps() throws {
     let before = RegionClock.now().uptime
