@@ -133,7 +133,7 @@ sim --check --runs 3 "$folder/day"
 [ "$status" -eq 0 ] || told "a day"
 
 # Right programs, whatever they wait for.
-for way in once keys leave spin yield share meet cancel codes sleeps c11 quick; do
+for way in once keys leave outlive spin yield share meet cancel codes sleeps c11 quick; do
   sim --check --seed "$seed" --runs 6 --time-limit 30 -- "$folder/waits" "$way"
   [ "$status" -eq 0 ] || told "waits: $way"
 done
@@ -173,6 +173,7 @@ ends mutex 'deadlock: main waits for a lock, which main holds: the circle is clo
 ends endless 'a run does not end: it has passed 2000 points' --step-limit 2000
 # What makes a difference is in the command that replays it.
 expect "--step-limit 2000 --library $library -- $folder/ends endless" said
+ends behind 'deadlock: gc-default-0, inside an item of "behind", waits for'
 ends read 'deadlock: main reads descriptor 3, a pipe'
 ends shared 'escape: the thread "main" has computed, or waited outside of the simulation' --time-limit 2
 expect 's: it waits in the call read of descriptor 3, pipe:' said

@@ -55,11 +55,10 @@ static member main_member;
 static _Thread_local member *mine;
 static pthread_key_t last_words;
 
-// The main thread has left its `main` by pthread_exit. The process ends with its last thread, and idle workers of queues end after a
-// while.
+// The main thread has left its `main` by pthread_exit. The process ends with its last thread.
 static _Noreturn void end_behind_others(void) {
   while (others > 0) gcs_wait(&others, GCS_THREAD, 0, UINT64_MAX);
-  gcs_sleep(60000000000);
+  gcs_outlive_workers();
   exit(EXIT_SUCCESS);
 }
 

@@ -25,6 +25,9 @@ public func gcs_sleep(_ nanoseconds: UInt64) {
   run.sleep(nanoseconds)
 }
 
+@c @implementation
+public func gcs_outlive_workers() { ProgramRun.run.present.outliveWorkers() }
+
 // MARK: Waits
 
 @c @implementation

@@ -54,6 +54,15 @@ extension Run {
     return wasWoken
   }
 
+  /// The first thread waits until workers that are idle have ended.
+  func outliveWorkers() {
+    repeat {
+      record(Events.Kind.sleeps, 0)
+      sleep(60_000_000_000)
+    } while mayEndWaits
+    if members.contains(where: { isStuck($0) }) { fail(.deadlock(describeWaits())) }
+  }
+
   /// The thread's wait ends, as if it had what it waits for.
   func interrupt(_ thread: ProgramThread) {
     switch members[thread.number].wait {

@@ -52,6 +52,13 @@ extension Run {
     for number in members.indices where members[number].deadline <= now { release(number, wasWoken: false) }
   }
 
+  /// Whether a thread waits for something other than work, and another one, or a deadline, may yet end that. By the first thread.
+  var mayEndWaits: Bool {
+    guard members.contains(where: { isStuck($0) }) else { return false }
+    return ready.count > 1 || (descriptors?.nextExpiration(polls > 0) ?? .max) < .max
+      || members.contains { $0.deadline < .max && !isOnLookout($0) }
+  }
+
   /// Whether what the thread waits for brings no work: the monitor's tick, or the end of a worker's nap, which finds no job.
   private func isOnLookout(_ member: Member) -> Bool {
     member.isMonitor || member.naps && !SimulationSupport.hasUntaken

@@ -41,6 +41,10 @@ uint64_t gcs_wall_distance(void);
 /// Lets virtual time pass.
 void gcs_sleep(uint64_t nanoseconds);
 
+/// Waits until the workers of queues have ended: they do so when they have been idle for a while. One that waits for ever is a
+/// deadlock. By the first thread.
+void gcs_outlive_workers(void);
+
 /// Another thread may go on here, before the calling one locks something; or because it lets others go on.
 void gcs_point(void);
 void gcs_yield(void);

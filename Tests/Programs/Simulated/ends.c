@@ -32,6 +32,7 @@ static int overflow(int depth) {
   return depth < 0 ? 0 : overflow(depth + 1) + room[0];
 }
 static void nothing(void *context) { (void)context; }
+static void wait_for(void *semaphore) { dispatch_semaphore_wait(semaphore, DISPATCH_TIME_FOREVER); }
 
 static int told[2];
 static void tell(int number) {
@@ -144,6 +145,11 @@ int main(int count, char **arguments) {
     signal(SIGALRM, tell);
     alarm(1);
     if (pipe(told) != 0 || poll(&(struct pollfd){.fd = told[0], .events = POLLIN}, 1, -1) < 1) return 1;
+  }
+  if (strcmp(way, "behind") == 0) {
+    // A worker stays in its item when main has left.
+    dispatch_async_f(dispatch_queue_create("behind", NULL), dispatch_semaphore_create(0), wait_for);
+    pthread_exit(NULL);
   }
   if (strcmp(way, "left") == 0) {
     dispatch_suspend(dispatch_queue_create("halted", NULL));

@@ -42,6 +42,10 @@ static void run(void *(*body)(void *)) {
   for (int index = 0; index < THREADS; index += 1) pthread_join(threads[index], NULL);
 }
 
+// Items: one waits, and another one ends that.
+static void wait_for(void *semaphore) { dispatch_semaphore_wait(semaphore, DISPATCH_TIME_FOREVER); }
+static void signal_to(void *semaphore) { dispatch_semaphore_signal(semaphore); }
+
 // A thread that waits for the one that makes a value lets it go on.
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static void make(void) {
@@ -225,6 +229,15 @@ int main(int argument_count, char **arguments) {
   if (strcmp(way, "leave") == 0) {
     pthread_t thread;
     pthread_create(&thread, NULL, late, NULL);
+    pthread_exit(NULL);
+  }
+  if (strcmp(way, "outlive") == 0) {
+    // A worker waits for minutes behind the end of main, and goes on.
+    dispatch_semaphore_t semaphore = dispatch_semaphore_create(0);
+    dispatch_async_f(dispatch_queue_create("behind", NULL), semaphore, wait_for);
+    dispatch_after_f(
+        dispatch_time(DISPATCH_TIME_NOW, 200 * (int64_t)SECOND),
+        dispatch_get_global_queue(DISPATCH_QUEUE_PRIORITY_DEFAULT, 0), semaphore, signal_to);
     pthread_exit(NULL);
   }
   if (strcmp(way, "spin") == 0) {
