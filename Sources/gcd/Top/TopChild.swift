@@ -60,7 +60,13 @@ final class TopChild {
     return status != nil
   }
 
-  var words: String? { status.map { "the command has " + EndOfProcess.words(EndOfProcess.status($0)) } }
+  var words: String? {
+    status.map { word in
+      let end = EndOfProcess.status(word)
+      if case .killed = end { return "the command was " + EndOfProcess.words(end) }
+      return "the command has " + EndOfProcess.words(end)
+    }
+  }
 
   /// As a shell has it.
   var code: Int32? {

@@ -40,7 +40,7 @@ final class TopRun {
         ? JSONValue.object([("processes", .array(models.map(TopJSON.value)))]).text
         : plain(TopList.table(models))
       return Terminal.writeOutput(text + "\n") ? EXIT_SUCCESS : Self.cannotWrite
-    case .process(let process): return once(begin(process))
+    case .process(let process): return once(begin(process), nil)
     case .command(let command):
       guard let child = start(command) else { return Self.cannotStart }
       defer { child.kill() }
@@ -50,7 +50,7 @@ final class TopRun {
       while !child.hasEnded, RegionClock.now().uptime < limit, (try? Snapshot(process: child.process)) == nil {
         Self.pause(0.02)
       }
-      return once(session)
+      return once(session, child)
     }
   }
 
@@ -58,7 +58,7 @@ final class TopRun {
   private static let cannotWrite: Int32 = 6
   private static let cannotStart: Int32 = 127
 
-  private func once(_ session: TopSession) -> Int32 {
+  private func once(_ session: TopSession, _ child: TopChild?) -> Int32 {
     // What was switched on must be switched off.
     Interrupt.install()
     do throws(RegionFailure) {
@@ -79,6 +79,10 @@ final class TopRun {
       }
       return Terminal.writeOutput(text + "\n") ? EXIT_SUCCESS : Self.cannotWrite
     } catch {
+      if let child, child.hasEnded, let words = child.words, let code = child.code {
+        Self.tell(words)
+        return code
+      }
       Self.tell(error.words)
       return error.code
     }

@@ -263,6 +263,17 @@ struct TopTests {
     #expect(json["why"]?["findings"]?.array?.isEmpty == false && json["snapshot"]?["pid"]?.number == 100)
   }
 
+  @Test("a command that ends before there is something to look at: how it has ended, and its code")
+  func shortCommand() {
+    func run(_ line: String) -> ToolProcess.Result {
+      ToolProcess.run(["top", "--once", "--interval", "0.1", "--", "sh", "-c", line])
+    }
+    let ended = run("exit 7")
+    #expect(ended.code == 7 && ended.error == "gcd: the command has exited with status 7\n" && ended.output.isEmpty)
+    let killed = run("kill -KILL $$")
+    #expect(killed.code == 137 && killed.error == "gcd: the command was killed by SIGKILL\n")
+  }
+
   // MARK: Rates
 
   @Test("quantiles are exact to an eighth")
