@@ -61,7 +61,7 @@ struct Loader {
     return listing
   }
 
-  /// Without who says it, and of which program.
+  /// Without the names that begin the line: those of the loader and of the program.
   private static func withoutPrefix(_ complaint: String) -> String {
     let parts = complaint.split(separator: ": ")
     let own = parts.firstIndex { $0 == "error while loading shared libraries" || $0 == "ld.so" } ?? -1
