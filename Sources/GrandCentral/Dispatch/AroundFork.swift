@@ -2,7 +2,7 @@
 
 // What the process does around each fork, called by `Identity.c`. The argument is in `Engine/Fork.swift`.
 
-@_cdecl("gc_before_fork")
+@_cdecl("gc_before_fork") @_optimize(size)
 func beforeFork() {
   // Nothing is held: both may wait for threads of the program.
   #if !hasFeature(Embedded)
@@ -13,7 +13,7 @@ func beforeFork() {
   Fork.prepare()
 }
 
-@_cdecl("gc_after_fork")
+@_cdecl("gc_after_fork") @_optimize(size)
 func afterFork(_ inChild: Bool) {
   if !inChild {
     Fork.parent()

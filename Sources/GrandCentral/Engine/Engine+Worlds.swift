@@ -167,6 +167,7 @@ extension Engine {
   // MARK: Fork
 
   /// In a forked child: the old engine's threads do not exist, so its memory is abandoned, and so are simulations.
+  @_optimize(size)
   static func replaceInChild() {
     let hadOne = existing != nil
     World.leaveInChild()

@@ -55,6 +55,7 @@ enum Fork {
   }
 
   /// The layer above has its locks.
+  @_optimize(size)
   static func prepare() {
     upkeep.lock()
     Hooks.lockForFork()
@@ -68,6 +69,7 @@ enum Fork {
     #endif
   }
 
+  @_optimize(size)
   static func parent() {
     InsightRegion.lock.unlock()
     Signals.unlockAfterFork(inChild: false)
@@ -111,6 +113,7 @@ enum Fork {
   #endif
 
   /// `unlockAbove` lets go of the locks of the layer above.
+  @_optimize(size)
   static func child(_ unlockAbove: () -> Void) {
     InsightRegion.leaveInChild()
     InsightRegion.lock.unlock()
@@ -133,6 +136,7 @@ enum Fork {
 }
 
 extension Engine {
+  @_optimize(size)
   fileprivate func lockTables() {
     signals.lockForFork()
     timers.lockForFork()
@@ -141,6 +145,7 @@ extension Engine {
     idle.lock.lock()
   }
 
+  @_optimize(size)
   fileprivate func unlockTables() {
     idle.lock.unlock()
     signals.unlockListAfterFork()

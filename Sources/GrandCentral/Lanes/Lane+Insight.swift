@@ -108,7 +108,9 @@ extension Lane {
     World.current?.note(World.itemBegins, number)
     let begun = Cycles.now
     let outer = InsightThread.ready?.beginItem(of: number, function, at: begun)
-    if Probes.areOn { runProbed(job, body) } else { body() }
+    let probed = Probes.areOn ? probeBegin(job) : nil
+    body()
+    if let probed { probeEnd(probed) }
     let ended = Cycles.now
     Recorder.note(.item, from: begun, to: ended, queue: number, argument: argument, word: function)
     // The thread may have left the region meanwhile, in the child of a fork.

@@ -6,17 +6,21 @@ extension Lane {
   @inline(never)
   final func probePush(_ job: Job) { queueName.withText(probed(job).push) }
 
-  /// Runs `body`, which is the work of `job`.
+  /// The work of `job` is about to begin. The job may be gone at its end: `probeEnd` gets what this returns.
   @inline(never)
-  final func runProbed(_ job: Job, _ body: () -> Void) {
+  @_optimize(size)
+  final func probeBegin(_ job: Job) -> Tracepoint.Item {
     let item = probed(job)
     queueName.withText { label in
       item.pop(label)
       item.entry(label)
     }
-    body()
-    queueName.withText(item.exit)
+    return item
   }
+
+  @inline(never)
+  @_optimize(size)
+  final func probeEnd(_ item: Tracepoint.Item) { queueName.withText(item.exit) }
 
   /// A synchronous item runs on its caller's stack: it is in no list, and the library does not know its function.
   @inline(never)
