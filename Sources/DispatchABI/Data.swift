@@ -18,9 +18,10 @@ final class DataHandle: DispatchObject, @unchecked Sendable {  // immutable, or 
   deinit {
     guard extrasReference != nil else { return }
     // As with libdispatch: the finalizer goes to the destructor's queue, behind it.
-    let queue = DataRegion.queue(of: data)
+    var target: DispatchQueue?
+    DataRegion.withDeallocator(of: data) { if case .custom(let queue, _) = $0 { target = queue } }
     data = .empty
-    finalizeContext(otherwise: queue ?? GlobalQueues.default)
+    finalizeContext(otherwise: target ?? GlobalQueues.default)
   }
 
   // As with libdispatch: a destructor runs on the target, whatever queue it was given at first.
@@ -59,20 +60,6 @@ final class DataHandle: DispatchObject, @unchecked Sendable {  // immutable, or 
       let handle = DataHandle(region)
       regions.insert(handle, start)
       return Handle.made(handle)
-    }
-  }
-}
-
-extension DataRegion {
-  /// The queue that a block of the program's lets a foreign region go on, if `data` are the whole of it.
-  fileprivate static func queue(of data: DispatchData) -> DispatchQueue? {
-    data.object?.withUnsafeMutablePointerToHeader { head in
-      guard head.pointee.kind == .foreignRegion, head.pointee.count == data.count else { return nil }
-      // unsafe: `adopt` has initialised it, and the data keep it.
-      guard case .custom(let queue, _) = head.tail.assumingMemoryBound(to: DispatchData.Deallocator.self).pointee else {
-        return nil
-      }
-      return queue
     }
   }
 }

@@ -44,6 +44,9 @@ enum Terminal {
     return true
   }
 
+  /// The exit code of a command whose output could not be written.
+  static let cannotWrite: Int32 = 6
+
   /// Writes all of `text` to standard output. If that fails it says so, but for a pipe without a reader.
   static func writeOutput(_ text: String) -> Bool {
     if write(text, to: .output) { return true }

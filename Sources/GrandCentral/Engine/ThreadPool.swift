@@ -12,17 +12,23 @@ extension Engine {
   /// Starts a worker that the caller has counted as live and searching.
   @inline(never)
   func spawnWorker() {
-    guard let error = startWorker() else { return }
+    if let refusal = startOrWait(), refusal.error.isShortage, isForsaken { standIn(refusal.pause) }
+  }
+
+  /// Starts a worker that the caller has counted, and has begun to ask for.
+  ///
+  /// - Returns: if the kernel refuses, why, and after how long it may be asked again.
+  private func startOrWait() -> (error: Errno, pause: UInt64)? {
+    let error = startWorker()
+    defer { Shortages.threads.endAsking() }
+    guard let error else { return nil }
     // pairs with: replaceBlocked – publishes that this thread asks
     pool.updateInOrder { $0.spawnFailed() }
     // The monitor needs less memory than a worker, and asks again for as long as work is pending.
     monitor.wake(self)
-    let pause = Shortages.threads.refused(error)
-    Shortages.threads.endAsking()
-    if error.isShortage, isForsaken { standIn(pause) }
+    return (error, Shortages.threads.refused(error))
   }
 
-  /// The caller has begun to ask. If the kernel refuses, the caller says so, and has asked only then.
   private func startWorker() -> Errno? {
     let worker = workers.take()
     // relaxed: a name.
@@ -40,7 +46,6 @@ extension Engine {
       // relaxed: a note about the shortage that is over.
       hasStoodIn.store(false, ordering: .relaxed)
     }
-    Shortages.threads.endAsking()
     return nil
   }
 
@@ -71,11 +76,8 @@ extension Engine {
       if wake != .spawn { return carryOut(wake) }
       Shortages.threads.beginAsking()
       idle.lock.unlock()
-      guard let error = startWorker() else { return }
-      pool.updateInOrder { $0.spawnFailed() }
-      monitor.wake(self)
-      pause = Shortages.threads.refused(error)
-      Shortages.threads.endAsking()
+      guard let refusal = startOrWait() else { return }
+      pause = refusal.pause
     }
   }
 

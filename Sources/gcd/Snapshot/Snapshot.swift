@@ -59,6 +59,7 @@ struct Snapshot: Sendable, Equatable {
     var lost: UInt64 = 0
     /// The main thread, which does nothing but run the main queue: it is in an item whenever it is active.
     var runsMainQueue = false
+    var isInMainLoopsItem: Bool { runsMainQueue && state == .active }
     /// What the kernel says; nil if the thread was gone when it was asked.
     var kernel: KernelThread?
   }

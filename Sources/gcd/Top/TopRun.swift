@@ -39,7 +39,7 @@ final class TopRun {
         options.printsJSON
         ? JSONValue.object([("processes", .array(models.map(TopJSON.value)))]).text
         : plain(TopList.table(models))
-      return Terminal.writeOutput(text + "\n") ? EXIT_SUCCESS : Self.cannotWrite
+      return Terminal.writeOutput(text + "\n") ? EXIT_SUCCESS : Terminal.cannotWrite
     case .process(let process): return once(begin(process), nil)
     case .command(let command):
       guard let child = start(command) else { return Self.cannotStart }
@@ -55,7 +55,6 @@ final class TopRun {
   }
 
   private static let firstRegion: UInt64 = 10_000_000_000
-  private static let cannotWrite: Int32 = 6
   private static let cannotStart: Int32 = 127
 
   private func once(_ session: TopSession, _ child: TopChild?) -> Int32 {
@@ -77,7 +76,7 @@ final class TopRun {
           text += "\n\n\(page.title)\n" + plain(TopPages(model).table(page))
         }
       }
-      return Terminal.writeOutput(text + "\n") ? EXIT_SUCCESS : Self.cannotWrite
+      return Terminal.writeOutput(text + "\n") ? EXIT_SUCCESS : Terminal.cannotWrite
     } catch {
       if let child, child.hasEnded, let words = child.words, let code = child.code {
         Self.tell(words)
@@ -114,7 +113,7 @@ final class TopRun {
     guard let screen = TopScreen(usesColour: Terminal.style(of: .output).usesColour) else {
       Self.tell("standard output is no terminal: use --once")
       child?.kill()
-      return Self.cannotWrite
+      return Terminal.cannotWrite
     }
     let end = loop(screen)
     screen.leave()

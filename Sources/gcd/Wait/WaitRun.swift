@@ -6,7 +6,6 @@ import GrandCentral
 /// One run of `gcd wait`, from the options to the exit code.
 final class WaitRun: @unchecked Sendable {  // why: touched on `queue` only, once it has begun
   private static let unknownProcess: Int32 = 2
-  private static let cannotWrite: Int32 = 6
 
   private let options: WaitOptions
   private let queue = DispatchQueue(label: "gcd.wait")
@@ -65,7 +64,7 @@ final class WaitRun: @unchecked Sendable {  // why: touched on `queue` only, onc
   }
 
   private func end() {
-    let code = canWrite ? code : Self.cannotWrite
+    let code = canWrite ? code : Terminal.cannotWrite
     DispatchQueue.main.async { exit(code) }
   }
 }

@@ -242,7 +242,7 @@ struct WhyAnalysis {
     if graph.blockers[first]?.evidence == .main {
       // In the loop it has what it runs from the main queue; elsewhere records tell, if there are any.
       let queue = holder?.item.flatMap { snapshot.object($0.queue) }
-      let isInside = holder?.runsMainQueue == true && holder?.state == .active || queue?.kind == .main
+      let isInside = holder?.isInMainLoopsItem == true || queue?.kind == .main
       finding.kind = .mainBlocked
       finding.blocksMain = true
       finding.sentence = WhyWords.whole(
@@ -289,7 +289,7 @@ struct WhyAnalysis {
 
   private mutating func findBlockedMain() {
     guard let main = snapshot.threads.first(where: { $0.role == .main }), !told.contains(main.tid) else { return }
-    let isInside = main.item != nil || main.insideAddress != 0 || main.runsMainQueue && main.state == .active
+    let isInside = main.item != nil || main.insideAddress != 0 || main.isInMainLoopsItem
     let age = max(graph.age(main.tid), main.item?.age ?? 0)
     guard isInside, age >= rules.mainAfter else { return }
     let finding = Finding(

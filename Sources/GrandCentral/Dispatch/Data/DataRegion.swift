@@ -87,17 +87,16 @@ enum DataRegion {
   /// If `data` are a whole foreign region that a block of the program's lets go, that block will run on `queue`. Callers come
   /// one at a time.
   static func retarget(_ data: DispatchData, to queue: DispatchQueue?) {
+    withDeallocator(of: data) { if case .custom(_, let block) = $0 { $0 = .custom(queue, block) } }
+  }
+
+  /// Says how a whole foreign region is let go; of other data nothing.
+  static func withDeallocator(of data: DispatchData, _ body: (inout DispatchData.Deallocator) -> Void) {
     data.object?.withUnsafeMutablePointerToHeader { head in
       let header = head.pointee
       guard header.kind == .foreignRegion, header.count == data.count else { return }
       // unsafe: `adopt` has initialised it, and the data keep it.
-      let deallocator = head.tail.assumingMemoryBound(to: DispatchData.Deallocator.self)
-      let former = deallocator.move()
-      if case .custom(_, let block) = former {
-        deallocator.initialize(to: .custom(queue, block))
-      } else {
-        deallocator.initialize(to: former)
-      }
+      body(&head.tail.assumingMemoryBound(to: DispatchData.Deallocator.self)[0])
     }
   }
 
