@@ -36,7 +36,7 @@ extension DispatchObject {
     /// A workloop's items by urgency; the owner's alone (Lane.L1).
     let buckets: UnsafeMutablePointer<PriorityBuckets>?
     /// Constant, except for `dispatch_queue_set_label_nocopy`, which comes before other threads use the queue.
-    @exclusivity(unchecked) var queueName: QueueName
+    @exclusivity(unchecked) final var queueName: QueueName
     /// The items, oldest first. Every thread may push; the owner alone takes items off (Lane.L1).
     let items = MPSCList()
     /// The queue's number in the insight region: see `insightNumber`. Behind everything else, where it moves nothing.

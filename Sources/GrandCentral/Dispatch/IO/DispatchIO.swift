@@ -156,7 +156,7 @@ public class DispatchIO: DispatchObject, @unchecked Sendable {  // immutable; th
   ///     of the file `done` comes with empty data and no error.
   ///
   /// Complexity: O(1), and O(bytes) later. Blocking: never.
-  public func read(
+  public final func read(
     offset: Int, length: Int, queue: DispatchQueue,
     ioHandler: @escaping (_ done: Bool, _ data: DispatchData?, _ error: Int32) -> Void
   ) {
@@ -174,7 +174,7 @@ public class DispatchIO: DispatchObject, @unchecked Sendable {  // immutable; th
   ///     everything is; and with 0 or an error number: EPIPE, ENOSPC, ECANCELED. SIGPIPE is never raised.
   ///
   /// Complexity: O(1), and O(bytes) later. Blocking: never.
-  public func write(
+  public final func write(
     offset: Int, data: DispatchData, queue: DispatchQueue,
     ioHandler: @escaping (_ done: Bool, _ data: DispatchData?, _ error: Int32) -> Void
   ) {
@@ -188,7 +188,7 @@ public class DispatchIO: DispatchObject, @unchecked Sendable {  // immutable; th
   /// has been closed meanwhile.
   ///
   /// Complexity: O(1). Blocking: never.
-  public func barrier(execute work: @escaping () -> Void) { channel.barrier(handedOver(work)) }
+  public final func barrier(execute work: @escaping () -> Void) { channel.barrier(handedOver(work)) }
 
   /// Closes the channel: it takes no more operations. Does nothing the second time, except to stop.
   ///
@@ -196,7 +196,7 @@ public class DispatchIO: DispatchObject, @unchecked Sendable {  // immutable; th
   /// Then the cleanup handler is called.
   ///
   /// Complexity: O(1). To stop n operations whose handlers run on q serial queues: O(n · q). Blocking: never.
-  public func close(flags: CloseFlags = []) { channel.close(stop: flags.contains(.stop)) }
+  public final func close(flags: CloseFlags = []) { channel.close(stop: flags.contains(.stop)) }
 
   // MARK: Properties
 
@@ -204,12 +204,12 @@ public class DispatchIO: DispatchObject, @unchecked Sendable {  // immutable; th
   ///
   /// A barrier that was submitted before `close(flags:)` has the descriptor nevertheless, unless the channel is stopped. If it
   /// asks before the path is opened, the path is opened then, on its thread.
-  public var fileDescriptor: Int32 { channel.descriptor }
+  public final var fileDescriptor: Int32 { channel.descriptor }
 
   /// The most bytes that one call of a handler brings, 1 MiB at first; for operations submitted from now on.
   ///
   /// Complexity: O(1). Blocking: never.
-  public func setLimit(highWater: Int) {
+  public final func setLimit(highWater: Int) {
     channel.setLimits {
       $0.highWater = max(1, highWater)
       $0.lowWater = min($0.lowWater, $0.highWater)
@@ -223,7 +223,7 @@ public class DispatchIO: DispatchObject, @unchecked Sendable {  // immutable; th
   /// message is cut.
   ///
   /// Complexity: O(1). Blocking: never.
-  public func setLimit(lowWater: Int) {
+  public final func setLimit(lowWater: Int) {
     channel.setLimits {
       $0.lowWater = max(0, lowWater)
       $0.highWater = max($0.lowWater, $0.highWater)
@@ -234,7 +234,7 @@ public class DispatchIO: DispatchObject, @unchecked Sendable {  // immutable; th
   /// operations submitted from now on.
   ///
   /// Complexity: O(1). Blocking: never.
-  public func setInterval(interval: DispatchTimeInterval, flags: IntervalFlags = []) {
+  public final func setInterval(interval: DispatchTimeInterval, flags: IntervalFlags = []) {
     let nanoseconds = interval.clampedNanoseconds
     channel.setLimits {
       $0.interval = nanoseconds == .max ? 0 : UInt64(max(0, nanoseconds))

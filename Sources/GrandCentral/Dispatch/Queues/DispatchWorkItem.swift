@@ -96,7 +96,7 @@ public class DispatchWorkItem: @unchecked Sendable {  // an atomic word; the res
   /// See DispatchWorkItem+Submission.
   let submittedTo = Atomic<UInt>(0)
 
-  var flags: DispatchWorkItemFlags { DispatchWorkItemFlags(rawValue: UInt(flagBits)) }
+  final var flags: DispatchWorkItemFlags { DispatchWorkItemFlags(rawValue: UInt(flagBits)) }
 
   /// A work item that runs `block`.
   ///
@@ -124,7 +124,7 @@ public class DispatchWorkItem: @unchecked Sendable {  // an atomic word; the res
   /// Runs the item here and now, unless it is cancelled.
   ///
   /// Complexity: that of the block. Blocking: as long as the block runs.
-  public func perform() { runSubmitted() }
+  public final func perform() { runSubmitted() }
 
   /// Makes later executions do nothing; the one that runs now is not interrupted.
   ///
@@ -132,7 +132,7 @@ public class DispatchWorkItem: @unchecked Sendable {  // an atomic word; the res
   /// that waits for a timer only counts as finished when the first of them would have fired.
   ///
   /// Complexity: O(pending timers). Blocking: never.
-  public func cancel() {
+  public final func cancel() {
     tell(World.changes, timer: World.stopsTimer)
     let (empty, isTimed) = state.update { state in
       state.rawValue |= State.cancelled
@@ -143,7 +143,7 @@ public class DispatchWorkItem: @unchecked Sendable {  // an atomic word; the res
   }
 
   /// Whether `cancel()` has been called. Readable from inside the item.
-  public var isCancelled: Bool {
+  public final var isCancelled: Bool {
     tell(World.looks)
     // relaxed: a flag by itself.
     return state.load(ordering: .relaxed).has(State.cancelled)
@@ -269,19 +269,19 @@ public class DispatchWorkItem: @unchecked Sendable {  // an atomic word; the res
   /// Waits until the item has run once, or was dequeued cancelled. Traps (GC0017) inside the item itself.
   ///
   /// The queue that holds the item is boosted to the waiter's quality of service. Complexity: O(1). Blocking: yes.
-  public func wait() { _ = wait(until: .never) }
+  public final func wait() { _ = wait(until: .never) }
 
   /// Waits as `wait()`, until `timeout` at most.
   ///
   /// Complexity: O(1). Blocking: until the item has run or the time has come.
-  public func wait(timeout: DispatchTime) -> DispatchTimeoutResult {
+  public final func wait(timeout: DispatchTime) -> DispatchTimeoutResult {
     wait(until: timeout.deadline) ? .success : .timedOut
   }
 
   /// Waits as `wait()`, until `wallTimeout` at most, which follows steps of the clock.
   ///
   /// Complexity: O(1). Blocking: until the item has run or the time has come.
-  public func wait(wallTimeout: DispatchWallTime) -> DispatchTimeoutResult {
+  public final func wait(wallTimeout: DispatchWallTime) -> DispatchTimeoutResult {
     wait(until: wallTimeout.deadline) ? .success : .timedOut
   }
 
@@ -375,7 +375,7 @@ public class DispatchWorkItem: @unchecked Sendable {  // an atomic word; the res
   /// Submits `execute` to `queue` once the item has finished; at once if it has.
   ///
   /// Complexity: O(1). Blocking: never.
-  public func notify(
+  public final func notify(
     qos: DispatchQoS = .unspecified, flags: DispatchWorkItemFlags = [], queue: DispatchQueue,
     execute: @escaping () -> Void
   ) {
@@ -385,7 +385,7 @@ public class DispatchWorkItem: @unchecked Sendable {  // an atomic word; the res
   /// Submits another work item to `queue` once this one has finished; at once if it has.
   ///
   /// Complexity: O(1). Blocking: never.
-  public func notify(queue: DispatchQueue, execute: DispatchWorkItem) {
+  public final func notify(queue: DispatchQueue, execute: DispatchWorkItem) {
     notify(execute.makeJob(for: queue), on: queue)
   }
 

@@ -90,7 +90,7 @@ public class DispatchSource: DispatchObject, DispatchSourceProtocol, @unchecked 
   // MARK: Reading
 
   /// What the running event handler was called for; the meaning depends on the kind.
-  public var data: UInt {
+  public final var data: UInt {
     if Recorder.isOn { tellLookAtData() }
     // relaxed: written by the delivery before it calls the handler that asks.
     return snapshot.load(ordering: .relaxed)

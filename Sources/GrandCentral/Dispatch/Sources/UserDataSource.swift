@@ -13,7 +13,7 @@ class UserDataSource: DispatchSource, DispatchSourceUserDataAdd, DispatchSourceU
 
   override var kindName: String { "user data source" }
 
-  func add(data: UInt) {
+  final func add(data: UInt) {
     if data == 0 { return }
     tellChange()
     // pairs with: takeEvent – publishes what the program did before
@@ -21,7 +21,7 @@ class UserDataSource: DispatchSource, DispatchSourceUserDataAdd, DispatchSourceU
     fire()
   }
 
-  func or(data: UInt) {
+  final func or(data: UInt) {
     if data == 0 { return }
     tellChange()
     // pairs with: takeEvent – publishes what the program did before
@@ -29,7 +29,7 @@ class UserDataSource: DispatchSource, DispatchSourceUserDataAdd, DispatchSourceU
     fire()
   }
 
-  func replace(data: UInt) {
+  final func replace(data: UInt) {
     tellChange()
     // pairs with: takeEvent – publishes what the program did before
     merged.store(data, ordering: .releasing)
