@@ -192,19 +192,29 @@ extension GrandCentralRuntime {
   @_optimize(size)
   public static func snapshot() -> Snapshot {
     InsightRegion.makeAndAwait()
-    let objects = InsightLook.objects()
+    var queues = [SnapshotQueue]()
+    var sources = [SnapshotSource]()
+    var timers = [SnapshotTimer]()
+    var groups = [SnapshotGroup]()
+    var channels = [SnapshotChannel]()
+    for (number, entry) in InsightLook.objects() {
+      switch InsightObjects.Kind(rawValue: entry.kind) {
+      case .source: sources.append(SnapshotSource(number, entry))
+      case .timer: timers.append(SnapshotTimer(number, entry))
+      case .group: groups.append(SnapshotGroup(number, entry))
+      case .channel: channels.append(SnapshotChannel(number, entry))
+      default: if let queue = SnapshotQueue(number, entry) { queues.append(queue) }
+      }
+    }
     return Snapshot(
       parallelism: InsightRegion.memory == nil ? 0 : Engine.activeParallelism,
       threads: InsightLook.threads().map { SnapshotThread($0) },
-      queues: objects.compactMap { SnapshotQueue($0.number, $0.entry) },
-      sources: objects.compactMap { SnapshotSource($0.number, $0.entry) },
-      timers: objects.compactMap { SnapshotTimer($0.number, $0.entry) },
-      groups: objects.compactMap { SnapshotGroup($0.number, $0.entry) },
-      channels: objects.compactMap { SnapshotChannel($0.number, $0.entry) })
+      queues: queues, sources: sources, timers: timers, groups: groups, channels: channels)
   }
 }
 
 extension GrandCentralRuntime.SnapshotThread {
+  @_optimize(size)
   init(_ entry: InsightLayout.ThreadEntry) {
     id = entry.tid
     role =
@@ -229,6 +239,7 @@ extension GrandCentralRuntime.SnapshotThread {
 }
 
 extension GrandCentralRuntime.SnapshotWait {
+  @_optimize(size)
   init(_ entry: InsightLayout.ThreadEntry) {
     kind =
       switch WaitNote.Kind(rawValue: entry.wait) {
@@ -249,6 +260,7 @@ extension GrandCentralRuntime.SnapshotWait {
 
 extension GrandCentralRuntime.SnapshotQueue {
   /// Nil if the entry is no queue's.
+  @_optimize(size)
   init?(_ number: Int, _ entry: InsightLayout.ObjectEntry) {
     switch InsightObjects.Kind(rawValue: entry.kind) {
     case .serial: kind = .serial

@@ -70,9 +70,8 @@ extension InsightLayout.ObjectEntry {
 }
 
 extension GrandCentralRuntime.SnapshotSource {
-  /// Nil if the entry is no source's. So for the others.
-  init?(_ number: Int, _ entry: InsightLayout.ObjectEntry) {
-    guard InsightObjects.Kind(rawValue: entry.kind) == .source else { return nil }
+  @_optimize(size)
+  init(_ number: Int, _ entry: InsightLayout.ObjectEntry) {
     self.number = number
     kind = InsightText.read(entry.state.what)
     handle = UInt(entry.state.handle)
@@ -84,8 +83,8 @@ extension GrandCentralRuntime.SnapshotSource {
 }
 
 extension GrandCentralRuntime.SnapshotTimer {
-  init?(_ number: Int, _ entry: InsightLayout.ObjectEntry) {
-    guard InsightObjects.Kind(rawValue: entry.kind) == .timer else { return nil }
+  @_optimize(size)
+  init(_ number: Int, _ entry: InsightLayout.ObjectEntry) {
     self.number = number
     let (due, interval) = (entry.state.due, entry.state.interval)
     let now = (Clock(rawValue: UInt8(truncatingIfNeeded: entry.state.clock)) ?? .uptime).now()
@@ -100,16 +99,16 @@ extension GrandCentralRuntime.SnapshotTimer {
 }
 
 extension GrandCentralRuntime.SnapshotGroup {
-  init?(_ number: Int, _ entry: InsightLayout.ObjectEntry) {
-    guard InsightObjects.Kind(rawValue: entry.kind) == .group else { return nil }
+  @_optimize(size)
+  init(_ number: Int, _ entry: InsightLayout.ObjectEntry) {
     self.number = number
     members = Int(clamping: Int64(bitPattern: entry.state.count))
   }
 }
 
 extension GrandCentralRuntime.SnapshotChannel {
-  init?(_ number: Int, _ entry: InsightLayout.ObjectEntry) {
-    guard InsightObjects.Kind(rawValue: entry.kind) == .channel else { return nil }
+  @_optimize(size)
+  init(_ number: Int, _ entry: InsightLayout.ObjectEntry) {
     self.number = number
     let descriptor = Int32(truncatingIfNeeded: entry.state.handle)
     self.descriptor = descriptor < 0 ? nil : descriptor

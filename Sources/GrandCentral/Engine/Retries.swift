@@ -14,7 +14,7 @@ struct Retry: ~Copyable {
   /// - Returns: 0 when the party is done with the entry; otherwise the number of the error, which is still a shortage.
   typealias Attempt = @convention(c) (_ context: UnsafeMutableRawPointer, _ isWithdrawn: Bool) -> Int32
 
-  fileprivate enum Place: UInt8 { case outside, listed, trying }
+  fileprivate enum Place { case outside, listed, trying }
 
   /// Guarded by the list's lock, like all that follows.
   fileprivate var next: Pointer?

@@ -11,7 +11,7 @@ import CPlatform
 struct QueueContext {
   /// How the item holds its queue.
   @usableFromInline
-  enum Hold: UInt8 {
+  enum Hold {
     /// The queue's owner is this thread, and its target needs no holding.
     case alone
     /// As `alone`, with the targets held too.

@@ -23,7 +23,7 @@ struct DataHeader {
   /// Its maker's alone: whether some of the bytes belong to the program, which can see when they are let go.
   var isForeign: Bool
 
-  enum Kind: UInt8 {
+  enum Kind {
     /// Bytes behind the header.
     case region
     /// Bytes elsewhere, behind the header what frees them.

@@ -25,7 +25,7 @@ import Synchronization
 /// asked call by call, files and pipes by RWF_NOWAIT. A file that supports neither, for example a terminal, is switched to
 /// O_NONBLOCK for every process that has it open, and switched back when the last user leaves.
 final class IOFile: @unchecked Sendable {  // immutable, atomic, or guarded as said at the fields
-  enum Direction: Int {
+  enum Direction {
     case read, write
   }
 
