@@ -67,6 +67,7 @@ struct Compensation {
 
   /// - Parameter elapsed: The time since the last tick.
   /// - Returns: how many workers should be active; nil for as many as there are.
+  @_optimize(size)
   mutating func wanted(_ pool: PoolState, parallelism: Int, _ findings: Findings, elapsed: UInt64) -> Int? {
     // At the first look it is not known when these jobs have ended.
     let ended = isFirst ? 0 : findings.ended
@@ -100,6 +101,7 @@ struct Compensation {
   /// No more than `most` workers are added at this tick, and the burst does not double beyond them.
   mutating func hold(to most: Int) { burst = min(burst, most) }
 
+  @_optimize(size)
   private mutating func forgetConvoy() {
     (patience, hasAddedToConvoy, pause, pausing, before) = (0, false, 1, 0, nil)
     attempts = Attempts()
@@ -107,6 +109,7 @@ struct Compensation {
 
   /// Adds a worker for a free processor. Some looks later it is known whether it has joined the convoy: a stall takes two to
   /// show.
+  @_optimize(size)
   private mutating func trial(_ pool: PoolState, _ parallelism: Int, _ working: Int) -> Int? {
     if let then = before {
       then.looks > 1 ? before?.looks -= 1 : judge(pool, working, then)
@@ -118,6 +121,7 @@ struct Compensation {
     return pool.active + 1
   }
 
+  @_optimize(size)
   private mutating func judge(_ pool: PoolState, _ working: Int, _ then: (blocked: Int, working: Int, looks: Int)) {
     before = nil
     let works = pool.blocked <= then.blocked && working > then.working
@@ -127,6 +131,7 @@ struct Compensation {
 
   /// At first two for each blocked worker. Doubles as long as added workers block too; halves at every other tick without a
   /// stall, because it takes two ticks to see one.
+  @_optimize(size)
   private func nextBurst(_ stalled: Int) -> Int {
     if stalled > 0 { return min(2 * max(stalled, burst), Self.largestBurst) }
     return burst & 1 == 0 ? (burst == 0 ? 0 : burst - 1) : burst / 2
@@ -159,6 +164,7 @@ private struct Attempts {
   private var pausing = 0
 
   /// How many workers to add now.
+  @_optimize(size)
   mutating func next(size: Int, ended: Int, elapsed: UInt64) -> Int {
     ends += ended
     time &+= elapsed

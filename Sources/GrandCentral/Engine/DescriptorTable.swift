@@ -59,6 +59,7 @@ struct DescriptorTable: ~Copyable, @unchecked Sendable {  // the pages are guard
   /// Written under the lock: watches listed.
   private let count = Atomic<Int>(0)
 
+  @_optimize(size)
   init() {
     // unsafe: lives as long as the engine.
     pages = .allocate(capacity: 1)
@@ -66,6 +67,7 @@ struct DescriptorTable: ~Copyable, @unchecked Sendable {  // the pages are guard
   }
 
   /// The engine goes, no thread is in it, and nothing is watched.
+  @_optimize(size)
   func discard() {
     for page in pages.move() {
       page?.deinitialize(count: Self.pageSize)
@@ -94,6 +96,7 @@ struct DescriptorTable: ~Copyable, @unchecked Sendable {  // the pages are guard
   }
 
   /// Starts watching.
+  @_optimize(size)
   func add(_ watch: DescriptorWatch.Pointer, on poller: borrowing EpollPoller) -> Addition {
     World.goBeyondOrders(.kernel)
     lock.lock()
@@ -126,6 +129,7 @@ struct DescriptorTable: ~Copyable, @unchecked Sendable {  // the pages are guard
 
   /// Ends watching; afterwards nothing is reported any more.
   @discardableResult
+  @_optimize(size)
   func remove(_ watch: DescriptorWatch.Pointer, on poller: borrowing EpollPoller) -> Removal {
     lock.lock()
     defer { lock.unlock() }
@@ -198,6 +202,7 @@ struct DescriptorTable: ~Copyable, @unchecked Sendable {  // the pages are guard
   /// DescriptorTable.D4: moves every registration to another epoll, which takes the old one's place.
   ///
   /// - Returns: nil, or why the kernel does not take them all now: then the old one stays, with all of them.
+  @_optimize(size)
   func move(
     from place: UnsafeMutablePointer<Epoll>, to new: consuming Epoll, on poller: borrowing EpollPoller
   ) -> Errno? {

@@ -48,6 +48,7 @@ enum Fork {
 
   /// Runs `body` with no fork in the middle of it. It takes no lock of the layers above and calls no code of the
   /// program.
+  @_optimize(size)
   static func undisturbed(_ body: () -> Void) {
     upkeep.lock()
     body()
@@ -93,6 +94,7 @@ enum Fork {
     ///
     /// The threads are looked at one by one, and one that has just been passed over may be woken by one that is still to come. So
     /// two looks in a row must find them all at rest, and no processor time used between the two.
+    @_optimize(size)
     private static func letThreadsRest(_ engine: Engine.Pointer) {
       var (begin, last, restSince): (UInt64?, ThreadsLook?, UInt64?)
       let start = Clock.uptime.now()
@@ -130,6 +132,7 @@ enum Fork {
 
   /// A worker that has forked inside a job is a plain thread in the child: when the job returns there is no loop to go
   /// back to, and ending it would end nothing but the child's only thread.
+  @_optimize(size)
   static func parkForeignThread() -> Never {
     while true { Thread.sleep(nanoseconds: 1_000_000_000) }
   }
@@ -165,6 +168,7 @@ extension Engine {
     /// The processor time that all of them have used.
     var time: UInt64 = 0
 
+    @_optimize(size)
     mutating func note(_ thread: UInt32, isInJob: Bool) {
       if thread == 0 || thread == Thread.id { return }
       switch Thread.activity(of: thread) {
@@ -176,6 +180,7 @@ extension Engine {
   }
 
   extension Engine {
+    @_optimize(size)
     fileprivate func lookAtThreads() -> ThreadsLook {
       var look = ThreadsLook()
       // relaxed: an observation.

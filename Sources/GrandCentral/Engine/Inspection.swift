@@ -16,6 +16,7 @@ struct Inspection: ~Copyable, Sendable {
   private let barrier = Atomic<UInt32>(0)
 
   /// Runs `body` while no lane that a worker has published can go away; does nothing where the kernel refuses.
+  @_optimize(size)
   func withLanesHeld(_ body: () -> Void) {
     lock.lock()
     defer { lock.unlock() }
@@ -40,6 +41,7 @@ struct Inspection: ~Copyable, Sendable {
   }
 
   @inline(never)
+  @_optimize(size)
   private func passSlow() {
     var backoff = Backoff()
     // pairs with: withLanesHeld – publishes that the inspection is over

@@ -104,6 +104,7 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
   }
 
   /// - Parameter former: The state if there is no thread.
+  @_optimize(size)
   private func start(in former: UInt32) {
     guard let error = Thread.spawn(name: "gc-monitor", body: Monitor.main, argument: nil) else { return }
     Shortages.threads.refused(error)
@@ -152,6 +153,7 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
 
   /// Monitor: declares itself asleep, unless there is something to watch. A waker that was faster has left a token, which is
   /// taken at the next sleep.
+  @_optimize(size)
   func fallAsleep(_ engine: borrowing Engine) -> Bool {
     // seq-cst: Monitor.M1; asleep before the last look. It also publishes this thread's notes (Monitor.M2).
     state.store(State.asleep, ordering: .sequentiallyConsistent)
@@ -265,6 +267,7 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
     if engine.pointee.pool.load(ordering: .relaxed).active == 0 { engine.pointee.wakeIfNeeded() }
   }
 
+  @_optimize(size)
   private func grow(_ engine: Engine.Pointer, to wanted: Int, sparing spared: Int = 0) {
     var added: UInt32 = 0
     defer { if added != 0, Recorder.isOn { Recorder.note(.compensate, detail: 2, argument: added) } }
@@ -277,6 +280,7 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
   }
 
   /// Looks at every worker. Counts as blocked the workers that have been off their processors since the last tick.
+  @_optimize(size)
   private func findStalled(_ engine: Engine.Pointer, _ now: UInt64, elapsed: UInt64) -> Compensation.Findings {
     // relaxed: hints.
     let bands = engine.pointee.pending.load(ordering: .relaxed)

@@ -27,6 +27,7 @@ struct Retry: ~Copyable {
   fileprivate let context: UnsafeMutableRawPointer
   fileprivate let attempt: Attempt
 
+  @_optimize(size)
   init(context: UnsafeMutableRawPointer, attempt: @escaping Attempt) {
     self.context = context
     self.attempt = attempt
@@ -60,6 +61,7 @@ struct Retries: ~Copyable, @unchecked Sendable {  // guarded by `lock`
   private let state: UnsafeMutablePointer<State>
   private let timer: TimerEntry.Pointer
 
+  @_optimize(size)
   init() {
     // unsafe: both live as long as the engine.
     state = .allocate(capacity: 1)
@@ -71,6 +73,7 @@ struct Retries: ~Copyable, @unchecked Sendable {  // guarded by `lock`
   /// The engine goes, and no thread is in it.
   ///
   /// - Returns: false if a registration waits here, which may still be withdrawn: then all stays.
+  @_optimize(size)
   func discard() -> Bool {
     let last = state.move()
     if last.count > 0 || last.isScheduled {
@@ -86,6 +89,7 @@ struct Retries: ~Copyable, @unchecked Sendable {  // guarded by `lock`
   /// Has a registration that was refused with `error` tried again.
   ///
   /// - Returns: false if it was withdrawn meanwhile: then the caller concludes.
+  @_optimize(size)
   func add(_ retry: Retry.Pointer, refusedWith error: Errno, in engine: borrowing Engine) -> Bool {
     let kind = Shortages.ofRegistration(error)
     let pause = kind.refused(error)
@@ -108,6 +112,7 @@ struct Retries: ~Copyable, @unchecked Sendable {  // guarded by `lock`
   ///
   /// - Returns: whether the caller concludes. Otherwise the attempt that runs concludes, or the thread that is about to add
   ///   the entry.
+  @_optimize(size)
   func withdraw(_ retry: Retry.Pointer) -> Bool {
     lock.lock()
     defer { lock.unlock() }
@@ -122,6 +127,7 @@ struct Retries: ~Copyable, @unchecked Sendable {  // guarded by `lock`
 
   // MARK: The timer and its job
 
+  @_optimize(size)
   private func startTimer(after pause: UInt64, in engine: borrowing Engine) {
     timer.pointee.schedule(Clock.uptime.now().addingSaturated(pause), leeway: pause / 4)
     engine.timers.add(timer, on: .uptime, in: engine)
@@ -167,6 +173,7 @@ struct Retries: ~Copyable, @unchecked Sendable {  // guarded by `lock`
   private static let longestPause: UInt64 = 1_000_000_000
 
   /// - Returns: what the registration is short of still, and how long to wait; nil if it is done.
+  @_optimize(size)
   private func attempt(_ retry: Retry.Pointer) -> (Shortages.Kind, UInt64)? {
     let former = retry.pointee.kind
     let code = retry.pointee.attempt(retry.pointee.context, false)
@@ -192,6 +199,7 @@ struct Retries: ~Copyable, @unchecked Sendable {  // guarded by `lock`
 
   // MARK: With the lock held
 
+  @_optimize(size)
   private func append(_ retry: Retry.Pointer) {
     retry.pointee.place = .listed
     retry.pointee.next = nil
@@ -201,12 +209,14 @@ struct Retries: ~Copyable, @unchecked Sendable {  // guarded by `lock`
     state.pointee.count += 1
   }
 
+  @_optimize(size)
   private func popFirst() -> Retry.Pointer? {
     guard let first = state.pointee.first else { return nil }
     remove(first)
     return first
   }
 
+  @_optimize(size)
   private func remove(_ retry: Retry.Pointer) {
     let (previous, next) = (retry.pointee.previous, retry.pointee.next)
     if let previous { previous.pointee.next = next } else { state.pointee.first = next }

@@ -20,6 +20,7 @@ enum Settings {
   }
 
   @inline(never)
+  @_optimize(size)
   private static func threadBudgetSlow() -> Int {
     let wanted = Environment.number(of: "GRANDCENTRAL_THREAD_BUDGET") ?? defaultThreadBudget
     setThreadBudget(wanted)

@@ -16,6 +16,7 @@ struct SignalWatch: ~Copyable {
   let context: UnsafeMutableRawPointer
   let report: Report
 
+  @_optimize(size)
   init(_ signal: Int32, context: UnsafeMutableRawPointer, report: @escaping Report) {
     self.signal = signal
     self.context = context
@@ -59,6 +60,7 @@ struct SignalTable: ~Copyable, @unchecked Sendable {  // all of it is guarded by
   private let first: UnsafeMutablePointer<SignalWatch.Pointer?>
   private let retry: Retry.Pointer
 
+  @_optimize(size)
   init() {
     // unsafe: both live as long as the engine.
     state = .allocate(capacity: 1)
@@ -73,6 +75,7 @@ struct SignalTable: ~Copyable, @unchecked Sendable {  // all of it is guarded by
   }
 
   /// The engine goes. What watches a signal may still point here: then all stays.
+  @_optimize(size)
   func discard() {
     if (0...Int(Signals.last)).contains(where: { first[$0] != nil }) { return }
     if let descriptor {
@@ -95,6 +98,7 @@ struct SignalTable: ~Copyable, @unchecked Sendable {  // all of it is guarded by
   func unlockListAfterFork() { list.unlock() }
 
   /// Starts watching.
+  @_optimize(size)
   func add(_ watch: SignalWatch.Pointer, in engine: borrowing Engine) -> Errno? {
     life.lock()
     defer { life.unlock() }
@@ -120,6 +124,7 @@ struct SignalTable: ~Copyable, @unchecked Sendable {  // all of it is guarded by
   }
 
   /// Ends watching (SignalTable.G1, SignalTable.G2).
+  @_optimize(size)
   func remove(_ watch: SignalWatch.Pointer, in engine: borrowing Engine) {
     life.lock()
     defer { life.unlock() }
@@ -166,6 +171,7 @@ struct SignalTable: ~Copyable, @unchecked Sendable {  // all of it is guarded by
   }
 
   /// Makes deliveries reach the poller (SignalTable.G3).
+  @_optimize(size)
   private func prepare(in engine: borrowing Engine) -> Errno? {
     // relaxed: set with the descriptor table's lock held; a late view costs one failure of `watch`.
     if isLost.load(ordering: .relaxed) {
@@ -197,6 +203,7 @@ struct SignalTable: ~Copyable, @unchecked Sendable {  // all of it is guarded by
   }
 
   /// The kernel has refused the descriptor.
+  @_optimize(size)
   private func delay(_ error: Errno, in engine: borrowing Engine) {
     if state.pointee.isRetrying { return }
     state.pointee.isRetrying = true
@@ -205,6 +212,7 @@ struct SignalTable: ~Copyable, @unchecked Sendable {  // all of it is guarded by
   }
 
   /// Without `life`. Until there is a descriptor, hands out what has been counted.
+  @_optimize(size)
   private func prepareAgain(in engine: borrowing Engine) -> Int32 {
     life.lock()
     defer { life.unlock() }
@@ -217,6 +225,7 @@ struct SignalTable: ~Copyable, @unchecked Sendable {  // all of it is guarded by
   }
 
   /// The event descriptor leaves the poller with the last watch.
+  @_optimize(size)
   private func retire(in engine: borrowing Engine) {
     guard watches == 0, let descriptor else { return }
     state.pointee.isOnPoller = false
@@ -224,6 +233,7 @@ struct SignalTable: ~Copyable, @unchecked Sendable {  // all of it is guarded by
   }
 
   /// The next `add` makes another descriptor.
+  @_optimize(size)
   private func lose() {
     Signals.notify(-1)
     // relaxed: see `prepare`.
@@ -246,6 +256,7 @@ struct SignalTable: ~Copyable, @unchecked Sendable {  // all of it is guarded by
     return true
   }
 
+  @_optimize(size)
   private func collect(isLost: Bool) {
     list.lock()
     defer { list.unlock() }
@@ -255,6 +266,7 @@ struct SignalTable: ~Copyable, @unchecked Sendable {  // all of it is guarded by
   }
 
   /// With `list` held.
+  @_optimize(size)
   private func deliver(_ signal: Int32) {
     guard first[Int(signal)] != nil else { return }
     let deliveries = Signals.take(signal)

@@ -36,6 +36,7 @@ extension Worker {
   /// Notes what the monitor sees.
   ///
   /// - Returns: the pulse, if the worker is found off its processor in the middle of a job.
+  @_optimize(size)
   func isSeenOff(by look: inout WorkersLook, in engine: borrowing Engine) -> UInt64? {
     // relaxed: see above.
     let (thread, pulse) = (thread.load(ordering: .relaxed), progress.load(ordering: .relaxed))
@@ -71,6 +72,7 @@ extension Worker {
   }
 
   /// The worker has been set aside in a job that goes on (Displacement.D3).
+  @_optimize(size)
   private func lookAgain(_ look: inout WorkersLook, _ thread: UInt32, _ status: UInt32, in engine: borrowing Engine) {
     // relaxed: see above.
     let span = look.now &- seenAt.load(ordering: .relaxed)
@@ -98,6 +100,7 @@ extension Worker {
   /// A short wait in the kernel counts once the worker has not run at all for more than a tick. Where the system does not say,
   /// the worker is taken to wait for a processor, until it has not run at all for so many looks that it would have got one. A
   /// look counts for a tick at most, because on a loaded machine the monitor waits as well.
+  @_optimize(size)
   private func isOff(_ thread: UInt32, _ elapsed: UInt64) -> Bool {
     let activity = Thread.activity(of: thread)
     if activity == .runnable || activity == .waits { return activity == .waits }

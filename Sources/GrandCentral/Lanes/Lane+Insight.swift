@@ -12,6 +12,7 @@ extension Lane {
   }
 
   @inline(never)
+  @_optimize(size)
   private final func numberInsight(suspensions: Int?) -> UInt32 {
     let target = targetForInsight
     let count = suspensions ?? countSuspensions()
@@ -24,6 +25,7 @@ extension Lane {
     return insight.give(facts)
   }
 
+  @_optimize(size)
   private final func countSuspensions() -> Int {
     extrasReference?.use { extras in extras.lock.withLock { extras.suspensions } } ?? 0
   }
@@ -58,6 +60,7 @@ extension Lane {
 
   /// The queue has another target; the caller holds no lock.
   @inline(never)
+  @_optimize(size)
   final func noteTarget(_ target: Lane) {
     let number = Recorder.isOn ? insightNumber : insight.known
     if number == 0 { return }

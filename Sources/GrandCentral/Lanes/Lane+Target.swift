@@ -40,6 +40,7 @@ extension Lane {
   }
 
   /// Whether the queue is inactive, and has the new target now. Activation takes the lock as well.
+  @_optimize(size)
   private final func retargetInactive(_ target: Lane) -> Bool {
     // relaxed: looked at again under the lock; set at creation, and cleared once.
     if !state.load(ordering: .relaxed).has(LaneState.inactive) { return false }
@@ -53,6 +54,7 @@ extension Lane {
   }
 
   /// Whether the queue was idle, and has the new target now.
+  @_optimize(size)
   private final func retargetIdle(_ target: Lane) -> Bool {
     let me = Thread.id
     if !items.tailIsNil || state.attempt({ $0.acquire(me) ? true : nil }) == nil { return false }
@@ -85,6 +87,7 @@ extension Lane {
 
   /// Targets.I1, Targets.I2: the caller holds the hierarchy's lock, and either owns the lane while no thread reads, or the
   /// lane is inactive.
+  @_optimize(size)
   private final func replaceTarget(_ new: Lane, isInactive: Bool = false) -> Replacement {
     if new.findWhileTargetsStand({ $0 === self ? true : nil }) != nil { return .wouldCloseCycle }
     let former = targetWord
@@ -101,6 +104,7 @@ extension Lane {
   /// Targets.I3: makes sure that the first of the program's queues that was the lane's target is kept. Under the lock.
   ///
   /// - Returns: whether `new` lives as long as the lane.
+  @_optimize(size)
   private final func keepFirst(_ former: TargetWord, before new: Lane) -> Bool {
     var first = extrasReference?.use { $0.firstTarget }
     if first == nil, let queue = former.lane?.object, !queue.kind.isBuiltIn {
@@ -128,6 +132,7 @@ extension Lane {
     }
   }
 
+  @_optimize(size)
   private final func settle(_ outcome: Replacement, _ target: Lane) {
     switch outcome {
     case .replaced(let former):
@@ -241,6 +246,7 @@ extension Lane {
   // MARK: Misuse
 
   @inline(never)
+  @_optimize(size)
   private final func faultTargetCycle(_ target: Lane) -> Never {
     Fault.misuse(
       .targetCycle,
@@ -249,6 +255,7 @@ extension Lane {
   }
 
   /// A workloop decides by itself what runs next, so it stands directly on a global queue.
+  @_optimize(size)
   static func checkWorkloopTarget(_ name: String, _ target: Lane) {
     if target.kind.isRunQueue { return }
     Fault.misuse(
@@ -258,6 +265,7 @@ extension Lane {
   }
 
   @inline(never)
+  @_optimize(size)
   private final func faultImmutableTarget() -> Never {
     Fault.misuse(
       .setTargetOnActiveRoot,

@@ -17,12 +17,14 @@ enum Fault {
   ///
   ///     Fault.misuse(.groupLeaveWithoutEnter, "DispatchGroup.leave without a matching enter. Balance the calls.")
   @inline(never)
+  @_optimize(size)
   static func misuse(_ id: FaultID, _ message: @autoclosure () -> String) -> Never {
     end(id, message())
   }
 
   /// The compiler makes a copy of `misuse` for each message. This is what they have in common.
   @inline(never)
+  @_optimize(size)
   private static func end(_ id: FaultID, _ message: String) -> Never {
     let text = "GrandCentral misuse [" + id.description + "]: " + message
     // A simulation tells it with the schedule, and the calling thread stays here.
@@ -33,11 +35,13 @@ enum Fault {
 
   /// Stops the process because an invariant of the library itself does not hold.
   @inline(never)
+  @_optimize(size)
   static func bug(_ message: @autoclosure () -> String) -> Never {
     say("GrandCentral bug: " + message())
     stop()
   }
 
+  @_optimize(size)
   private static func stop() -> Never {
     gc_insight_await_fault()
     gc_insight_dump_at_fault()
@@ -47,6 +51,7 @@ enum Fault {
 
   /// Writes one line to standard error and goes on.
   @inline(never)
+  @_optimize(size)
   static func report(_ message: @autoclosure () -> String) {
     say("GrandCentral: " + message())
   }

@@ -104,6 +104,7 @@ struct DescriptorKind {
   /// Where reading goes on, or why that cannot be chosen.
   let position: Result<Int64, Errno>
 
+  @_optimize(size)
   static func of(_ descriptor: Int32) -> Result<DescriptorKind, Errno> {
     var found = gc_descriptor_kind()
     if let error = Errno(result: Int(gc_descriptor_describe(descriptor, &found))) { return .failure(error) }

@@ -11,6 +11,7 @@ struct PressureFiles: Sendable {
   /// The process's control groups of version 2, from the mount's top to its own.
   let groups: [String]
 
+  @_optimize(size)
   init(root: String = "") {
     self.root = root
     guard let own = FileDescriptor.contents(of: root + "/proc/self/cgroup"),

@@ -16,6 +16,7 @@ enum ProcessConnector {
   }
 
   /// `.notPermitted` where the process may not listen.
+  @_optimize(size)
   static func open() -> Result<Int32, Errno> {
     let result = gc_connector_open()
     if let error = Errno(result: Int(result)) { return .failure(error) }
@@ -35,6 +36,7 @@ enum ProcessConnector {
   static func abandon(_ descriptor: Int32) { _ = gc_close(descriptor) }
 
   /// The next message; nil when none waits.
+  @_optimize(size)
   static func next(_ descriptor: Int32) -> Message? {
     var process: Int32 = 0
     switch gc_connector_next(descriptor, &process) {

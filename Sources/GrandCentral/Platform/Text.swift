@@ -9,6 +9,8 @@ enum Text {
 
   /// The parts between the separators; empty ones are left out unless `keepsEmpty`.
   /// - Parameter most: The greatest number of parts. The last one is the rest of the text, separators and all.
+  @inline(never)
+  @_optimize(size)
   static func parts(_ text: Bytes, _ separator: UInt8, most: Int = .max, keepsEmpty: Bool = false) -> [Bytes] {
     var result = [Bytes]()
     var start = text.startIndex
@@ -24,10 +26,16 @@ enum Text {
     return result
   }
 
+  @inline(never)
+  @_optimize(size)
   static func lines(_ text: Bytes) -> [Bytes] { parts(text, UInt8(ascii: "\n")) }
 
+  @inline(never)
+  @_optimize(size)
   static func words(_ line: Bytes) -> [Bytes] { parts(line, UInt8(ascii: " ")) }
 
+  @inline(never)
+  @_optimize(size)
   static func equal(_ text: Bytes, _ word: StaticString) -> Bool {
     guard text.count == word.utf8CodeUnitCount else { return false }
     var start = word.utf8Start
@@ -39,6 +47,8 @@ enum Text {
     return true
   }
 
+  @inline(never)
+  @_optimize(size)
   static func equal(_ text: Bytes, _ other: Bytes) -> Bool {
     guard text.count == other.count else { return false }
     let shift = other.startIndex - text.startIndex
@@ -47,11 +57,15 @@ enum Text {
   }
 
   /// Whether both are the same bytes, which is less than what `==` asks: that they mean the same.
+  @inline(never)
+  @_optimize(size)
   static func equal(_ text: String, _ other: String) -> Bool {
     equal(Array(text.utf8)[...], Array(other.utf8)[...])
   }
 
   /// A decimal number without a sign, perhaps before a line break; nil for anything else.
+  @inline(never)
+  @_optimize(size)
   static func number(_ text: Bytes) -> Int? {
     var digits = text
     while let last = digits.last, last == UInt8(ascii: "\n") || last == UInt8(ascii: " ") { digits.removeLast() }

@@ -8,15 +8,18 @@ struct ThreadName: ExpressibleByStringLiteral {
   private var words: (UInt64, UInt64) = (0, 0)
   private var count: UInt64 = 0
 
+  @_optimize(size)
   init(_ name: String) {
     append(name)
   }
 
+  @_optimize(size)
   init(stringLiteral name: String) {
     append(name)
   }
 
   /// `gc-` and a word and a number.
+  @_optimize(size)
   init(_ word: String, number: UInt32) {
     append("gc-")
     append(word)
@@ -30,11 +33,13 @@ struct ThreadName: ExpressibleByStringLiteral {
   }
 
   @inline(never)
+  @_optimize(size)
   private mutating func append(_ text: String) {
     for byte in text.utf8 { append(byte) }
   }
 
   @inline(never)
+  @_optimize(size)
   private mutating func append(_ byte: UInt8) {
     if count == 15 { return }
     if count < 8 { words.0 |= UInt64(byte) << (8 * count) } else { words.1 |= UInt64(byte) << (8 * (count - 8)) }
@@ -47,6 +52,7 @@ struct ThreadName: ExpressibleByStringLiteral {
   }
 
   /// Gives the name to the calling thread.
+  @_optimize(size)
   func apply() {
     withUnsafeBytes(of: (words.0.littleEndian, words.1.littleEndian)) { buffer in
       gc_thread_set_name(buffer.baseAddress!.assumingMemoryBound(to: CChar.self))

@@ -18,6 +18,7 @@ enum Topology {
   ///
   /// In order: what `setOverride` was told, the environment's `GRANDCENTRAL_THREADS`, what affinity mask and control
   /// groups allow. Reads the system anew each time (some ten system calls): the caller keeps the answer.
+  @_optimize(size)
   static func activeProcessors() -> Int {
     if let world = World.current { return world.processors }
     // relaxed: the number stands for itself.
@@ -27,6 +28,7 @@ enum Topology {
   }
 
   /// Sets the answer of `activeProcessors`; nil returns to the environment's and the system's.
+  @_optimize(size)
   static func setOverride(_ count: Int?) {
     if let count, !overrideRange.contains(count) {
       Fault.misuse(
@@ -48,6 +50,7 @@ enum Topology {
   static var affinityCount: Int { Int(gc_affinity_count()) }
 
   /// As `activeProcessors`, without reading files: may be too high under a control group's quota.
+  @_optimize(size)
   static func quickProcessors() -> Int {
     if let world = World.current { return world.processors }
     // relaxed: the number stands for itself.
@@ -57,6 +60,7 @@ enum Topology {
   }
 
   /// What affinity mask and control groups allow, at least 1.
+  @_optimize(size)
   static func systemProcessors() -> Int {
     var count = Int(gc_affinity_count())
     if count <= 0 { count = Int(gc_online_processors()) }
@@ -75,10 +79,12 @@ enum Topology {
   }
 
   /// A number outside the range, or no number at all, is as good as none: a variable does not stop a program.
+  @_optimize(size)
   private static func environmentOverride() -> Int? {
     Environment.value(of: environmentName).flatMap { parseOverride($0) }
   }
 
+  @_optimize(size)
   static func parseOverride(_ text: [UInt8]) -> Int? {
     guard let count = Text.number(text[...]), overrideRange.contains(count) else { return nil }
     return count

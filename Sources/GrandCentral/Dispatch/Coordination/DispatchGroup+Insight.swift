@@ -5,12 +5,14 @@ import Synchronization
 // What other processes may know of a group (Group.R5). All of it runs only where objects are listed.
 extension DispatchGroup {
   @inline(never)
+  @_optimize(size)
   func enterInsight() {
     _ = insight.give(InsightObjects.Facts(kind: .group, address: Borrowed(self).word))
   }
 
   /// Objects are listed from now on: a group that was made before gets an entry when it is next entered, or a thread waits for it.
   @inline(never)
+  @_optimize(size)
   func list() {
     lock.lock()
     // relaxed: the bit is set under the lock.

@@ -177,6 +177,7 @@ final class IOChannel: @unchecked Sendable {  // immutable, atomic, or guarded b
   var reasonToCancel: Int32 { failure != 0 ? failure : Errno.canceled.code }
 
   /// From now on operations end with this; the first reason stays.
+  @_optimize(size)
   func fail(_ code: Int32) {
     // relaxed: a number by itself.
     _ = error.compareExchange(expected: 0, desired: code, ordering: .relaxed)

@@ -41,6 +41,7 @@ struct IOBarriers {
     count(newest, 1)
   }
 
+  @_optimize(size)
   private mutating func count(_ ticket: Int, _ change: Int32) {
     if ticket > ended { gated[ticket - ended - 1] += change } else { free += change }
   }

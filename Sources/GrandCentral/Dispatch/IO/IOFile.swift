@@ -78,6 +78,7 @@ final class IOFile: @unchecked Sendable {  // immutable, atomic, or guarded as s
   @exclusivity(unchecked) var cleanups: [IOCleanup] = []
 
   /// For an open descriptor.
+  @_optimize(size)
   init(_ descriptor: Int32, _ kind: DescriptorKind) {
     path = nil
     flags = 0
@@ -100,6 +101,7 @@ final class IOFile: @unchecked Sendable {  // immutable, atomic, or guarded as s
   }
 
   /// For a path.
+  @_optimize(size)
   init(path: UnsafePointer<CChar>, flags: Int32, mode: UInt32) {
     var length = 0
     while path[length] != 0 { length += 1 }

@@ -51,6 +51,7 @@ extension DispatchQueue {
   ///
   /// Complexity: O(1); an item that has to wait for a place costs one more atomic operation at the end of another. Blocking:
   /// never.
+  @_optimize(size)
   public convenience init(
     label: String, qos: DispatchQoS = .unspecified, attributes: Attributes = [], maximumConcurrency: Int,
     autoreleaseFrequency: AutoreleaseFrequency = .inherit, target: DispatchQueue? = nil
@@ -74,6 +75,7 @@ extension DispatchQueue {
   }
 
   @inline(never)
+  @_optimize(size)
   private final func faultNoConcurrency(_ limit: Int) -> Never {
     Fault.misuse(
       .widthNotAllowed,

@@ -7,6 +7,7 @@
     ///
     /// The ends of the program's objects may use the library, and set timers. Those of sources and tasks stay: the objects have them in
     /// their hands.
+    @_optimize(size)
     package static func dropDelayed() -> Bool {
       var hasDropped = false
       for index in 0..<Timers.clocks {

@@ -11,7 +11,7 @@
   package struct SimulatedKernel: @unchecked Sendable {  // used by one thread at a time (World.U1)
     fileprivate let functions: World.Functions
 
-    package init(
+    @_optimize(size) package init(
       processors: Int,
       wait: @escaping (_ address: UnsafeRawPointer, _ expected: UInt32, _ deadline: UInt64) -> Bool,
       wake: @escaping (_ address: UnsafeRawPointer, _ count: Int) -> Int,
@@ -76,11 +76,11 @@
     /// Inside of `unseen`.
     package static func seen<Result>(_ body: () -> Result) -> Result { Sanitizer.seen(body) }
     /// Inside of `unseen`: what the thread has done so far comes before whatever follows a `comesAfter` with the same object.
-    package static func comesBefore(_ object: AnyObject) {
+    @_optimize(size) package static func comesBefore(_ object: AnyObject) {
       seen { Sanitizer.comesBefore(object) }
     }
     /// Inside of `unseen`.
-    package static func comesAfter(_ object: AnyObject) {
+    @_optimize(size) package static func comesAfter(_ object: AnyObject) {
       seen { Sanitizer.comesAfter(object) }
     }
     /// Whether it is there.
@@ -101,7 +101,7 @@
 
     /// Puts the process's engine aside, for threads that take no part. Nil if its threads do not come to rest: something still runs
     /// or waits in it.
-    package static func leaveRealWorld() -> Outside? {
+    @_optimize(size) package static func leaveRealWorld() -> Outside? {
       let engine = Engine.existing
       if let engine {
         var patience = 2_000
@@ -185,7 +185,7 @@
     private static let runs = Atomic<UInt32>(0)
 
     /// The first thread of a run: a fresh engine is there from now on, and what would be recorded is told to the simulation.
-    package static func beginRun() {
+    @_optimize(size) package static func beginRun() {
       // relaxed: a number.
       World.current?.run = runs.wrappingAdd(1, ordering: .relaxed).newValue
       World.current?.engine = UnsafeMutableRawPointer(Engine.makeApart())
@@ -224,7 +224,7 @@
     }
 
     /// The run's engine goes; no thread is in it.
-    package static func endRun() {
+    @_optimize(size) package static func endRun() {
       World.current?.main = nil
       stopNotes()
       let engine = Engine.shared
@@ -293,7 +293,7 @@
     package enum QueueKind { case serial, concurrent, sorted, global, other }
 
     /// The queue's kind, and the number of its target or 0.
-    package static func queue(_ number: UInt32) -> (kind: QueueKind, target: UInt32) {
+    @_optimize(size) package static func queue(_ number: UInt32) -> (kind: QueueKind, target: UInt32) {
       guard number != 0, let memory = InsightRegion.memory else { return (.other, 0) }
       let entry = InsightRegion.objects(memory)[Int(number)]
       switch InsightObjects.Kind(rawValue: entry.kind) {
@@ -337,7 +337,7 @@
     }
 
     /// The first stranger since this was asked before.
-    package static func takeStranger() -> Stranger? {
+    @_optimize(size) package static func takeStranger() -> Stranger? {
       guard let (id, name, queue) = World.takeStranger() else { return nil }
       return Stranger(id: id, name: name, queue: label(ofObject: queue))
     }
@@ -378,8 +378,7 @@
     package static var currentEntry: UnsafeRawPointer? { InsightThread.current.map { UnsafeRawPointer($0.entry) } }
 
     /// Nil where the thread has not said anything.
-    @_optimize(size)
-    package static func wait(of entry: UnsafeRawPointer) -> Wait? {
+    @_optimize(size) package static func wait(of entry: UnsafeRawPointer) -> Wait? {
       let entry = entry.load(as: InsightLayout.ThreadEntry.self)
       guard entry.state == InsightLayout.State.waits else { return nil }
       return Wait(
@@ -389,7 +388,7 @@
     }
 
     /// The label of the queue that has the number.
-    package static func label(ofObject number: UInt32) -> String {
+    @_optimize(size) package static func label(ofObject number: UInt32) -> String {
       guard number != 0, let memory = InsightRegion.memory else { return "" }
       let entry = InsightRegion.objects(memory) + Int(number)
       let isQueue = InsightObjects.Kind(rawValue: entry.pointee.kind)?.isQueue ?? false

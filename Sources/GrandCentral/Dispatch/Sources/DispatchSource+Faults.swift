@@ -7,6 +7,7 @@ import Synchronization
 extension DispatchSource {
   /// The last reference is gone: traps if it must not be. A kind whose `deinit` frees something calls this first, for a
   /// suspended source is still watched.
+  @_optimize(size)
   final func requireReleasable() {
     // relaxed: the last reference is gone, and its release has ordered everything before.
     let last = state.load(ordering: .relaxed)
@@ -14,6 +15,7 @@ extension DispatchSource {
   }
 
   @inline(never)
+  @_optimize(size)
   private final func requireReleasableSlow(_ last: SourceState) {
     if last.isSuspended {
       Fault.misuse(
@@ -30,12 +32,14 @@ extension DispatchSource {
   }
 
   @inline(never)
+  @_optimize(size)
   final func reportFailure(_ error: Errno) {
     Fault.report(
       "a " + kindName + " cannot watch " + watched + ": " + error.description + ". The source is cancelled.")
   }
 
   @inline(never)
+  @_optimize(size)
   final func reportClosed() {
     Fault.report(
       watched + " was closed while a " + kindName + " watched it; the source is cancelled. "

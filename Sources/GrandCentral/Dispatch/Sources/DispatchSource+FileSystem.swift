@@ -57,6 +57,7 @@ extension DispatchSource {
   /// looked at, so that a name added and removed at once is `attrib` alone.
   ///
   /// Complexity: O(1). Blocking: never.
+  @_optimize(size)
   public class func makeFileSystemObjectSource(
     fileDescriptor: Int32, eventMask: DispatchSource.FileSystemEvent, queue: DispatchQueue? = nil
   ) -> any DispatchSourceFileSystemObject {

@@ -14,6 +14,7 @@ extension DispatchSource {
   /// Gives the source a number, unless it has one; and its target, so that a tool can name it.
   @inline(never)
   @discardableResult
+  @_optimize(size)
   final func enterInsight() -> UInt32 {
     lock.lock()
     let target = target
@@ -47,6 +48,7 @@ extension DispatchSource {
   }
 
   @inline(never)
+  @_optimize(size)
   final func tellChangeSlow(_ timer: UInt8) {
     World.tell(World.changes, on: self, timer: self is TimedSource ? timer : World.done)
   }
@@ -59,6 +61,7 @@ extension DispatchSource {
   }
 
   @inline(never)
+  @_optimize(size)
   final func noteTarget(_ target: DispatchQueue) {
     let number = target.insightNumber
     InsightObjects.retarget(insight.known, number)

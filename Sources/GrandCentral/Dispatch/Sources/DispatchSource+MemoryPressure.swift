@@ -56,6 +56,7 @@ extension DispatchSource {
   ///   - queue: Where handlers run; nil stands for the default global queue.
   ///
   /// Complexity: O(1). Blocking: never.
+  @_optimize(size)
   public class func makeMemoryPressureSource(
     eventMask: MemoryPressureEvent, queue: DispatchQueue? = nil
   ) -> any DispatchSourceMemoryPressure {
@@ -64,6 +65,7 @@ extension DispatchSource {
 }
 
 extension DispatchSource.MemoryPressureEvent {
+  @_optimize(size)
   init(_ level: PressureLevel) {
     switch level {
     case .normal: self = .normal

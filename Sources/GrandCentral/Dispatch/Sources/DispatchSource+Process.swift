@@ -56,6 +56,7 @@ extension DispatchSource {
   /// Differences from libdispatch: on Linux it has no such source.
   ///
   /// Complexity: O(1). Blocking: never.
+  @_optimize(size)
   public class func makeProcessSource(
     identifier: Int32, eventMask: DispatchSource.ProcessEvent, queue: DispatchQueue? = nil
   ) -> any DispatchSourceProcess {

@@ -32,6 +32,7 @@ extension DispatchSource {
   /// program need not ignore the signal, but may.
   ///
   /// Complexity: O(1). Blocking: never.
+  @_optimize(size)
   public class func makeSignalSource(signal: Int32, queue: DispatchQueue? = nil) -> any DispatchSourceSignal {
     SignalSource(signal: signal, queue: queue)
   }

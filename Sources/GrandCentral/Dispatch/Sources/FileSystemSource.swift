@@ -24,6 +24,7 @@ final class FileSystemSource: DispatchSource, DispatchSourceFileSystemObject, @u
   @exclusivity(unchecked) private var isGone = false
   @exclusivity(unchecked) private var isRevoked = false
 
+  @_optimize(size)
   init(descriptor: Int32, mask: DispatchSource.FileSystemEvent, queue: DispatchQueue?) {
     self.descriptor = descriptor
     wanted = mask
@@ -36,6 +37,7 @@ final class FileSystemSource: DispatchSource, DispatchSourceFileSystemObject, @u
     (entries + 1).initialize(to: FileWatch(source: this, isOfParent: true))
   }
 
+  @_optimize(size)
   deinit {
     requireReleasable()
     entries.deinitialize(count: 2)
@@ -74,6 +76,7 @@ final class FileSystemSource: DispatchSource, DispatchSourceFileSystemObject, @u
     return .badDescriptor
   }
 
+  @_optimize(size)
   private func interest(_ status: FileStatus) -> Inotify.Events {
     var events: Inotify.Events = [.unmounted]
     if !wanted.isDisjoint(with: [.attrib, .link, .delete]) { events.insert(.attributes) }
@@ -86,6 +89,7 @@ final class FileSystemSource: DispatchSource, DispatchSourceFileSystemObject, @u
     return events
   }
 
+  @_optimize(size)
   private func watchesParent(_ status: FileStatus) -> Bool {
     status.isDirectory && !wanted.isDisjoint(with: [.delete, .link])
   }
@@ -94,6 +98,7 @@ final class FileSystemSource: DispatchSource, DispatchSourceFileSystemObject, @u
   ///
   /// - Returns: why that is refused. Where the parent may not be watched, the removal goes unnoticed.
   @discardableResult
+  @_optimize(size)
   private func watchParent(in list: FileWatches) -> Errno? {
     guard let known, watchesParent(known), known.links > 0 else { return nil }
     return list.add(entries + 1, descriptor, .entryDeleted)
@@ -105,6 +110,7 @@ final class FileSystemSource: DispatchSource, DispatchSourceFileSystemObject, @u
   /// - Parameter isCertain: Whether the list knows which watches the kernel still has; else all are asked for again, which
   ///   changes nothing for those that it has.
   /// - Returns: whether the descriptor turns out to have been closed; once.
+  @_optimize(size)
   func renew(in list: FileWatches, isCertain: Bool = true) -> Bool {
     guard let known, !isGone, !isRevoked else { return false }
     if entries.pointee.number < 0 || !isCertain { _ = list.add(entries, descriptor, interest(known)) }
@@ -125,6 +131,7 @@ final class FileSystemSource: DispatchSource, DispatchSourceFileSystemObject, @u
   // MARK: Events, under the list's lock
 
   /// - Returns: whether the descriptor turns out to have been closed; once.
+  @_optimize(size)
   func take(_ event: Inotify.Event, isOfParent: Bool) -> Bool {
     if isOfParent { return tell(look()) }
     var happened: DispatchSource.FileSystemEvent = []
@@ -145,6 +152,7 @@ final class FileSystemSource: DispatchSource, DispatchSourceFileSystemObject, @u
   }
 
   /// Events have been lost: anything may have happened.
+  @_optimize(size)
   func takeLoss() -> Bool {
     tell(look().map { $0.union([.write, .attrib]) })
   }
@@ -164,6 +172,7 @@ final class FileSystemSource: DispatchSource, DispatchSourceFileSystemObject, @u
   }
 
   /// - Returns: whether it is gone; once.
+  @_optimize(size)
   private func tell(_ happened: DispatchSource.FileSystemEvent?) -> Bool {
     guard let happened else {
       defer { isGone = true }
@@ -179,6 +188,7 @@ final class FileSystemSource: DispatchSource, DispatchSourceFileSystemObject, @u
 
   // MARK: Delivery
 
+  @_optimize(size)
   override func takeEvent() -> UInt? {
     // pairs with: tell – publishes what came before the change
     let data = merged.exchange(0, ordering: .acquiring)

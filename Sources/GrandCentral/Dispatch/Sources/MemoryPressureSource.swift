@@ -53,12 +53,14 @@ final class MemoryPressureSource: TimedSource, DispatchSourceMemoryPressure,
   /// Notes since the last delivery.
   private let noted = Atomic<UInt>(0)
 
+  @_optimize(size)
   init(_ setup: Setup, mask: UInt, queue: DispatchQueue?) {
     self.setup = setup
     gauge = PressureGauge(setup.thresholds)
     super.init(handle: 0, mask: mask, queue: queue)
   }
 
+  @_optimize(size)
   deinit {
     requireReleasable()
     for (watch, _) in watches { Self.destroy(watch) }
@@ -98,6 +100,7 @@ final class MemoryPressureSource: TimedSource, DispatchSourceMemoryPressure,
     return nil
   }
 
+  @_optimize(size)
   private func watch(_ file: consuming FileDescriptor, _ stall: PressureFiles.Stall) {
     switch stall {
     case .some: watch(file, Note.some, Self.someReport)
@@ -106,6 +109,7 @@ final class MemoryPressureSource: TimedSource, DispatchSourceMemoryPressure,
   }
 
   /// Watches the file. If the kernel refuses, the timer looks instead.
+  @_optimize(size)
   private func watch(_ file: consuming FileDescriptor, _ note: UInt, _ report: @escaping DescriptorWatch.Report) {
     // unsafe: a watch is no larger than a node.
     let watch = Magazine.takeRarely().bindMemory(to: DescriptorWatch.self, capacity: 1)
@@ -120,6 +124,7 @@ final class MemoryPressureSource: TimedSource, DispatchSourceMemoryPressure,
     }
   }
 
+  @_optimize(size)
   private static func destroy(_ watch: DescriptorWatch.Pointer) {
     watch.deinitialize(count: 1)
     Magazine.giveRarely(UnsafeMutableRawPointer(watch))
@@ -137,6 +142,7 @@ final class MemoryPressureSource: TimedSource, DispatchSourceMemoryPressure,
   }
 
   /// Closed here and not in `unregister`: a delivery that ran at that time may have been reading.
+  @_optimize(size)
   override func didFinish() {
     // relaxed: the last step comes after the one that says that nothing is watched any more.
     let removed = removed.exchange(0, ordering: .relaxed)
@@ -152,6 +158,7 @@ final class MemoryPressureSource: TimedSource, DispatchSourceMemoryPressure,
   private static let limitReport: DescriptorWatch.Report = { report($0, $1, Note.limit) }
 
   /// With the descriptor table's lock held: merges, and calls nothing but the state machine.
+  @_optimize(size)
   private static func report(_ context: UnsafeMutableRawPointer, _ happened: UInt32, _ note: UInt) -> Bool {
     // unsafe: the active source keeps itself alive until its watches are off the table.
     Borrowed<MemoryPressureSource>(word: context).use { source in
@@ -168,6 +175,7 @@ final class MemoryPressureSource: TimedSource, DispatchSourceMemoryPressure,
 
   // MARK: Delivery
 
+  @_optimize(size)
   override func takeEvent() -> UInt? {
     let now = Clock.uptime.now()
     // relaxed: see `report`.
@@ -183,6 +191,7 @@ final class MemoryPressureSource: TimedSource, DispatchSourceMemoryPressure,
   }
 
   /// Reading silences the event file until its next change.
+  @_optimize(size)
   private func lookAtShortages(_ now: UInt64) {
     for (watch, note) in watches where note == Note.limit {
       guard let count = PressureFiles.shortages(watch.pointee.descriptor) else {
@@ -205,6 +214,7 @@ final class MemoryPressureSource: TimedSource, DispatchSourceMemoryPressure,
   }
 
   /// When to look next without a report, if at all.
+  @_optimize(size)
   override func restartTimer(isReturning: Bool) {
     if isIn || !isLive { return }
     let thresholds = setup.thresholds

@@ -38,18 +38,21 @@ struct PressureGauge {
   mutating func noteAllStalled(at now: UInt64) { allStalled = now }
 
   /// The level after a look; without a reading what is left is as before.
+  @_optimize(size)
   mutating func update(_ reading: PressureFiles.Reading?, at now: UInt64) -> PressureLevel {
     if let reading { byReading = level(after: byReading, reading) }
     if isRecent(allStalled, now) || byReading == .critical { return .critical }
     return isRecent(someStalled, now) || byReading == .warning ? .warning : .normal
   }
 
+  @_optimize(size)
   private func level(after level: PressureLevel, _ reading: PressureFiles.Reading) -> PressureLevel {
     let left = min(reading.left, reading.leftUntilSlow)
     if reading.left < (level == .critical ? thresholds.criticalOver : thresholds.critical) { return .critical }
     return left < (level == .normal ? thresholds.warning : thresholds.warningOver) ? .warning : .normal
   }
 
+  @_optimize(size)
   private func isRecent(_ instant: UInt64, _ now: UInt64) -> Bool {
     instant != 0 && now < instant.addingSaturated(thresholds.stallLasts)
   }

@@ -25,12 +25,14 @@ final class ProcessSource: DispatchSource, DispatchSourceProcess, @unchecked Sen
   @exclusivity(unchecked) private var processWatch: DescriptorWatch.Pointer?
   @exclusivity(unchecked) private var connectorWatch: DescriptorWatch.Pointer?
 
+  @_optimize(size)
   init(identifier: Int32, mask: DispatchSource.ProcessEvent, queue: DispatchQueue?) {
     process = identifier
     wanted = mask
     super.init(handle: UInt(UInt32(bitPattern: identifier)), mask: mask.rawValue, queue: queue)
   }
 
+  @_optimize(size)
   deinit {
     requireReleasable()
     if let connectorWatch {
@@ -44,6 +46,7 @@ final class ProcessSource: DispatchSource, DispatchSourceProcess, @unchecked Sen
     Self.free(connectorWatch)
   }
 
+  @_optimize(size)
   private static func free(_ watch: DescriptorWatch.Pointer?) {
     watch?.deinitialize(count: 1)
     watch?.deallocate()
@@ -60,6 +63,7 @@ final class ProcessSource: DispatchSource, DispatchSourceProcess, @unchecked Sen
   /// What the kernel supports, plus 1; 0 until the kernel has said so: a refusal for lack of descriptors says nothing.
   private static let knownSupport = Atomic<UInt>(0)
 
+  @_optimize(size)
   static func supported() -> DispatchSource.ProcessEvent {
     // relaxed: every thread that asks finds the same.
     let known = knownSupport.load(ordering: .relaxed)
@@ -77,6 +81,7 @@ final class ProcessSource: DispatchSource, DispatchSourceProcess, @unchecked Sen
     return events
   }
 
+  @_optimize(size)
   private func reportMissing() {
     let missing = wanted.subtracting(Self.supported())
     if missing.isEmpty { return }
@@ -94,6 +99,7 @@ final class ProcessSource: DispatchSource, DispatchSourceProcess, @unchecked Sen
 
   // MARK: Registration
 
+  @_optimize(size)
   override func register() -> Errno? {
     if engine == nil {
       engineAddress = Engine.sharedAddress
@@ -111,6 +117,7 @@ final class ProcessSource: DispatchSource, DispatchSourceProcess, @unchecked Sen
   /// Opens the process's descriptor, unless an earlier attempt has.
   ///
   /// Where there is no descriptor, for now or at all, each attempt looks whether the process has ended.
+  @_optimize(size)
   private func openProcess() -> Errno? {
     // relaxed: attempts come one at a time.
     if pidfd.load(ordering: .relaxed) != 0 { return nil }
@@ -132,6 +139,7 @@ final class ProcessSource: DispatchSource, DispatchSourceProcess, @unchecked Sen
   }
 
   /// Hears of forks and execs, where that is permitted.
+  @_optimize(size)
   private func listen() -> Errno? {
     if connectorWatch == nil {
       switch ProcessConnector.open() {
@@ -142,6 +150,7 @@ final class ProcessSource: DispatchSource, DispatchSourceProcess, @unchecked Sen
     return watch(connectorWatch)
   }
 
+  @_optimize(size)
   private func make(_ descriptor: Int32, _ report: @escaping DescriptorWatch.Report) -> DescriptorWatch.Pointer {
     // unsafe: lives as long as the source, which is off the table when it goes.
     let watch = DescriptorWatch.Pointer.allocate(capacity: 1)
@@ -151,6 +160,7 @@ final class ProcessSource: DispatchSource, DispatchSourceProcess, @unchecked Sen
     return watch
   }
 
+  @_optimize(size)
   private func watch(_ watch: DescriptorWatch.Pointer?) -> Errno? {
     guard let watch, let engine, case .failed(let error) = engine.pointee.poller.watch(watch, in: engine.pointee) else {
       return nil
@@ -159,12 +169,14 @@ final class ProcessSource: DispatchSource, DispatchSourceProcess, @unchecked Sen
     return error
   }
 
+  @_optimize(size)
   override func unregister() -> Bool {
     unwatch()
     return true
   }
 
   /// Any thread, any number of times.
+  @_optimize(size)
   private func unwatch() {
     guard let engine, isOurs else { return }
     if let processWatch { _ = engine.pointee.poller.unwatch(processWatch) }
@@ -193,12 +205,14 @@ final class ProcessSource: DispatchSource, DispatchSourceProcess, @unchecked Sen
     }
   }
 
+  @_optimize(size)
   private func reportGone() {
     Fault.report(
       "a descriptor that a process source for " + watched + " listens on was closed by the program; it falls silent. "
         + "Close only descriptors that you have opened.")
   }
 
+  @_optimize(size)
   private func noteEnd() {
     noteExitStatus()
     // relaxed: the event, which comes afterwards, publishes it.
@@ -211,6 +225,7 @@ final class ProcessSource: DispatchSource, DispatchSourceProcess, @unchecked Sen
   private static let largestPortion = 64
 
   /// Messages about all processes; what is left is reported again.
+  @_optimize(size)
   private func hear() {
     // unsafe: set before the watch was listed.
     let connector = connectorWatch!.pointee.descriptor
@@ -225,6 +240,7 @@ final class ProcessSource: DispatchSource, DispatchSourceProcess, @unchecked Sen
     }
   }
 
+  @_optimize(size)
   private func reportLoss() {
     // relaxed: one line is enough.
     if hasReportedLoss.exchange(true, ordering: .relaxed) { return }
@@ -232,6 +248,7 @@ final class ProcessSource: DispatchSource, DispatchSourceProcess, @unchecked Sen
       "forks or execs of " + watched + " may have been missed, because the kernel had more to tell than was read.")
   }
 
+  @_optimize(size)
   private func note(_ event: DispatchSource.ProcessEvent) {
     let data = event.intersection(wanted)
     // relaxed: a process's number may be another one's after its end.
@@ -243,12 +260,14 @@ final class ProcessSource: DispatchSource, DispatchSourceProcess, @unchecked Sen
 
   // MARK: Delivery
 
+  @_optimize(size)
   override func takeEvent() -> UInt? {
     // pairs with: note – publishes what the process has done
     let data = merged.exchange(0, ordering: .acquiring)
     return data == 0 ? nil : data
   }
 
+  @_optimize(size)
   override func finishEvent(wasSilenced: Bool) {
     // relaxed: the event has published it.
     if hasEnded.load(ordering: .relaxed) { unwatch() }
@@ -271,6 +290,7 @@ final class ProcessSource: DispatchSource, DispatchSourceProcess, @unchecked Sen
   private static let dumped: UInt64 = 1 << 34
 
   /// Remembers how the process has ended, if it has: once it is reaped the kernel may not know any more.
+  @_optimize(size)
   private func noteExitStatus() {
     // pairs with: register – publishes the descriptor
     let place = pidfd.load(ordering: .acquiring)
@@ -279,6 +299,7 @@ final class ProcessSource: DispatchSource, DispatchSourceProcess, @unchecked Sen
     if let found = PidFD.end(place - 1) { note(found) }
   }
 
+  @_optimize(size)
   private func note(_ found: PidFD.End) {
     let flags = Self.known | (found.wasKilled ? Self.killed : 0) | (found.dumpedCore ? Self.dumped : 0)
     // relaxed: as above.

@@ -10,6 +10,7 @@ final class SignalSource: DispatchSource, DispatchSourceSignal, @unchecked Senda
   private let merged = Atomic<UInt>(0)
   private let watch: SignalWatch.Pointer
 
+  @_optimize(size)
   init(signal: Int32, queue: DispatchQueue?) {
     guard Signals.canBeWatched(signal) else { Self.refuse(signal) }
     // unsafe: a watch is no larger than a node.
@@ -19,6 +20,7 @@ final class SignalSource: DispatchSource, DispatchSourceSignal, @unchecked Senda
       to: SignalWatch(signal, context: Borrowed(self).word, report: SignalSource.report))
   }
 
+  @_optimize(size)
   deinit {
     requireReleasable()
     watch.deinitialize(count: 1)
@@ -26,6 +28,7 @@ final class SignalSource: DispatchSource, DispatchSourceSignal, @unchecked Senda
   }
 
   @inline(never)
+  @_optimize(size)
   private static func refuse(_ signal: Int32) -> Never {
     Fault.misuse(
       .signalCannotBeWatched,
@@ -39,6 +42,7 @@ final class SignalSource: DispatchSource, DispatchSourceSignal, @unchecked Senda
 
   override func register() -> Errno? { Engine.current.signals.add(watch, in: Engine.current) }
 
+  @_optimize(size)
   override func unregister() -> Bool {
     Engine.current.signals.remove(watch, in: Engine.current)
     return true
@@ -53,6 +57,7 @@ final class SignalSource: DispatchSource, DispatchSourceSignal, @unchecked Senda
     }
   }
 
+  @_optimize(size)
   override func takeEvent() -> UInt? {
     // pairs with: report – publishes what the sender did before
     let deliveries = merged.exchange(0, ordering: .acquiring)

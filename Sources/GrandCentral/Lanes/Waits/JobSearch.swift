@@ -21,12 +21,14 @@ struct JobSearch {
   init(_ wanted: Job.Word) { self.wanted = wanted }
 
   /// Whether a job lies in the list of `lane`, which stands still.
+  @_optimize(size)
   static func finds(_ wanted: Job.Word, in lane: Lane) -> Bool {
     var search = JobSearch(wanted)
     return search.finds(in: lane, from: lane.items.head(), depth: 0)
   }
 
   /// A lane that has such a job in its list, and from which no thread takes anything before the record's thread goes on.
+  @inline(never)
   @_optimize(size)
   mutating func lane(heldBy record: WaitRecord.Pointer) -> Lane? {
     var found: Lane?
@@ -42,6 +44,7 @@ struct JobSearch {
 
   /// Whether no thread takes anything off the lane's list before the record's thread goes on.
   @inline(never)
+  @_optimize(size)
   private static func keeps(_ record: WaitRecord.Pointer, _ lane: Lane) -> Bool {
     // pairs with: the transitions of LaneState – publishes the list
     let seen = lane.state.load(ordering: .acquiring)
@@ -53,6 +56,7 @@ struct JobSearch {
 
   /// - Parameter oldest: the lane's oldest item.
   @inline(never)
+  @_optimize(size)
   private mutating func finds(in lane: Lane, from oldest: Job.Word?, depth: Int) -> Bool {
     var node = oldest
     while let raw = node, left > 0 {
@@ -63,6 +67,7 @@ struct JobSearch {
     return lane.buckets.map { finds(in: $0, of: lane, depth: depth) } ?? false
   }
 
+  @_optimize(size)
   private mutating func finds(
     in buckets: UnsafeMutablePointer<PriorityBuckets>, of lane: Lane, depth: Int
   ) -> Bool {
@@ -75,6 +80,7 @@ struct JobSearch {
     return found
   }
 
+  @_optimize(size)
   private mutating func matches(_ job: Job, in lane: Lane, depth: Int) -> Bool {
     // A waiting thread's node is shorter than a job.
     if job.flags.contains(.waiter) { return false }
@@ -99,6 +105,7 @@ struct JobSearch {
 }
 
 extension Job {
+  @_optimize(size)
   fileprivate func runs(_ invoke: Invoke) -> Bool {
     raw.load(fromByteOffset: 8, as: Int.self) == unsafeBitCast(invoke, to: Int.self)
   }

@@ -67,6 +67,7 @@ struct WaitRecord {
   // MARK: What the thread holds
 
   /// Calls `body` with each lane that the thread may hold as an owner or a reader.
+  @_optimize(size)
   func forEachLane(_ body: (Lane) -> Void) {
     forEachHeldBelow(body)
     var context = contexts
@@ -81,6 +82,7 @@ struct WaitRecord {
 
   /// The oldest item of a lane that the thread holds: its drainer may keep it to itself.
   @inline(never)
+  @_optimize(size)
   func oldestItem(of lane: Lane) -> Job.Word? {
     var oldest: Job.Word?
     _ = QueueContext.contains(from: contexts) { context in
@@ -91,6 +93,7 @@ struct WaitRecord {
   }
 
   /// How many places the thread has among the readers of `lane`, which has no owner.
+  @_optimize(size)
   func places(in lane: Lane) -> Int {
     var count = 0
     forEachHeldBelow { if $0 === lane { count += 1 } }
@@ -103,6 +106,7 @@ struct WaitRecord {
     return count
   }
 
+  @_optimize(size)
   private func forEachHeldBelow(_ body: (Lane) -> Void) {
     guard case .turn(let lane, _, let below) = wait else { return }
     var link = below

@@ -6,6 +6,7 @@ import Synchronization
 /// The process looks at its own region, as others do: no thread is stopped.
 enum InsightLook {
   /// The entries of the threads that have one.
+  @_optimize(size)
   static func threads() -> [InsightLayout.ThreadEntry] {
     guard let memory = InsightRegion.memory else { return [] }
     let entries = InsightRegion.threads(memory)
@@ -22,6 +23,7 @@ enum InsightLook {
   }
 
   /// The entries of the objects that live, with their numbers.
+  @_optimize(size)
   static func objects() -> [(number: Int, entry: InsightLayout.ObjectEntry)] {
     guard let memory = InsightRegion.memory else { return [] }
     // No thread adds entries meanwhile, or changes more of them than a sum.

@@ -30,6 +30,7 @@ enum InsightNames {
   private static func slot(_ address: UInt) -> Int { Int((address ^ address >> 8) & UInt(remembered - 1)) }
 
   @inline(never)
+  @_optimize(size)
   private static func numberSlow(_ name: StaticString) -> UInt32 {
     guard let memory = InsightRegion.awaited else { return 0 }
     InsightRegion.lock.lock()
@@ -52,6 +53,7 @@ enum InsightNames {
   }
 
   /// The caller holds the lock.
+  @_optimize(size)
   private static func find(
     _ name: UnsafeBufferPointer<UInt8>, _ entries: UnsafeMutablePointer<InsightLayout.NameEntry>
   ) -> UInt32 {
@@ -71,6 +73,7 @@ enum InsightNames {
   }
 
   /// The caller holds the lock.
+  @_optimize(size)
   private static func remember(_ address: UInt, _ number: UInt32) {
     // relaxed: written under the lock.
     var start = UnsafeMutablePointer<Atomic<UInt64>>(bitPattern: table.load(ordering: .relaxed))
@@ -86,6 +89,7 @@ enum InsightNames {
   }
 
   /// Child of a fork, which has one thread: it begins with a region of its own.
+  @_optimize(size)
   static func resetAfterFork() {
     used = 1
     // relaxed: there is one thread. The old table is left behind.

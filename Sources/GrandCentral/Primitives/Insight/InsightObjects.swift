@@ -50,6 +50,7 @@ enum InsightObjects {
   /// A number for an object; 0 where there is no region, or no entry is free. `assign` stores it, under the lock: of two
   /// threads that ask at once the second one finds it by `known`.
   @inline(never)
+  @_optimize(size)
   static func add(_ facts: Facts, known: () -> UInt32, assign: (UInt32) -> Void) -> UInt32 {
     guard let memory = InsightRegion.awaited else { return 0 }
     // The tool that has asked for objects may have died without turning them off.
@@ -84,6 +85,7 @@ enum InsightObjects {
   }
 
   /// The caller holds the lock.
+  @_optimize(size)
   private static func freeEntry(_ memory: UnsafeMutableRawPointer) -> Int {
     let most = InsightRegion.layout.objects
     if used < most {
@@ -102,6 +104,7 @@ enum InsightObjects {
 
   /// The object that has the number goes.
   @inline(never)
+  @_optimize(size)
   static func end(_ number: UInt32) {
     update(number) { $0.pointee.ended = max(1, Cycles.now) }
     if Recorder.isOn { Recorder.note(.freed, queue: number) }
@@ -198,6 +201,7 @@ enum InsightObjects {
   }
 
   /// Child of a fork, which has one thread: it begins with a region of its own.
+  @_optimize(size)
   static func resetAfterFork() {
     used = 1
     cursor = 1

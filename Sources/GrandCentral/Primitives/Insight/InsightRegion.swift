@@ -33,6 +33,7 @@ enum InsightRegion {
     let chunks: Int
 
     /// Where address space is short, there is less of everything.
+    @_optimize(size)
     init(isSmall: Bool) {
       threads = isSmall ? 256 : InsightLayout.mostThreads
       objects = isSmall ? 4_096 : 65_536
@@ -87,6 +88,7 @@ enum InsightRegion {
   }
 
   @inline(never)
+  @_optimize(size)
   private static func awaitSlow() {
     makeOnce()
     let patience = Deadline.after(20_000_000, on: .uptime)
@@ -98,6 +100,7 @@ enum InsightRegion {
   }
 
   /// The region is there, or cannot be had.
+  @_optimize(size)
   private static func finish(_ outcome: UInt32) {
     // pairs with: awaitSlow – publishes `base`
     state.store(outcome, ordering: .releasing)
@@ -105,6 +108,7 @@ enum InsightRegion {
   }
 
   @inline(never)
+  @_optimize(size)
   private static func makeSlow() {
     // relaxed: the thread that wins it has seen nothing of others; a thread that loses it does without, or waits.
     if !state.compareExchange(expected: State.unasked, desired: State.making, ordering: .relaxed).exchanged { return }
@@ -131,6 +135,7 @@ enum InsightRegion {
     finish(State.made)
   }
 
+  @_optimize(size)
   private static func fill(_ head: inout InsightLayout.Head, _ layout: Layout) {
     head.switches = InsightLayout.switches
     head.version = InsightLayout.version
@@ -208,6 +213,7 @@ enum InsightRegion {
   private static let own = Atomic<UInt32>(0)
 
   /// Turns switches on for the program.
+  @_optimize(size)
   static func turnOn(_ bits: UInt32) {
     // relaxed: as the next one.
     own.bitwiseOr(bits, ordering: .relaxed)
@@ -215,6 +221,7 @@ enum InsightRegion {
     head.switches.pointee.bitwiseOr(bits, ordering: .relaxed)
   }
 
+  @_optimize(size)
   static func turnOff(_ bits: UInt32) {
     // relaxed: as in `turnOn`.
     own.bitwiseAnd(~bits, ordering: .relaxed)
@@ -223,6 +230,7 @@ enum InsightRegion {
 
   /// Turns off what a tool has turned on that was killed, and gives no sign of life any more. What the program or its environment
   /// asks for stays on.
+  @_optimize(size)
   static func lookAfterTool() {
     let sign = head.pointee.heartbeat
     guard sign != 0 else { return }
