@@ -15,7 +15,8 @@ struct SnapshotCommand: ParsableCommand {
 
       A thread is active (it runs, or blocks outside of the library), asleep (a worker without work), or waiting in one of the \
       library's calls. Queues, sources, timers, groups and channels are listed if the program was started with \
-      GRANDCENTRAL_INSPECT=1; otherwise queues that a thread has waited for, and what was used while something was recorded.
+      GRANDCENTRAL_INSPECT=1; otherwise queues that a thread has waited for or has suspended, or that were made inactive, and what was \
+      used while something was recorded.
 
       \(Snapshot.jsonHelp)
 

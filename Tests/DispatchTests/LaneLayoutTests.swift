@@ -1,5 +1,6 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
+import CPlatform
 import Testing
 
 @testable import GrandCentral
@@ -39,6 +40,20 @@ struct LaneLayoutTests {
     // Four granules are a cache line: never in one with the next queue, and with its own state and kind at one and two of four places.
     #expect(newest - state == 3 && newest - kind == 2)
     #expect(state + 112 / 16 - newest == 4)
+    queue.activate()
+    queue.sync {}
+  }
+
+  @Test("tools find a lane's state where the library says, and its fields where the header says")
+  func word() {
+    let queue = DispatchQueue(label: "read", attributes: .initiallyInactive)
+    queue.async {}
+    let address = UnsafeRawPointer(Unmanaged.passUnretained(queue).toOpaque())
+    let word = address.load(fromByteOffset: Int(queue.placeOfState), as: UInt64.self)
+    #expect(word == queue.state.load().rawValue)
+    #expect(LaneState.ownerMask == UInt64(GC_QUEUE_OWNER_MASK))
+    #expect(LaneState.readerMask == UInt64(GC_QUEUE_OWNER_MASK) << UInt64(GC_QUEUE_READERS_SHIFT))
+    #expect(LaneState.enqueued == 1 << UInt64(GC_QUEUE_ON_ITS_WAY_SHIFT))
     queue.activate()
     queue.sync {}
   }

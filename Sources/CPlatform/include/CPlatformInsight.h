@@ -165,12 +165,22 @@ typedef struct gc_insight_thread {
   uint64_t item_function;    ///< Its function.
   uint32_t item_queue;       ///< Its queue's number.
   uint32_t count;            ///< GC_WAIT_GROUP: members under way when the wait began. GC_WAIT_SEMAPHORE: how many waited.
+                             ///< GC_WAIT_QUEUE, GC_WAIT_ITEM_ELSEWHERE: how many bytes behind a queue's address its word lies in
+                             ///< the process's memory, see GC_QUEUE_OWNER_MASK; older libraries have 0.
   uint64_t items;            ///< Items that have ended here.
   uint64_t lost;             ///< Records that had no room, of all threads that have had the entry.
   uint64_t waits;            ///< Waits that have begun here, whether recording is on or not. So for the next two.
   uint64_t sleeps;
   uint64_t wakes;            ///< Threads that this one has woken.
 } gc_insight_thread;
+
+/// A queue's word: 64 bits in the process's own memory, which change at any time. The lowest 22 bits are the number of the thread
+/// that holds the queue; 0: none.
+#define GC_QUEUE_OWNER_MASK 0x3fffffu
+/// As many bits from here on: how many items of a concurrent queue run, threads in `sync` among them.
+#define GC_QUEUE_READERS_SHIFT 22
+/// One bit: no thread holds the queue. It has items, and waits for its turn on its target.
+#define GC_QUEUE_ON_ITS_WAY_SHIFT 44
 
 enum {
   GC_OBJECT_FREE = 0,

@@ -48,10 +48,14 @@ extension Lane {
     }
   }
 
-  /// The queue has been suspended once more, or once less; the caller holds the lock of its extras. Where a region exists the
-  /// queue gets a number, so that a tool that looks at a program that hangs sees the suspension.
+  /// Where the state is, from the queue's address: a tool that may read the process's memory finds there which thread holds the
+  /// queue at that moment.
+  final var placeOfState: UInt32 { UInt32(truncatingIfNeeded: state.address &- reference.bits) }
+
+  /// The queue has been suspended once more, or once less; the caller holds the lock of its extras. The queue gets a number, so
+  /// that a tool that looks at a program that hangs sees the suspension. So does a queue that is made inactive.
   final func noteSuspensions(_ count: Int, _ kind: Recorder.Kind) {
-    guard InsightRegion.memory != nil else { return }
+    guard InsightRegion.awaited != nil else { return }
     let known = insight.known
     let number = known != 0 ? known : numberInsight(suspensions: count)
     InsightObjects.suspend(number, UInt32(clamping: count))

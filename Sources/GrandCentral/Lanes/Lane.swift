@@ -70,7 +70,7 @@ extension DispatchObject {
       let isLasting = !inactive || target?.use { $0.kind.isBuiltIn } ?? true
       self.target = Atomic(TargetWord(target, isLasting: isLasting).rawValue)
       super.init()
-      if Recorder.numbersObjects { _ = insightNumber }
+      if inactive || Recorder.numbersObjects { _ = insightNumber }
     }
 
     deinit {

@@ -59,7 +59,7 @@ struct WaitNote {
       InsightThread.Wait(
         kind: kind.rawValue, object: object, number: number,
         owner: owner != 0 ? owner : queue.map { Self.owner(of: $0) } ?? 0,
-        isTimed: isTimed, count: count, label: queue?.name ?? "",
+        isTimed: isTimed, count: queue?.placeOfState ?? count, label: queue?.name ?? "",
         inside: inside?.bits ?? 0, insideLabel: inside?.use { $0.name } ?? ""),
       since: now)
     return WaitNote(begun: now, kind: kind, object: object, number: number, loan: loan)

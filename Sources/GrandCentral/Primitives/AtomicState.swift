@@ -29,6 +29,9 @@ struct AtomicState<State: StateWord>: ~Copyable, Sendable {
   @inline(__always)
   init(_ initial: State) { word = Atomic(initial.rawValue) }
 
+  /// Where the word lies, as a number: for tools.
+  var address: UInt { _withUnprotectedUnsafePointer(to: word) { UInt(bitPattern: $0) } }
+
   // MARK: Loads
 
   /// The state, and all that was published with it.

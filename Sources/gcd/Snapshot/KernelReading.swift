@@ -135,6 +135,12 @@ enum KernelReading {
     }
   }
 
+  /// 64 bits of a process's memory; nil if they may not be read.
+  static func word(_ pid: Int32, at address: UInt64) -> UInt64? {
+    let words = memory(ProcessFile.folder(pid) + "/", at: address, words: 2)
+    return words.count == 2 ? UInt64(words[1]) << 32 | UInt64(words[0]) : nil
+  }
+
   private static func memory(_ folder: String, at address: UInt64, words: Int) -> [UInt32] {
     let file = open(folder + "mem", O_RDONLY | O_CLOEXEC)
     guard file >= 0, let offset = off_t(exactly: address) else { return [] }

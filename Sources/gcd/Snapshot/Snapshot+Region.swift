@@ -52,6 +52,7 @@ extension Snapshot {
     numbers = KernelReading.numbers(pid, outer)
     let tids = Set(numbers?.keys.map { $0 } ?? outer)
     if let numbers { translate(numbers) }
+    addQueueWords(tids)
     let clock = SleepClock()
     for index in threads.indices {
       let tid = threads[index].tid
@@ -138,6 +139,7 @@ extension Snapshot {
   private mutating func addHolders(_ tids: Set<Int32>, _ clock: SleepClock?) {
     var known = Set(threads.map(\.tid))
     var open: [Int32] = threads.flatMap { [$0.kernel?.lockOwner ?? 0, $0.wait?.owner ?? 0] as [Int32] }
+    open += objects.compactMap { $0.word?.owner }
     while let tid = open.popLast() {
       guard tid != 0, known.insert(tid).inserted,
         let kernel = kernel(tid, tids, clock)
@@ -233,7 +235,8 @@ extension Snapshot.Wait {
       }
     self.init(
       kind: kind, address: raw.object, number: Int(raw.number), label: raw.waitsFor, owner: raw.owner,
-      hasDeadline: raw.hasDeadline, caller: raw.caller, count: raw.count)
+      hasDeadline: raw.hasDeadline, caller: raw.caller)
+    if kind == .queue || kind == .itemElsewhere { placeOfWord = raw.count } else { count = raw.count }
   }
 }
 

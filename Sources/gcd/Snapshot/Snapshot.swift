@@ -86,6 +86,8 @@ struct Snapshot: Sendable, Equatable {
     var caller: UInt64 = 0
     /// A group: its members when the wait began. A semaphore: how many waited then.
     var count = 0
+    /// A queue: how far behind its address its word lies in the process's memory; 0 if that is not known.
+    var placeOfWord = 0
   }
 
   enum WaitKind: String, Sendable, CaseIterable {
@@ -120,6 +122,8 @@ struct Snapshot: Sendable, Equatable {
     var endedAge: UInt64?
     /// Of an object that is no queue.
     var state: ObjectState?
+    /// Of a queue that a thread waits for, or of a target of it; nil if it is not known.
+    var word: QueueWord?
   }
 
   /// What an object that is no queue watches, waits for and has.

@@ -11,6 +11,8 @@ struct WaitGraph: Sendable {
   enum Evidence: String, Sendable {
     /// It is inside an item of the queue that is waited for.
     case inside
+    /// It holds the queue, or a target of it: the queue's own word says so.
+    case owns
     /// It held the queue when the wait began, and has done nothing since but wait.
     case unchanged
     /// It held the queue when the wait began. Whether it still does is not known.
@@ -104,6 +106,12 @@ struct WaitGraph: Sendable {
       main.tid != thread.tid
     {
       return Blocker(tid: main.tid, evidence: .main)
+    }
+    if wait.kind == .queue, let word = snapshot.object(of: wait)?.word {
+      let holder = snapshot.holder(snapshot.chain(of: wait))?.tid ?? 0
+      if holder != 0 { return holder == thread.tid ? nil : Blocker(tid: holder, evidence: .owns) }
+      // No thread holds it. Readers do, and in a circle the library has named one of them.
+      if word.readers == 0 || threads[owner]?.state != .waiting { return nil }
     }
     guard owner != 0 else { return nil }
     let isUnchanged = threads[owner].map { hasDoneNothing($0, since: thread.age, lag: snapshot.lag) } ?? false

@@ -121,10 +121,13 @@ struct WhyAnalysis {
     }
   }
 
-  /// If the thread is inside a target of the queue: that target.
+  /// If the thread is inside a target of the queue, or holds one: that target.
   private func holderTarget(_ wait: Snapshot.Wait, _ tid: Int32) -> String {
-    guard let address = snapshot.thread(tid)?.insideAddress, address != 0, address != wait.address,
-      let target = snapshot.chain(of: wait).first(where: { $0.address == address })
+    let chain = snapshot.chain(of: wait)
+    let inside = snapshot.thread(tid)?.insideAddress ?? 0
+    let holder = snapshot.holder(chain)
+    let address = inside == 0 && holder?.tid == tid ? holder?.queue.address ?? 0 : inside
+    guard address != 0, address != wait.address, let target = chain.first(where: { $0.address == address })
     else { return "" }
     return "has the target \(words.queue(label: target.label, address: target.address)), which "
   }

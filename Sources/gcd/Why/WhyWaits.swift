@@ -94,9 +94,24 @@ struct WhyWaits {
       }
       return
     }
-    finding.details.append(Clause("no thread is known to hold the queue, and neither it nor its targets are suspended"))
+    tellBusyQueue(snapshot.object(of: wait)?.word, &finding)
+  }
+
+  /// No thread is known to hold the queue, and nothing keeps it from running.
+  private func tellBusyQueue(_ word: QueueWord?, _ finding: inout Finding) {
     finding.remedy =
       "Look at what was submitted to the queue before: its items have not ended, or its targets are busy."
+    let state: String
+    if let word, word.readers > 0 {
+      state = word.readers == 1 ? "an item of the queue runs still" : "\(word.readers) items of the queue run still"
+    } else if let word, word.isOnItsWay {
+      state = "no thread holds the queue: it waits for a worker that is free"
+      finding.remedy = "Look at what the workers do: let fewer items block, or run long, at once."
+    } else {
+      let known = word == nil ? " is known to hold" : " holds"
+      state = "no thread\(known) the queue, and neither it nor its targets are suspended"
+    }
+    finding.details.append(Clause(state))
   }
 
   private func times(_ count: Int) -> String { count == 1 ? "" : ", \(count) times" }
@@ -192,10 +207,23 @@ struct WhyRemarks {
     }
     if !snapshot.listsObjects, findings.contains(where: { Self.mayHang(on: $0.kind) }) {
       remarks.append(
-        "Queues that nobody has waited for or suspended since the library began to look have no entry; a suspended one may "
+        "Sources have no entry, and with older libraries some queues: one that is suspended, or was never activated, may "
           + "be missing here. Start the program with GRANDCENTRAL_INSPECT=1 to have all.")
     }
+    if snapshot.core.isEmpty, snapshot.threads.contains(where: { hidesWord($0) }) {
+      remarks.append(
+        "The process's memory may not be read: which thread holds a queue is known only as it was when the wait for it began. "
+          + "With root's rights gcd knows it as it is.")
+    }
     return remarks
+  }
+
+  /// A thread has waited long for a queue whose word would say which thread holds it.
+  private func hidesWord(_ thread: Snapshot.Thread) -> Bool {
+    guard thread.state == .waiting, thread.age >= after, let wait = thread.wait, wait.placeOfWord != 0,
+      let queue = snapshot.object(of: wait)
+    else { return false }
+    return queue.word == nil
   }
 
   /// What is waited for may be in a queue that is not listed.

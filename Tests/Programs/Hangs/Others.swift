@@ -32,6 +32,19 @@ let otherPatterns: [Pattern] = [
     let (mail, formation) = (DispatchQueue(label: "mail", attributes: .initiallyInactive), Formation())
     DispatchQueue.global().async { formation.wait { mail.sync {} } }
   },
+  // The wait is the first thing in these two that needs a thread.
+  .other("group-behind-a-suspended-queue", says: "group", "mail", "suspended") {
+    let (mail, group, formation) = (DispatchQueue(label: "mail"), DispatchGroup(), Formation())
+    mail.suspend()
+    mail.async(group: group) {}
+    formation.wait { group.wait() }
+  },
+  .other("semaphore-behind-an-inactive-queue", says: "semaphore", "mail", "has not been activated") {
+    let mail = DispatchQueue(label: "mail", attributes: [.concurrent, .initiallyInactive])
+    let (sent, formation) = (DispatchSemaphore(value: 0), Formation())
+    mail.async { sent.signal() }
+    formation.wait { sent.wait() }
+  },
   .other("signal-behind-the-wait", says: "semaphore", "serial") {
     // The item that would signal is behind the one that waits.
     let (serial, ready, formation) = (DispatchQueue(label: "serial"), DispatchSemaphore(value: 0), Formation())

@@ -51,17 +51,19 @@ func first(_ count: Int) {
     while present.load(ordering: .relaxed) < 8 {}
     for _ in 0..<count { GrandCentralRuntime.beginSpan("first").end() }
   }
-  let threads = (0..<8).map { _ in
-    var thread = pthread_t()
-    let context = Unmanaged.passRetained(Body(run: body)).toOpaque()
-    pthread_create(
-      &thread, nil,
-      {
-        Unmanaged<Body>.fromOpaque($0!).takeRetainedValue().run(); return nil
-      }, context)
-    return thread
-  }
-  for thread in threads { pthread_join(thread, nil) }
+  for thread in (0..<8).map({ _ in start(body) }) { pthread_join(thread, nil) }
+}
+
+/// Starts a thread of the program's own.
+func start(_ body: @escaping @Sendable () -> Void) -> pthread_t {
+  var thread = pthread_t()
+  let context = Unmanaged.passRetained(Body(run: body)).toOpaque()
+  pthread_create(
+    &thread, nil,
+    {
+      Unmanaged<Body>.fromOpaque($0!).takeRetainedValue().run(); return nil
+    }, context)
+  return thread
 }
 
 final class Body {
@@ -173,6 +175,33 @@ case "first-item":
   // A worker is in its first item, for ever, and the main thread waits.
   DispatchQueue(label: "long").async { while true { pause() } }
   DispatchSemaphore(value: 0).wait()
+case "held":
+  // The main thread waits for a queue, which goes to another thread afterwards; that one keeps it for ever.
+  let queue = DispatchQueue(label: "held")
+  let main = callingThread()
+  @Sendable func keep() {
+    say((callingThread().split(separator: "/").last.map(String.init) ?? "?") + "\n", to: 1)
+    while true { pause() }
+  }
+  let ready = Atomic(false)
+  queue.async { while !ready.load(ordering: .relaxed) || !isAsleep(main) { usleep(1_000) } }
+  if words[2] == "behind" {
+    queue.async { keep() }
+  } else {
+    let begun = DispatchSemaphore(value: 0)
+    // Read when `begun` says so.
+    nonisolated(unsafe) var other = ""
+    _ = start {
+      other = callingThread()
+      begun.signal()
+      queue.sync { keep() }
+    }
+    begun.wait()
+    // It is the first to wait for its turn; this thread must not sleep before.
+    while !isAsleep(other) { sched_yield() }
+  }
+  ready.store(true, ordering: .relaxed)
+  queue.sync {}
 case "marks":
   for round in 0..<number {
     GrandCentralRuntime.mark("round")

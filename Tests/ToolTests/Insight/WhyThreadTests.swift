@@ -1,6 +1,7 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
 import CPlatform
+import Glibc
 import Testing
 
 @testable import gcd
@@ -28,6 +29,63 @@ struct WhyThreadTests {
     }
     let circle = sample([active(1, blocked(11 * second, owner: 2, lock: .mutex)), waiter])
     #expect(WhyAnalysis.report(circle).findings.first?.sentence.hasPrefix("Deadlock: 2 threads") == true)
+  }
+
+  @Test("a queue's own word says which thread holds it, whichever one held it when the wait began")
+  func words() {
+    var waiter = waiting(2, .queue, 0xa, "log", owner: 1, role: .program)
+    waiter.wait?.placeOfWord = 24
+    func said(_ word: QueueWord?, target: QueueWord? = nil) -> String {
+      var (log, store) = (queue(7, "log", 0xa, target: 8), queue(8, "store", 0xb))
+      (log.word, store.word) = (word, target)
+      return WhyAnalysis.report(sample([active(1), active(3), waiter], [log, store])).words
+    }
+    let owned = said(QueueWord(owner: 3))
+    #expect(owned.contains("Queue \"log\" is held by worker \"gc-3\" (3); 1 thread has waited for that for 10.0 s."))
+    #expect(!owned.contains("is not known") && !owned.contains("may not be read"))
+    let byTarget = said(QueueWord(isOnItsWay: true), target: QueueWord(owner: 3))
+    #expect(
+      byTarget.contains("Queue \"log\" has the target queue \"store\", which is held by worker \"gc-3\" (3)"))
+    #expect(said(QueueWord(isOnItsWay: true)).contains("it waits for a worker that is free"))
+    #expect(said(QueueWord(readers: 1)).contains("An item of the queue runs still."))
+    #expect(said(QueueWord(readers: 4)).contains("4 items of the queue run still."))
+    #expect(said(QueueWord()).contains("No thread holds the queue, and neither it nor its targets are suspended."))
+    // It is the waiter's turn at this moment.
+    #expect(!said(QueueWord(owner: 2)).contains("Deadlock"))
+    let unknown = said(nil)
+    #expect(unknown.contains("Queue \"log\" was held, when the wait began, by worker \"gc-1\" (1)"))
+    #expect(unknown.contains("The process's memory may not be read"))
+  }
+
+  @Test("the fields of a queue's word")
+  func wordFields() {
+    #expect(QueueWord(0) == QueueWord())
+    #expect(QueueWord(.max) == QueueWord(owner: 0x3f_ffff, readers: 0x3f_ffff, isOnItsWay: true))
+    #expect(QueueWord(1 << 44 | 5 << 22 | 77) == QueueWord(owner: 77, readers: 5, isOnItsWay: true))
+  }
+
+  @Test("a process whose queue has gone to another thread since the wait began", arguments: ["behind", "handed"])
+  func changedHands(pattern: String) throws {
+    let process = ToolProcess([], shell: "exec \"${0%/*}/traced\" held \(pattern)")
+    defer {
+      kill(process.identifier, SIGKILL)
+      _ = process.wait()
+    }
+    // The thread that holds the queue says which one it is.
+    var text = ""
+    #expect(
+      process.read { output, _ in
+        text = output
+        return output.hasSuffix("\n")
+      })
+    let holder = try #require(Int32(text.dropLast()))
+    var blocker: WaitGraph.Blocker?
+    for _ in 0..<60_000 where blocker == nil {
+      let snapshot = try Snapshot(process: process.identifier)
+      blocker = WaitGraph(snapshot).blockers[process.identifier]
+      usleep(1_000)
+    }
+    #expect(blocker == WaitGraph.Blocker(tid: holder, evidence: .owns))
   }
 
   @Test("a thread whose end is waited for, in an item that it needs; elsewhere that is as it should be")

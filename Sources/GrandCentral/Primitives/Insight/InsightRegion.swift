@@ -5,8 +5,8 @@ import Synchronization
 
 /// The memory through which other processes may look at this one; `CPlatformInsight.h` says what lies where.
 ///
-/// It is made when the first worker goes to sleep or the second begins, when a thread first waits in the library, or at the
-/// first record: so a program that only submits pays nothing, and one that hangs has it. It costs a descriptor, and the pages
+/// It is made when the first worker goes to sleep or the second begins, when a thread first waits in the library, when a queue is
+/// suspended or made inactive, or at the first record: so a program that only submits pays nothing, and one that hangs has it. It costs a descriptor, and the pages
 /// that are used. Where the kernel refuses it there is none, and everything else works.
 ///
 /// InsightRegion.G1  `state` goes from `unasked` to `making` by exchange, and on to `made` or `none`. A thread that finds it
