@@ -191,6 +191,9 @@ answer=$(ask "$folder/c" "select count(*), t.name from slice s join track t on t
 [ "$answer" = '[[10000,"org.example.unmodified"]]' ] || fail "the C program's items: $answer"
 fact "a C program on libdispatch.so: $answer"
 
+# What it runs has its name, whichever way it was handed over.
+Scripts/trace_names.py "$tool" "$DROPIN/lib" "$folder"
+
 # The first process that uses the library is traced, not the shell that starts it.
 status=0
 output=$("$tool" trace --library "$DROPIN/lib" -o "$folder/shell" -- sh -c "$folder/program; exit 5") || status=$?

@@ -3,9 +3,13 @@
 // Blocks are made by the program's compiler; copying and releasing them is done by the runtime library that the program
 // is linked with. A program without blocks has none, and needs none: the references are weak.
 
+#include <errno.h>
+#include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "CDispatchGlue.h"
+#include "CPlatformCallSites.h"
 
 extern void *_Block_copy(const void *block) __attribute__((__weak__));
 extern void _Block_release(const void *block) __attribute__((__weak__));
@@ -33,6 +37,46 @@ struct descriptor {
   void (*copy)(void *target, const void *source);
   void (*dispose)(const void *block);
 };
+
+// MARK: The code of a block, for records
+
+// A block that Swift has made of a closure.
+struct closure_block {
+  struct gcd_block head;
+  uintptr_t function;
+  void *context;
+};
+
+// Whether the function is one that Swift makes to call a closure from a block: only its name says that. A program has few of them.
+static bool calls_closure(uintptr_t function) {
+  enum { ENTRIES = 64, TRIES = 4 };
+  // The functions that were asked for, and a bit with the answer. Where there is no room the answer is no.
+  static _Atomic uintptr_t known[ENTRIES];
+  for (size_t k = 0; k < TRIES; k++) {
+    _Atomic uintptr_t *entry = &known[(function / 16 + k) % ENTRIES];
+    // relaxed: a function and its answer are one word.
+    uintptr_t seen = atomic_load_explicit(entry, memory_order_relaxed);
+    if (seen >> 1 == function) return seen & 1;
+    if (seen != 0) continue;
+    int error = errno;
+    char name[256], place[1];
+    size_t length = (size_t)gc_describe_code((const void *)function, name, sizeof name, place, sizeof place);
+    bool answer = length > 4 && strncmp(name, "$s", 2) == 0 && strcmp(name + length - 2, "TR") == 0;
+    // relaxed: as above. A thread that asks at the same moment finds the same.
+    atomic_store_explicit(entry, function << 1 | answer, memory_order_relaxed);
+    errno = error;
+    return answer;
+  }
+  return false;
+}
+
+uintptr_t gcd_code_of_block(const void *raw) {
+  const struct gcd_block *block = raw;
+  const struct descriptor *about = block->descriptor;
+  uintptr_t function = (uintptr_t)block->invoke;
+  bool may_be_closure = block->flags & HAS_COPY_AND_DISPOSE && about->size == sizeof(struct closure_block);
+  return may_be_closure && calls_closure(function) ? ((const struct closure_block *)raw)->function : function;
+}
 
 struct work_item_block {
   struct gcd_block head;

@@ -58,9 +58,9 @@ public func dispatch_source_create(
 }
 
 /// What calls a function with the source's context. The source is alive while it calls.
-private func handler(_ source: Unmanaged<DispatchSource>, _ function: dispatch_function_t?) -> DispatchSourceHandler? {
+private func handler(_ source: Unmanaged<DispatchSource>, _ function: dispatch_function_t?) -> SourceHandler? {
   guard let function else { return nil }
-  return {
+  return SourceHandler(calling: .function(function)) {
     function(source._withUnsafeGuaranteedRef { $0.context })
     Sanitizer.comesBefore(source.toOpaque())
   }
@@ -75,13 +75,13 @@ private final class EventContext: @unchecked Sendable {  // why: see above
 /// are for later handlers.
 private func eventHandler(
   _ source: Unmanaged<DispatchSource>, _ function: dispatch_function_t?
-) -> DispatchSourceHandler? {
+) -> SourceHandler? {
   guard let function else { return nil }
   let context = EventContext()
   source._withUnsafeGuaranteedRef { source in
     if !source.state.load().has(SourceState.inactive) { context.first = .some(source.context) }
   }
-  return {
+  return SourceHandler(calling: .function(function)) {
     let known = context.first ?? source._withUnsafeGuaranteedRef { $0.context }
     context.first = .some(known)
     function(known)
@@ -95,7 +95,7 @@ private func set(_ role: SourceHandlers.Role, of source: Unmanaged<DispatchSourc
     let body = Block(block)
     // unsafe: the block keeps its item, and the caller the block.
     let item = gcd_block_work_item(block).map { Unmanaged<DispatchWorkItem>.fromOpaque($0).takeUnretainedValue() }
-    return SourceHandler(as: item) {
+    return SourceHandler(calling: item.map { .item($0) } ?? .block(body)) {
       body()
       Sanitizer.comesBefore(source.toOpaque())
     }
@@ -115,7 +115,7 @@ public func dispatch_source_set_event_handler(_ handle: dispatch_source_t?, _ bl
 @c @implementation
 public func dispatch_source_set_event_handler_f(_ handle: dispatch_source_t?, _ function: dispatch_function_t?) {
   let body = eventHandler(source(handle), function)
-  source(handle)._withUnsafeGuaranteedRef { $0.setEventHandler(handler: body) }
+  source(handle)._withUnsafeGuaranteedRef { $0.set(.event, body) }
 }
 
 @c @implementation
@@ -126,7 +126,7 @@ public func dispatch_source_set_cancel_handler(_ handle: dispatch_source_t?, _ b
 @c @implementation
 public func dispatch_source_set_cancel_handler_f(_ handle: dispatch_source_t?, _ function: dispatch_function_t?) {
   let body = handler(source(handle), function)
-  source(handle)._withUnsafeGuaranteedRef { $0.setCancelHandler(handler: body) }
+  source(handle)._withUnsafeGuaranteedRef { $0.set(.cancel, body) }
 }
 
 @c @implementation
@@ -137,7 +137,7 @@ public func dispatch_source_set_registration_handler(_ handle: dispatch_source_t
 @c @implementation
 public func dispatch_source_set_registration_handler_f(_ handle: dispatch_source_t?, _ function: dispatch_function_t?) {
   let body = handler(source(handle), function)
-  source(handle)._withUnsafeGuaranteedRef { $0.setRegistrationHandler(handler: body) }
+  source(handle)._withUnsafeGuaranteedRef { $0.set(.registration, body) }
 }
 
 @c @implementation

@@ -22,6 +22,17 @@ struct TraceTests {
   private var item: Int32 { Int32(GC_RECORD_ITEM) }
   private var submit: Int32 { Int32(GC_RECORD_SUBMIT) }
 
+  @Test("a function that only calls a closure is not told for the closure")
+  func thunks() {
+    let thunk =
+      "reabstraction thunk helper from @escaping @callee_guaranteed () -> () to @escaping @convention(block) () -> ()"
+    for name in [thunk, "partial apply forwarder for " + thunk] {
+      #expect(ProcessCode.words(name) == "a Swift closure (thunk)")
+    }
+    #expect(ProcessCode.words("partial apply forwarder for closure #1 in f()") == "closure #1 in f()")
+    #expect(ProcessCode.words("main") == "main")
+  }
+
   @Test("an item is a slice on its queue's track, with the flow of its submission")
   func items() throws {
     let now = clock()

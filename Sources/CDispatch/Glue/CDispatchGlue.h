@@ -154,6 +154,9 @@ static inline bool gcd_block_call_region(
       block, region, offset, buffer, size);
 }
 
+/// The address of the code that a block calls: of one that Swift has made of a closure, the closure's.
+uintptr_t gcd_code_of_block(const void *block);
+
 /// The block on the heap, with a reference for the caller.
 void *gcd_block_copy(const void *block);
 void gcd_block_release(const void *block);

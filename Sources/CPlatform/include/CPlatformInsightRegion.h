@@ -62,6 +62,17 @@ static inline __attribute__((always_inline)) bool gc_insight_lists(void) {
 #endif
 }
 
+#pragma GCC visibility push(default)
+/// The code that an item calls in the end: only the C library, which knows of blocks, has this function. A hidden symbol that is missing
+/// would seem to be there.
+extern uintptr_t gcd_code_of_job(void *GC_NONNULL job, uintptr_t function) __attribute__((weak));
+#pragma GCC visibility pop
+
+/// The same; elsewhere it is `function`, which runs the item.
+static inline uintptr_t gc_code_of_job(void *GC_NONNULL job, uintptr_t function) {
+  return gcd_code_of_job ? gcd_code_of_job(job, function) : function;
+}
+
 static inline gc_insight_head *GC_NONNULL gc_insight_own_head(void) { return (gc_insight_head *)gc_insight_page; }
 
 // Where a field is that others look at while its writer changes it. Swift counts the address of a field as a use of the whole

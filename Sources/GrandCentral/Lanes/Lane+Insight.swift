@@ -110,7 +110,7 @@ extension Lane {
   private final func recordItem(_ job: Job, _ body: () -> Void) {
     let number = insightNumber
     let argument = Self.insightNumber(of: job)
-    let function = UInt64(Self.function(of: job))
+    let function = UInt64(InsightLayout.code(of: job.raw, calledBy: Self.function(of: job)))
     // The recorder writes an item down at its end; a simulation may let another thread go on before it begins.
     World.current?.note(World.itemBegins, number)
     let begun = Cycles.now
@@ -161,7 +161,7 @@ extension Lane {
     return invoke == address(activation) || invoke == address(redirectedInWrapper)
   }
 
-  private static func address(_ invoke: Job.Invoke) -> UInt { unsafeBitCast(invoke, to: UInt.self) }
+  static func address(_ invoke: Job.Invoke) -> UInt { unsafeBitCast(invoke, to: UInt.self) }
 
   /// Nodes are 64 bytes: these are the bits in which they differ.
   private static func insightNumber(of job: Job) -> UInt32 {
@@ -169,8 +169,13 @@ extension Lane {
   }
 
   /// The address of the item's code: the closure's function or the C function, otherwise the function that runs the item.
+  @inline(never)
   static func function(of job: Job) -> UInt {
-    if !job.flags.isDisjoint(with: .hasWords) { return job.bodyFunction }
+    job.flags.isDisjoint(with: .hasWords) ? runner(of: job) : job.bodyFunction
+  }
+
+  /// The address of the function that runs the item.
+  static func runner(of job: Job) -> UInt {
     let invoke = address(job.invoke)
     let wrapped = invoke == address(redirected) || invoke == address(recordedOnGlobal)
     return wrapped ? address(job.inner) : invoke

@@ -15,7 +15,7 @@ private func words(of closure: (Int, Int) -> Void, _ words: UnsafeMutableRawPoin
 /// call has ended.
 struct BorrowedClosure: @unchecked Sendable {  // the owner waits until the last call has ended
   private var function: UnsafeRawPointer?
-  private var context: UnsafeRawPointer?
+  private(set) var context: UnsafeRawPointer?
 
   init(_ closure: () -> Void) {
     // unsafe: the callee writes exactly two words.

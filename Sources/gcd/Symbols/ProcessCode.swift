@@ -91,9 +91,17 @@ final class ProcessCode {
   /// The function that an address is in, or the file and the place in it.
   func name(of address: UInt64, in mapping: Mapping) -> String {
     let offset = mapping.fileOffset(address)
-    if let name = table(mapping.path)?.name(at: offset) { return name }
+    if let name = table(mapping.path)?.name(at: offset) { return Self.words(name) }
     let file = mapping.path.split(separator: "/").last.map(String.init) ?? mapping.path
     return "\(TextLayout.printable(file))+0x" + String(offset, radix: 16)
+  }
+
+  /// What a function is called where it is known by its name. A closure may be called by a function that fits its calling convention:
+  /// that one's name says nothing of the closure.
+  static func words(_ name: String) -> String {
+    let forwarder = "partial apply forwarder for "
+    let name = name.hasPrefix(forwarder) ? String(name.dropFirst(forwarder.count)) : name
+    return name.hasPrefix("reabstraction thunk helper ") ? "a Swift closure (thunk)" : name
   }
 
   /// The file through the process's /proc folder, because its root may differ from the tool's; else the path in the list.

@@ -158,6 +158,23 @@ public class DispatchWorkItem: @unchecked Sendable {  // an atomic word; the res
     if state.load(ordering: .relaxed).has(State.simulated) { World.tell(kind, on: self, timer: timer) }
   }
 
+  /// What `look` finds in the closure; 0 if the closure has been released. Meanwhile the item counts as one that runs, so that it keeps
+  /// the closure (WorkItem.I1).
+  final func code(_ look: (BorrowedClosure) -> UInt) -> UInt {
+    let isHeld = state.update { state in
+      if !state.has(State.emptied) { state.rawValue += 1 }
+      return !state.has(State.emptied)
+    }
+    if !isHeld { return 0 }
+    let code = look(BorrowedClosure(body.unsafelyUnwrapped.run))
+    let empty = state.update { state in
+      state.rawValue -= 1
+      return state.shouldEmpty()
+    }
+    if empty { body = nil }
+    return code
+  }
+
   final func runSubmitted() {
     tell(World.looks)
     let runs = state.update { state in
@@ -265,25 +282,6 @@ public class DispatchWorkItem: @unchecked Sendable {  // an atomic word; the res
   }
 
   // MARK: Waiting
-
-  /// Waits until the item has run once, or was dequeued cancelled. Traps (GC0017) inside the item itself.
-  ///
-  /// The queue that holds the item is boosted to the waiter's quality of service. Complexity: O(1). Blocking: yes.
-  public final func wait() { _ = wait(until: .never) }
-
-  /// Waits as `wait()`, until `timeout` at most.
-  ///
-  /// Complexity: O(1). Blocking: until the item has run or the time has come.
-  public final func wait(timeout: DispatchTime) -> DispatchTimeoutResult {
-    wait(until: timeout.deadline) ? .success : .timedOut
-  }
-
-  /// Waits as `wait()`, until `wallTimeout` at most, which follows steps of the clock.
-  ///
-  /// Complexity: O(1). Blocking: until the item has run or the time has come.
-  public final func wait(wallTimeout: DispatchWallTime) -> DispatchTimeoutResult {
-    wait(until: wallTimeout.deadline) ? .success : .timedOut
-  }
 
   final func wait(until deadline: Deadline) -> Bool {
     tell(World.looks)

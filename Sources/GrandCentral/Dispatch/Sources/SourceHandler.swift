@@ -22,6 +22,19 @@ struct SourceHandler {
     flags = item?.flags ?? []
   }
 
+  /// The same, for the C interface, whose closures call something else in the end: that is told behind the flags, which use the lowest
+  /// bits alone.
+  init(as item: DispatchWorkItem?, telling code: UInt, _ body: @escaping () -> Void) {
+    self.body = body
+    qos = item?.wantedQoS ?? .unspecified
+    flags = DispatchWorkItemFlags(rawValue: (item?.flags.rawValue ?? 0) | code << Self.flagBits)
+  }
+
+  /// What was told.
+  var told: UInt { flags.rawValue >> Self.flagBits }
+
+  private static var flagBits: UInt { 8 }
+
   /// Calls it once, as an item of the queue.
   func submit(to queue: DispatchQueue) { queue.enqueueSlow(queue.makeJob(qos, flags, body)) }
 
