@@ -129,7 +129,7 @@ struct MadeUpRegion {
   /// The next chunk, in the order of their numbers.
   mutating func chunk(
     _ index: Int, _ thread: Int, _ identifier: pid_t, _ records: [gc_insight_record], isFull: Bool = false,
-    lost: UInt64 = 0
+    lost: UInt64 = 0, begun: UInt64 = 0
   ) {
     var chunk = RegionChunk.Head()
     chunk.state = UInt32(isFull ? GC_CHUNK_FULL : GC_CHUNK_WRITTEN)
@@ -138,6 +138,7 @@ struct MadeUpRegion {
     chunk.tid = UInt32(identifier)
     chunk.thread = UInt32(thread)
     chunk.lost = lost
+    chunk.counter = begun
     Self.copy("thread \(identifier)", &chunk.name)
     nextChunk += 1
     head.next_chunk = nextChunk

@@ -245,6 +245,9 @@ struct RegionChunk {
   let end: Int
   let thread: pid_t
   let threadIndex: Int
+  /// When it was begun: the counter.
+  let counter: UInt64
+  /// What its thread, and earlier ones of the same entry, had lost until then.
   let lost: UInt64
   let name: String
 
@@ -255,6 +258,7 @@ struct RegionChunk {
     self.end = end
     thread = pid_t(truncatingIfNeeded: raw.tid & 0x7fff_ffff)
     threadIndex = Int(raw.thread)
+    counter = raw.counter
     lost = raw.lost
     name = RegionText.text(raw.name)
   }

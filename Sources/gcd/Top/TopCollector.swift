@@ -49,6 +49,7 @@ final class TopCollector {
   /// For each chunk of each region: which use of it was read last, and how far.
   private var positions: [[Int: (number: UInt64, end: Int, isFull: Bool)]]
   private var histories: [TopHistory]
+  private var losses: [TopLosses]
   private var counter = TopRatesCounter()
   private var lastTake: UInt64
   private var lostBefore: UInt64
@@ -63,6 +64,7 @@ final class TopCollector {
     decoders = regions.map { _ in TopDecoder() }
     positions = regions.map { _ in [:] }
     histories = regions.map { _ in TopHistory() }
+    losses = regions.map { TopLosses($0) }
     lastTake = RegionClock.now().uptime
     lostBefore = 0
     let record = UInt32(GC_SWITCH_RECORD)
@@ -144,8 +146,10 @@ final class TopCollector {
           if let event = decoders[index].event(record, thread: chunk.thread, clock: region.clock) { counter.add(event) }
         }
       }
+      losses[index].see(chunk, upTo: records.last?.time, region.clock) { counter.addGap(from: $0, to: $1) }
       if takes, chunk.isFull { _ = region.release(chunk) }
     }
+    losses[index].look(region) { counter.addGap(from: $0, to: $1) }
   }
 }
 

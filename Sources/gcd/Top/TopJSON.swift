@@ -6,7 +6,7 @@ enum TopJSON {
     Members: snapshot (as of "gcd snapshot --json"), why (as of "gcd why --json"), and, if something is recorded, rates: seconds, \
     lost, queues {number, label, itemsPerSecond, busy, submittedPerSecond, latencyP50Nanoseconds, \
     latencyP99Nanoseconds, pending, oldestNanoseconds, eventsPerSecond, lateNanoseconds}. If lost is not 0, \
-    what is counted is at least so much, latencies are of a sample and may be too long, and pending is not known. With --all, processes: an array of these.
+    what is counted is at least so much, latencies are of what was submitted and began while nothing was lost, and pending is not known. With --all, processes: an array of these.
     """
 
   static func value(_ model: TopModel) -> JSONValue {

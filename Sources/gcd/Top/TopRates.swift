@@ -74,7 +74,7 @@ struct TopRates: Sendable, Equatable {
   var moment: UInt64 = 0
   var queues: [Int: Queue] = [:]
   /// Records that had no room, or that were overwritten before they were read: if there are any, what is counted is at least so
-  /// much. Latencies are then those of a sample; one is too long where a begin and the next submission of a job were both lost.
+  /// much. Latencies are then those of a sample: of what was submitted and began while nothing was lost.
   var lost: UInt64 = 0
 
   /// What stands before numbers that are counted.
@@ -117,6 +117,9 @@ struct TopRatesCounter {
   private var batch: [(time: UInt64, job: UInt32, queue: Int, isItem: Bool)] = []
   /// A job whose begin was lost would stay.
   private static let mostWaiting = 1 << 16
+  /// When records were lost since the last look, and before that one.
+  private var gaps = TopGaps()
+  private var formerGaps = TopGaps()
 
   mutating func add(_ event: Event) {
     switch event {
@@ -133,6 +136,15 @@ struct TopRatesCounter {
       rates.queues[queue, default: .init()].late = max(rates.queues[queue]?.late ?? 0, late)
     case .source(let queue): rates.queues[queue, default: .init()].calls += 1
     }
+  }
+
+  /// A thread has lost records in that time, by CLOCK_MONOTONIC.
+  mutating func addGap(from begin: UInt64, to end: UInt64) { gaps.add(from: begin, to: end) }
+
+  /// A job is used again. If a begin and the next submission of a job are lost, what is left of both looks like one item that waits long.
+  private mutating func addLatency(_ queue: Int, from submitted: UInt64, to begun: UInt64) {
+    if gaps.touch(submitted, begun) || formerGaps.touch(submitted, begun) { return }
+    rates.queues[queue, default: .init()].latency.add(begun - submitted)
   }
 
   /// Counts what has not been counted at the last look, when the item ran.
@@ -163,18 +175,19 @@ struct TopRatesCounter {
   mutating func take(length: UInt64, lost: UInt64, moment: UInt64, running: [Running] = []) -> TopRates {
     // At the same moment, the submission comes first.
     batch.sort { $0.time != $1.time ? $0.time < $1.time : !$0.isItem && $1.isItem }
+    gaps.settle()
     let earlier = early
     early.removeAll(keepingCapacity: true)
     var matched: Set<UInt32> = []
     for entry in batch {
       if entry.isItem {
         if let submission = waiting.removeValue(forKey: entry.job), submission.time <= entry.time {
-          rates.queues[entry.queue, default: .init()].latency.add(entry.time - submission.time)
+          addLatency(entry.queue, from: submission.time, to: entry.time)
         } else {
           early[entry.job] = entry.time
         }
       } else if let begun = earlier[entry.job], begun >= entry.time, matched.insert(entry.job).inserted {
-        rates.queues[entry.queue, default: .init()].latency.add(begun - entry.time)
+        addLatency(entry.queue, from: entry.time, to: begun)
       } else {
         early[entry.job] = nil
         waiting[entry.job] = (entry.time, entry.queue)
@@ -188,6 +201,7 @@ struct TopRatesCounter {
     }
     addBusy(running, until: moment)
     batch.removeAll(keepingCapacity: true)
+    (formerGaps, gaps) = (gaps, TopGaps())
     if waiting.count > Self.mostWaiting { waiting.removeAll() }
     var taken = rates
     taken.length = length

@@ -1,0 +1,103 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import CPlatform
+import Testing
+
+@testable import gcd
+
+/// Latencies of a process that loses records.
+@Suite("gcd top: lost records")
+struct TopGapTests {
+  private func submitted(_ counter: inout TopRatesCounter, _ time: UInt64, job: UInt32 = 7) {
+    counter.add(.submit(queue: 1, job: job, time: time))
+  }
+
+  private func begun(_ counter: inout TopRatesCounter, _ time: UInt64, job: UInt32 = 7) {
+    counter.add(.item(queue: 1, job: job, begin: time, end: time + 1))
+  }
+
+  @Test("a begin and the next submission of a job that are both lost make no long latency")
+  func reused() {
+    var counter = TopRatesCounter()
+    submitted(&counter, 100)
+    begun(&counter, 103)
+    // Job 7 begins at 112 and is submitted again at 900: neither was written down. Then it begins at 905.
+    submitted(&counter, 110)
+    counter.addGap(from: 111, to: 901)
+    begun(&counter, 905)
+    submitted(&counter, 1_000)
+    begun(&counter, 1_004)
+    let rates = counter.take(length: second, lost: 2, moment: 2_000)
+    #expect(rates.queues[1]?.items == 3)
+    #expect(rates.latency.count == 2 && rates.latency.quantile(1) ?? 9 <= 4)
+  }
+
+  @Test("a submission that is read one look later than its item counts, unless something was lost in between")
+  func laterLook() {
+    for isLost in [false, true] {
+      var counter = TopRatesCounter()
+      begun(&counter, 50)
+      if isLost { counter.addGap(from: 45, to: 46) }
+      _ = counter.take(length: second, lost: 0, moment: 60)
+      submitted(&counter, 40)
+      #expect(counter.take(length: second, lost: 0, moment: 70).latency.count == (isLost ? 0 : 1))
+      // A loss of long ago does not count.
+      submitted(&counter, 80)
+      begun(&counter, 81)
+      #expect(counter.take(length: second, lost: 0, moment: 90).latency.count == 1)
+    }
+  }
+
+  @Test("times in which something was lost, in any order and overlapping")
+  func times() {
+    var gaps = TopGaps()
+    gaps.settle()
+    #expect(!gaps.touch(0, .max))
+    for (begin, end) in [(50, 60), (10, 20), (15, 30), (55, 56), (70, 70)] as [(UInt64, UInt64)] {
+      gaps.add(from: begin, to: end)
+    }
+    gaps.add(from: 9, to: 8)
+    gaps.settle()
+    for moment in 0..<100 as Range<UInt64> {
+      let isIn = (10...30).contains(moment) || (50...60).contains(moment) || moment == 70
+      #expect(gaps.touch(moment, moment) == isIn)
+    }
+    #expect(gaps.touch(0, 10) && gaps.touch(31, 90) && gaps.touch(40, 50) && !gaps.touch(31, 49) && !gaps.touch(71, 90))
+  }
+
+  @Test("a thread loses records between its last one and its next chunk, or up to the look")
+  func losses() throws {
+    let now = RegionClock.now().counter - 1_000_000_000
+    func items(_ times: UInt64...) -> [gc_insight_record] {
+      times.map { MadeUpRegion.record(Int(GC_RECORD_ITEM), at: now + $0, queue: 1) }
+    }
+    var made = MadeUpRegion()
+    made.thread(0, 10)
+    made.thread(1, 11)
+    let first = try made.reader()
+    func nanoseconds(_ step: UInt64) -> UInt64 { first.clock.nanoseconds(at: now + step) }
+    var losses = TopLosses(first, at: nanoseconds(0))
+    made.chunk(0, 0, 10, items(100), isFull: true, begun: now + 90)
+    made.chunk(1, 0, 10, items(500), lost: 3, begun: now + 400)
+    made.chunk(2, 1, 11, items(450), begun: now + 10)
+    made.thread(0, 10) { $0.lost = 3 }
+    let region = try made.reader()
+    var gaps: [(UInt64, UInt64)] = []
+    for index in 0..<3 {
+      var records: [gc_insight_record] = []
+      let chunk = try #require(region.chunk(index, from: 0, records: &records))
+      losses.see(chunk, upTo: records.last?.time, first.clock) { gaps.append(($0, $1)) }
+    }
+    losses.look(region) { gaps.append(($0, $1)) }
+    // What the chunk has said already is no news at the look.
+    #expect(gaps.count == 1 && gaps[0] == (nanoseconds(100), nanoseconds(400)))
+    // The other thread loses something, and has no chunk since; and one without an entry.
+    made.thread(1, 11) { $0.lost = 1 }
+    losses.look(try made.reader()) { gaps.append(($0, $1)) }
+    #expect(gaps.count == 2 && gaps[1].0 == nanoseconds(450) && gaps[1].1 > gaps[1].0)
+    made.head.lost = 5
+    losses.look(try made.reader()) { gaps.append(($0, $1)) }
+    losses.look(try made.reader()) { gaps.append(($0, $1)) }
+    #expect(gaps.count == 3 && gaps[2].0 >= gaps[1].1)
+  }
+}
