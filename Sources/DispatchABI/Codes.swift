@@ -55,10 +55,10 @@ extension DispatchSource {
 }
 
 @c(gcd_code_of_job)
-public func codeOfJob(_ raw: Raw, _ function: UInt) -> UInt {
+public func codeOfJob(_ bits: UInt, _ function: UInt) -> UInt {
   // A simulation, or a tracer at the probes, is not told.
   if InsightLayout.switches & InsightLayout.Switch.record == 0 { return function }
-  let job = Job(raw: raw)
+  let job = Job(raw: Raw(bitPattern: bits)!)
   let runner = Lane.runner(of: job)
   var code: UInt = 0
   // unsafe: the job keeps its block, its item or its source until it has run.

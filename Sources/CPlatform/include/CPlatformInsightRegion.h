@@ -65,11 +65,11 @@ static inline __attribute__((always_inline)) bool gc_insight_lists(void) {
 #pragma GCC visibility push(default)
 /// The code that an item calls in the end: only the C library, which knows of blocks, has this function. A hidden symbol that is missing
 /// would seem to be there.
-extern uintptr_t gcd_code_of_job(void *GC_NONNULL job, uintptr_t function) __attribute__((weak));
+extern uintptr_t gcd_code_of_job(uintptr_t job, uintptr_t function) __attribute__((weak));
 #pragma GCC visibility pop
 
 /// The same; elsewhere it is `function`, which runs the item.
-static inline uintptr_t gc_code_of_job(void *GC_NONNULL job, uintptr_t function) {
+static inline uintptr_t gc_code_of_job(uintptr_t job, uintptr_t function) {
   return gcd_code_of_job ? gcd_code_of_job(job, function) : function;
 }
 

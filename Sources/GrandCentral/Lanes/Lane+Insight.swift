@@ -110,7 +110,7 @@ extension Lane {
   private final func recordItem(_ job: Job, _ body: () -> Void) {
     let number = insightNumber
     let argument = Self.insightNumber(of: job)
-    let function = UInt64(InsightLayout.code(of: job.raw, calledBy: Self.function(of: job)))
+    let function = UInt64(InsightLayout.code(of: job.bits, calledBy: Self.function(of: job)))
     // The recorder writes an item down at its end; a simulation may let another thread go on before it begins.
     World.current?.note(World.itemBegins, number)
     let begun = Cycles.now

@@ -83,7 +83,7 @@ enum InsightLayout {
   static func show(worker index: Int, _ tid: UInt32) { gc_insight_show_worker(index, tid) }
 
   /// The code that a job calls in the end: the C library knows; else it is the function that runs the job.
-  static func code(of job: UnsafeMutableRawPointer, calledBy function: UInt) -> UInt { gc_code_of_job(job, function) }
+  static func code(of job: UInt, calledBy function: UInt) -> UInt { gc_code_of_job(job, function) }
 
   static var processID: UInt32 { gc_process_id() }
 
