@@ -49,6 +49,19 @@ struct ExhaustionTests {
     _ = run("all-wait-while-short-of-threads", ["GC_WAIT": wait, "GC_LIMIT": "\(limit)"])
   }
 
+  @Test(
+    "E6, E9: where all threads that can be had are workers, one of them stands in for the monitor",
+    .timeLimit(.minutes(30)),
+    arguments: [
+      "events", "events-beside-spinning", "slot", "apply", "apply-beside-busy-workers", "sleepers",
+      "sleepers-beside-spinning",
+    ])
+  func noMonitor(kind: String) {
+    if !Kernel.isSanitized {
+      _ = run("short-of-a-monitor", ["GC_KIND": kind], reports: 0...1)
+    }
+  }
+
   @Test("E6: while there are no descriptors, sources are delayed, signals and ends of processes are noticed")
   func descriptors() throws {
     guard let result = run("short-of-descriptors") else { return }

@@ -25,7 +25,7 @@ extension Engine {
       isLast = wake == .nothing
       carryOut(wake)
     }
-    monitor.close()
+    monitor.close(self)
   }
 
   /// Whether no thread is in the engine.

@@ -73,8 +73,8 @@ extension Monitor {
       let (taken, found) = state.compareExchange(
         expected: State.lent, desired: State.awake, successOrdering: .acquiring, failureOrdering: .relaxed)
       if taken { return true }
-      if found != State.starting { return false }
-      // A thread asks the kernel for another monitor; it is refused, as a rule.
+      if found != State.starting, found != State.filled { return false }
+      // A thread asks the kernel for another monitor, and is refused, as a rule. Or a worker stands in, and puts the state back.
       Thread.sleep(nanoseconds: 50_000)
     }
   }

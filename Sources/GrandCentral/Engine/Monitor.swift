@@ -17,7 +17,7 @@ import Synchronization
 /// Monitor.M2  There is one monitor thread at a time. Its starter takes `none` away. The thread puts `none` back when it ends;
 ///     the starter puts it back when the kernel refuses the thread. That way the monitor's own notes
 ///     (`ApplyHelpRegistry.seen`) go from one thread to the next. `lent` is as `none`, but that the thread which has put it there takes it
-///     back if it can.
+///     back if it can. A worker that stands in (Vacancy.swift) takes either away, and puts it back.
 ///
 /// A worker in a job has an odd pulse. If the monitor sees the same odd pulse at two ticks, and the worker has used hardly any
 /// CPU time in between, the worker is off its processor: it is counted as blocked (`stalled`) until it is back. The thread
@@ -32,6 +32,8 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
     static let starting: UInt32 = 3
     /// The monitor's thread runs jobs (`LastResort`).
     static let lent: UInt32 = 4
+    /// The kernel refuses the monitor a thread, and a worker stands in for it (`Vacancy`).
+    static let filled: UInt32 = 5
   }
 
   static let tick: UInt64 = 1_000_000
@@ -52,6 +54,8 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
     let thread = Atomic<UInt32>(0)
   #endif
   private let parker = Parker()
+  /// When a worker that stood in has looked last.
+  let lookedAt = Atomic<UInt64>(0)
 
   /// Whether the monitor will look once more before it sleeps.
   var isAwake: Bool {
@@ -67,20 +71,23 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
   }
 
   /// Makes sure that the monitor looks again within a tick.
+  ///
+  /// - Returns: false if the kernel refuses the monitor a thread: a worker stands in when it comes by (`Vacancy`).
   @inline(__always)
-  func wake(_ engine: borrowing Engine) {
+  @discardableResult
+  func wake(_ engine: borrowing Engine) -> Bool {
     // seq-cst: Monitor.M1; after the publication of what the monitor should see.
-    if state.load(ordering: .sequentiallyConsistent) != State.awake { wakeSlow() }
+    state.load(ordering: .sequentiallyConsistent) == State.awake || wakeSlow(engine)
   }
 
   /// The engine is being closed: a thread that sleeps wakes up, and ends.
-  func close() {
+  func close(_ engine: borrowing Engine) {
     // relaxed: a thread that goes to sleep in this moment has seen that the engine is being closed, or is woken by the next call.
-    if state.load(ordering: .relaxed) == State.asleep { wakeSlow() }
+    if state.load(ordering: .relaxed) == State.asleep { _ = wakeSlow(engine) }
   }
 
   @inline(never)
-  private func wakeSlow() {
+  private func wakeSlow(_ engine: borrowing Engine) -> Bool {
     while true {
       // relaxed: this load finds the state that `wake` has found, or a later one; the publication precedes both (Monitor.M1).
       let seen = state.load(ordering: .relaxed)
@@ -89,27 +96,38 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
         // relaxed: the parker's token publishes; a thread that finds the monitor awake has published before the monitor's next
         // look (Monitor.M1).
         if state.compareExchange(expected: seen, desired: State.awake, ordering: .relaxed).exchanged {
-          return parker.unpark()
+          parker.unpark()
+          return true
         }
       case State.none, State.lent:
-        if !Shortages.threads.mayAsk { return }
-        // relaxed: on failure, looked at again.
-        // pairs with: fallAsleep, start – publishes the notes of the monitor thread that was there before (Monitor.M2)
-        let (chosen, _) = state.compareExchange(
-          expected: seen, desired: State.starting, successOrdering: .acquiring, failureOrdering: .relaxed)
-        if chosen { return start(in: seen) }
-      default: return
+        if Shortages.threads.mayAsk {
+          // relaxed: on failure, looked at again.
+          // pairs with: fallAsleep, start, standIn – publishes the notes of the monitor that was there before (Monitor.M2)
+          let (chosen, _) = state.compareExchange(
+            expected: seen, desired: State.starting, successOrdering: .acquiring, failureOrdering: .relaxed)
+          if !chosen { continue }
+          if start(in: seen, engine) { return true }
+        }
+        engine.wakeStandIn()
+        return false
+      // A thread that is being started may be refused. A worker that stands in may have looked already.
+      default: return seen == State.awake
       }
     }
   }
 
   /// - Parameter former: The state if there is no thread.
+  /// - Returns: whether there is one.
   @_optimize(size)
-  private func start(in former: UInt32) {
-    guard let error = Thread.spawn(name: "gc-monitor", body: Monitor.main, argument: nil) else { return }
+  private func start(in former: UInt32, _ engine: borrowing Engine) -> Bool {
+    guard let error = Thread.spawn(name: "gc-monitor", body: Monitor.main, argument: nil) else { return true }
     Shortages.threads.refused(error)
-    // pairs with: wakeSlow, takeBack – publishes an earlier monitor thread's notes to the next one (Monitor.M2)
-    state.store(former, ordering: .releasing)
+    // pairs with: wakeSlow, takeBack, standIn – publishes an earlier monitor thread's notes to the next one (Monitor.M2)
+    // seq-cst: Vacancy.V2; vacant before the look at the sleepers.
+    state.store(former, ordering: .sequentiallyConsistent)
+    // Vacancy.V1
+    engine.passOverSlots()
+    return false
   }
 
   private static let main: Thread.Body = { _ in Engine.shared.pointee.monitor.run(Engine.shared) }
@@ -177,7 +195,7 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
   }
 
   /// What the thread remembers from tick to tick.
-  private struct Notes {
+  struct Notes {
     /// For how long the poller's role was vacant while nothing was pending, since the last look at the workers.
     var vacant: UInt64 = 0
     var compensation = Compensation()
@@ -189,7 +207,7 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
 
   /// One tick. Returns whether there was anything to watch.
   @_optimize(size)
-  private func look(_ engine: Engine.Pointer, _ now: UInt64, elapsed: UInt64, _ notes: inout Notes) -> Bool {
+  func look(_ engine: Engine.Pointer, _ now: UInt64, elapsed: UInt64, _ notes: inout Notes) -> Bool {
     Probes.look()
     let busy = engine.pointee.poller.isBusy
     engine.pointee.pollIfVacant()
@@ -307,6 +325,8 @@ extension Engine {
   }
 
   /// Whether the monitor has something to watch.
+  @inline(never)
+  @_optimize(size)
   var needsMonitor: Bool {
     // seq-cst: Monitor.M1.
     pending.load(ordering: .sequentiallyConsistent) != 0 || slotsNeedWatcher || poller.isMissed(timers)

@@ -13,7 +13,7 @@ import Synchronization
 ///     thread that adds a timer due later than `until` relies on the announcement, and does not interrupt the holder.
 ///     Verification/poller.pml has the proof.
 /// Poller.P3  While no thread holds the role, each worker that stops searching, and the monitor, look after the timers
-///     (`isMissed`).
+///     (`isMissed`). Where no monitor can be had, a worker between two jobs does (`Vacancy`).
 struct Poller: ~Copyable, @unchecked Sendable {  // the backend is the holder's alone (Poller.P1)
   /// Whether a thread holds the role.
   private let held = Atomic<Bool>(false)

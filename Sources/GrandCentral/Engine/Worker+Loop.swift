@@ -112,8 +112,11 @@ extension Engine {
         leaveIdle(worker)
         continue
       }
-      // A surplus worker leaves the pending work to the active ones, and makes sure that another thread watches them.
-      if missed { wakeIfNeeded() }
+      // A surplus worker leaves the pending work to the active ones, and makes sure that another thread watches them, or does itself.
+      if missed {
+        if monitor.isVacant, standIn(worker) { continue }
+        wakeIfNeeded()
+      }
       if !sleep(worker) { return nil }
     }
   }

@@ -84,6 +84,8 @@ struct Shortage: ~Copyable, Sendable {
 
   /// After how long a thread that waits meanwhile looks again; nil if it need not, because all has been granted, or nobody has been refused
   /// for a while.
+  @inline(never)
+  @_optimize(size)
   var timeToLook: UInt64? {
     // pairs with: endAsking – publishes the refusal
     if asking.load(ordering: .acquiring) != 0 { return 10 * Self.shortestPause }

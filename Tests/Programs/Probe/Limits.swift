@@ -36,7 +36,7 @@ extension Scenario {
   }
 
   /// Becomes a user that may have so many threads, of which the main thread is one, and may raise that to `most`.
-  private static func limitThreads(_ count: rlim_t, most: rlim_t) {
+  static func limitThreads(_ count: rlim_t, most: rlim_t) {
     guard geteuid() == 0 else { skip("only root can become a user without threads") }
     let user = uid_t(60_000 + getpid() % 5_000)
     guard setThreadLimit(count, most), setgid(user) == 0, setuid(user) == 0 else { skip("setuid is refused") }

@@ -55,10 +55,9 @@ struct ApplyCall: ~Copyable {
 
   /// - Parameter word: where this call lies, as the registry knows it.
   private func runWithHelp(_ word: UnsafeMutableRawPointer) {
-    guard let place = Engine.current.applyHelp.enter(word) else {
-      return ApplyRecord.finish(ApplyRecord.start(self, from: 0, helpers: helpers))
-    }
-    Engine.current.monitor.wake(Engine.current)
+    guard let place = Engine.current.applyHelp.enter(word),
+      Engine.current.monitor.wake(Engine.current) || !Engine.current.applyHelp.leave(place, word)
+    else { return ApplyRecord.finish(ApplyRecord.start(self, from: 0, helpers: helpers)) }
     let worth = runAlone()
     if Engine.current.applyHelp.leave(place, word) {
       if let first = close() { ApplyRecord.finish(ApplyRecord.start(self, from: first, helpers: worth)) }

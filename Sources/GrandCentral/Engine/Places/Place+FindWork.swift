@@ -22,6 +22,8 @@ import Synchronization
 // each place, by any one searcher that has nothing more urgent to do. The checker's scenarios of Contract.E9 hold each source
 // to its bound while all of them are kept full.
 //
+// While no monitor can be had, the worker comes by for the monitor's part (Vacancy.swift) at each search, and every fourth one is a turn.
+//
 // Other places' slots are looked at before work of a less urgent band is taken (Contract.Q6), and by searchers once a
 // slot has aged (SlotWatch). A worker without a place takes no slot's job.
 extension Place {
@@ -34,15 +36,31 @@ extension Place {
     // relaxed: the holder's own counter.
     let search = searches.load(ordering: .relaxed) &+ 1
     searches.store(search, ordering: .relaxed)
+    if search % Self.slotRuns == 0 { return findPastSlot(search, in: engine) }
     // relaxed: hints; the sleep protocol looks again with the proper order.
     let pending = engine.pending.load(ordering: .relaxed)
-    if search % Self.slotRuns != 0, !slotIsEmpty,
-      pending & Band(rank: slotRank.load(ordering: .relaxed)).moreUrgent == 0, let job = takeSlot()
-    {
+    if !slotIsEmpty, pending & Band(rank: slotRank.load(ordering: .relaxed)).moreUrgent == 0, let job = takeSlot() {
       return job
     }
     if pending == 0 { return slotIsEmpty ? nil : takeSlot() }
     return findShared(pending, in: engine)
+  }
+
+  /// A search that goes past the slot. While no monitor can be had, all searches come here, and every fourth one is a turn (Vacancy.V1).
+  @inline(never)
+  @_optimize(size)
+  private func findPastSlot(_ search: UInt32, in engine: borrowing Engine) -> Job? {
+    var isTurn = true
+    if engine.monitor.isVacant {
+      // relaxed: the holder's own counter.
+      searches.store(search &+ Self.slotRuns &- 1, ordering: .relaxed)
+      isTurn = search & (3 * Self.slotRuns) == Self.slotRuns
+      _ = engine.standIn(nil)
+    }
+    // relaxed: as in `findWork`.
+    let (pending, rank) = (engine.pending.load(ordering: .relaxed), slotRank.load(ordering: .relaxed))
+    if !isTurn || pending == 0, pending & Band(rank: rank).moreUrgent == 0, let job = takeSlot() { return job }
+    return pending == 0 ? nil : findShared(pending, in: engine)
   }
 
   /// The monitor: the holder's next search goes past the slot.

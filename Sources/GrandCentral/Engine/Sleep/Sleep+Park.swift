@@ -29,7 +29,7 @@ extension Engine {
   private func sleepUnseen(_ worker: Worker.Pointer) -> Bool {
     if isClosing, tryRetire(worker, evenLast: true) { return false }
     if isWatcher(worker) {
-      nap(worker)
+      if !nap(worker, SlotWatch.nap) { leaveIdle(worker) }
       return true
     }
     if !leavesPollToOthers(worker), poller.enter(timers) {
@@ -72,8 +72,11 @@ extension Engine {
     return pool.load(ordering: .relaxed).able <= 1
   }
 
-  private func nap(_ worker: Worker.Pointer) {
-    if !worker.pointee.parker.park(until: Deadline.after(SlotWatch.nap, on: .uptime)) { leaveIdle(worker) }
+  /// The caller is in the idle list.
+  ///
+  /// - Returns: whether it has been woken.
+  func nap(_ worker: Worker.Pointer, _ nanoseconds: UInt64) -> Bool {
+    worker.pointee.parker.park(until: Deadline.after(nanoseconds, on: .uptime))
   }
 
   private func sleepInPoll(_ worker: Worker.Pointer) {

@@ -36,10 +36,10 @@ extension Engine {
       // relaxed: bits are only ever added; a program of one band never goes further.
       if bandsInUse.load(ordering: .relaxed) & ~(band.both | band.moreUrgent) != 0 { addWorker(for: band) }
     case .unpark, .spawn, .exhausted:
-      if hasOnlyWithheld { return monitor.wake(self) }
-      if !isCrowded || freePlaces > 0 { return claimAndWake(parallelism: parallelism, budget: budget) }
+      let isWithheld = hasOnlyWithheld
+      if !isWithheld, !isCrowded || freePlaces > 0 { return claimAndWake(parallelism: parallelism, budget: budget) }
       monitor.wake(self)
-      addHelper()
+      if !isWithheld { addHelper() }
     }
   }
 
@@ -50,6 +50,7 @@ extension Engine {
   }
 
   /// The monitor's way of adding a worker: also while others search. So many sleepers are spared.
+  @inline(never)
   @discardableResult
   func reinforce(parallelism: Int, budget: Int, sparing spared: Int = 0) -> PoolState.Wake {
     idle.lock.lock()

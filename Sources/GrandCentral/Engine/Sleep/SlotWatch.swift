@@ -18,7 +18,8 @@ import Synchronization
 // SlotWatch.S3  A watcher that finds something to run gives the role up. While slots are being filled, or one is full, the
 //     last worker that stops searching passes the role on.
 // SlotWatch.S4  While all processors are busy the monitor watches: their jobs may be waiting unseen for what lies in a
-//     slot. It moves an aged job to a backlog, where it counts as pending.
+//     slot. It moves an aged job to a backlog, where it counts as pending. A worker that stands in for the monitor (Vacancy.V3) watches as
+//     the monitor.
 // SlotWatch.S5  No job begins beside a full slot without a watch. A worker that fills the slot in a job asks for a watch. A
 //     worker that has filled it between jobs, as a poller's holder does, asks when another job comes first. The job that
 //     begins may block where no thread sees it.

@@ -9,7 +9,7 @@ import CheckerKit
 // The roles that one thread has at a time: the poller's and the monitor's. Two threads each: the one that has the role and lets
 // go of it, or sleeps in it, and one that needs a thread to have it.
 
-func roles() -> [Scenario] { pollerRole() + pollerBackend() + monitorStates() + applyHelp() }
+func roles() -> [Scenario] { pollerRole() + pollerBackend() + monitorStates() + vacancy() + applyHelp() }
 
 // MARK: The poller
 
@@ -119,6 +119,52 @@ private func pollerBackend() -> [Scenario] {
       let poller = Box(EpollPoller())
       run.thread { poller.value.wait(for: .max) }
       run.thread { poller.value.interrupt() }
+    },
+  ]
+}
+
+// MARK: A worker stands in for the monitor
+
+private func vacancy() -> [Scenario] {
+  /// The kernel may refuse the monitor. One worker is busy, and another one is one too many: it falls asleep beside `leave`.
+  func beside(_ name: String, isSmall: Bool = true, standsIn: Bool = false, _ leave: @escaping () -> Void) -> Scenario {
+    protocolScenario(name, of: "Vacancy", isSmall: isSmall) { run in
+      ck_machine_allow(UInt32(CK_MACHINE_THREADS))
+      engine.pointee.setParallelism(1)
+      setPool(live: 2, searching: 1)
+      _ = Shortages.threads.isShort
+      let (sleeper, busy) = (engine.pointee.workers.take(), engine.pointee.workers.take())
+      _ = busy.pointee.take(engine.pointee.places[0])
+      var isFound = false
+      run.thread {
+        become(sleeper)
+        engine.pointee.joinIdle(sleeper)
+        // As in `searchOrSleep`. If the state is in another thread's hands, that one wakes the sleeper.
+        let missed =
+          engine.pointee.pending.load(ordering: .sequentiallyConsistent) != 0 || engine.pointee.slotsNeedWatcher
+        let state = engine.pointee.monitor.state.load(ordering: .sequentiallyConsistent)
+        isFound = missed && state != Monitor.State.starting && state != Monitor.State.filled
+      }
+      run.thread { leave() }
+      if standsIn {
+        run.thread {
+          become(busy)
+          _ = engine.pointee.standIn(nil)
+        }
+      }
+      run.finally {
+        let state = engine.pointee.monitor.state.load(ordering: .relaxed)
+        run.check(state != Monitor.State.filled, "nobody puts the state back")
+        run.check(
+          isFound || sleeper.pointee.parker.tryConsume() || state != Monitor.State.none,
+          "work is pending, there is no monitor, and the worker beside it sleeps")
+      }
+    }
+  }
+  return [
+    beside("V2: a job is submitted, and all are busy") { engine.pointee.submit(makeJob()) },
+    beside("V2, V3: the same beside a worker that stands in", isSmall: false, standsIn: true) {
+      engine.pointee.submit(makeJob())
     },
   ]
 }
