@@ -49,8 +49,10 @@ extension DispatchSource {
   /// The address of the code of the handler that is called next; 0: there is none.
   fileprivate var nextCode: UInt {
     let role = state.load().dueRole
-    // SourceState.V11: without a registration handler the event comes in its place.
-    return lock.withLock { (handlers[role] ?? (role == .registration ? handlers.event : nil))?.code ?? 0 }
+    // SourceState.V11: without a registration handler the event comes in its place. What the handler keeps may be released by the look, so
+    // that is not done with the lock.
+    let next = lock.withLock { handlers[role] ?? (role == .registration ? handlers.event : nil) }
+    return next?.code ?? 0
   }
 }
 

@@ -110,8 +110,8 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
         }
         engine.wakeStandIn()
         return false
-      // A thread that is being started may be refused. A worker that stands in may have looked already.
-      default: return seen == State.awake
+      // A thread that is being started may be refused, while threads are short. A worker that stands in may have looked already.
+      default: return seen == State.awake || seen == State.starting && !Shortages.threads.isShort
       }
     }
   }

@@ -114,7 +114,7 @@ extension Engine {
       }
       // A surplus worker leaves the pending work to the active ones, and makes sure that another thread watches them, or does itself.
       if missed {
-        if monitor.isVacant, standIn(worker) { continue }
+        if !isClosing, monitor.isVacant, standIn(worker) { continue }
         wakeIfNeeded()
       }
       if !sleep(worker) { return nil }

@@ -59,7 +59,9 @@ extension Place {
     }
     // relaxed: as in `findWork`.
     let (pending, rank) = (engine.pending.load(ordering: .relaxed), slotRank.load(ordering: .relaxed))
-    if !isTurn || pending == 0, pending & Band(rank: rank).moreUrgent == 0, let job = takeSlot() { return job }
+    if !slotIsEmpty, !isTurn || pending == 0, pending & Band(rank: rank).moreUrgent == 0, let job = takeSlot() {
+      return job
+    }
     return pending == 0 ? nil : findShared(pending, in: engine)
   }
 
