@@ -151,7 +151,7 @@ struct ExecutorOrderTests {
     let (outer, inner) = (Wrapped(executor), Pinned(queue, log))
     queue.suspend()
     let task = Task.detached { await outer.note(1, of: inner) }
-    #expect(eventually { executor.jobs.value == 1 })
+    await blocking { #expect(eventually { executor.jobs.value == 1 }) }
     queue.async { log.note(2) }
     queue.resume()
     await task.value

@@ -99,7 +99,7 @@ struct GroupScopeTests {
 }
 
 /// Off the threads of Swift Concurrency, where a test may block.
-private func blocking(_ work: @escaping @Sendable () -> Void) async {
+func blocking(_ work: @escaping @Sendable () -> Void) async {
   await withUnsafeContinuation { continuation in
     DispatchQueue.global().async {
       work()

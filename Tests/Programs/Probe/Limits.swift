@@ -53,27 +53,55 @@ extension Scenario {
     let (limit, kind) = (getenv("GC_LIMIT").flatMap { rlim_t(String(cString: $0)) }, getenv("GC_WAIT"))
     guard let limit, let kind, let wait = waits[String(cString: kind)] else { return complain("GC_LIMIT, GC_WAIT") }
     limitThreads(limit, most: 100)
-    let report = catchErrors()
-    let ran = Latch(8)
-    for index in 0..<8 {
-      DispatchQueue(label: "outer-\(index)").async {
-        wait(DispatchQueue(label: "inner-\(index)"))
-        ran.open()
+    let (report, ends) = (catchErrors(), pair())
+    var waiting = 0
+    // The threads there are may work off all eight, each running what another item waits for. Then eight others follow.
+    while waiting == 0 {
+      for index in 0..<8 {
+        DispatchQueue(label: "outer-\(index)").async {
+          wait(DispatchQueue(label: "inner-\(index)"))
+          require(write(ends.to, "e", 1) == 1, "an item says that it has ended")
+        }
       }
+      waiting = left(of: 8, ends.from, before: report.from)
     }
     waitForReport(report)
     require(setThreadLimit(100, 100), "the limit is raised")
-    require(ran.wait(), "all items end when threads can be had again")
+    // The patience of the test that runs this is the limit.
+    for _ in 0..<waiting { takeEnd(ends.from) }
     // LeakSanitizer would want a thread of its own at the exit.
     _exit(0)
   }
 
+  /// How many of so many items have not ended when there is something to read from `report`.
+  private static func left(of count: Int, _ ends: Int32, before report: Int32) -> Int {
+    var left = count
+    var ready = [report, ends].map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
+    while left > 0 {
+      require(poll(&ready, 2, -1) > 0, "an end, or a report")
+      if ready[0].revents != 0 { break }
+      takeEnd(ends)
+      left -= 1
+    }
+    return left
+  }
+
+  private static func takeEnd(_ ends: Int32) {
+    var byte: UInt8 = 0
+    require(read(ends, &byte, 1) == 1, "the end of an item")
+  }
+
+  private static func pair() -> (from: Int32, to: Int32) {
+    var ends: [Int32] = [-1, -1]
+    require(pipe(&ends) == 0, "a pipe")
+    return (ends[0], ends[1])
+  }
+
   /// Standard error goes to a pipe from now on. Returns the end to read from, and what standard error was.
   private static func catchErrors() -> (from: Int32, to: Int32) {
-    var ends: [Int32] = [-1, -1]
-    let former = dup(2)
-    require(pipe(&ends) == 0 && former >= 0 && dup2(ends[1], 2) == 2, "a pipe in place of standard error")
-    return (ends[0], former)
+    let (former, ends) = (dup(2), pair())
+    require(former >= 0 && dup2(ends.to, 2) == 2, "a pipe in place of standard error")
+    return (ends.from, former)
   }
 
   /// Waits for a line, and writes it to what standard error was. Further lines go there as well.
