@@ -1,19 +1,23 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 //
-// Callers of `concurrentPerform` that begin alone, and the monitor that helps those that are still alone at its second look:
+// Callers of `concurrentPerform`, and the monitor that looks after the calls that still go on at its second look:
 // Engine/ApplyHelpRegistry.swift, Dispatch/Queues/ApplyCall.swift and the monitor's way to sleep.
 //
-// A lone call is memory of its caller: `inside` says whether the caller is in the call, so that the memory is there. A caller
+// A call is memory of its caller: `inside` says whether the caller is in the call, so that the memory is there. A caller
 // calls several times from the same stack depth, so the pointer, here its number, is the same each time. A call may need help
 // to end, as one does whose first piece waits for a later one.
 //
-// Properties: the monitor touches a lone call only while its caller is inside, and once per call (assertions). No caller waits
-// for ever: neither for the monitor's word, nor for help that it needs while the monitor sleeps (invalid end states).
+// Properties: the monitor touches a call only while its caller is inside (assertions). No caller waits
+// for ever: neither for the monitor to let go, nor for help that it needs while the monitor sleeps (invalid end states).
 //
 // check: safety -DCALLERS=3 -DROUNDS=1
 // check: safety
 // check: safety -DPLACES=2
 // check: safety -DUNCONDITIONAL_LEAVE
+// expect: fail
+// check: safety -DNO_WAIT
+// expect: fail
+// check: safety -DLEAVES_ONCE
 // expect: fail
 // check: safety -DUNCONDITIONAL_TAKE
 // expect: fail
@@ -36,11 +40,12 @@
 
 #define AWAKE 1
 #define ASLEEP 0
+#define MARK 16
 
-byte place[PLACES];        // 0, or the caller's number
+byte place[PLACES];        // 0, or the caller's number; with the mark while the monitor looks after the call
 byte monitorState = ASLEEP;
 bool inside[CALLERS + 1];  // the caller is in the call: its memory is the lone call's
-bool told[CALLERS + 1];    // the monitor's word to the caller, in that memory
+bool helped[CALLERS + 1];  // in that memory
 
 inline wake() {
   if
@@ -51,11 +56,11 @@ inline wake() {
 
 proctype caller(byte me) {
   byte p = 0, rounds = 0;
-  bool entered, isAlone;
+  bool entered;
   do
   :: rounds < ROUNDS ->
     rounds++;
-    atomic { told[me] = false; inside[me] = true };
+    atomic { helped[me] = false; inside[me] = true };
 #ifdef WAKES_FIRST
     wake();
 #endif
@@ -78,26 +83,31 @@ proctype caller(byte me) {
 #ifndef WAKES_FIRST
       wake();
 #endif
-      // Alone: the call ends by itself, or needs help.
+      // The call ends by itself, or needs help.
       if
       :: true -> skip
-      :: true -> told[me]
+      :: true -> helped[me]
       fi;
-      atomic {
+      // leave
 #ifdef UNCONDITIONAL_LEAVE
-        isAlone = place[p] != 0;
-        place[p] = 0
+      place[p] = 0;
 #else
-        if
-        :: place[p] == me -> place[p] = 0; isAlone = true
-        :: else -> isAlone = false
-        fi
+      do
+      :: atomic { place[p] == me -> place[p] = 0 }; break
+#ifdef LEAVES_ONCE
+      :: place[p] == me + MARK ->
+        place[p] != me + MARK;
+        atomic { if :: place[p] == me -> place[p] = 0 :: else -> skip fi };
+        break
 #endif
-      };
-      if
-      :: isAlone -> skip
-      :: else -> told[me]
-      fi
+#ifdef NO_WAIT
+      :: place[p] != me -> break
+#else
+      :: place[p] != me && place[p] != me + MARK -> break
+#endif
+      od;
+#endif
+      skip
     fi;
     inside[me] = false
   :: else -> break
@@ -116,20 +126,25 @@ proctype monitor() {
       lone = place[p];
       if
       :: lone != 0 && lone == seen[p] ->
-        seen[p] = 0;
         atomic {
 #ifdef UNCONDITIONAL_TAKE
           taken = true;
-          place[p] = 0
+          place[p] = lone + MARK
 #else
           taken = (place[p] == lone);
-          if :: taken -> place[p] = 0 :: else -> skip fi
+          if :: taken -> place[p] = lone + MARK :: else -> skip fi
 #endif
         };
         if
         :: taken ->
           assert(inside[lone]);
-          atomic { assert(!told[lone]); told[lone] = true }
+          helped[lone] = true;
+          assert(inside[lone]);
+          // It puts the call back, or dismisses it.
+          if
+          :: true -> place[p] = lone
+          :: true -> place[p] = 0
+          fi
         :: else -> skip
         fi
       :: else -> seen[p] = lone

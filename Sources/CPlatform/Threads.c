@@ -155,6 +155,11 @@ int gc_membarrier_register(void) {
   return (int)result(syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0));
 }
 
+bool gc_membarrier_is_offered(void) {
+  long commands = syscall(SYS_membarrier, MEMBARRIER_CMD_QUERY, 0, 0);
+  return commands > 0 && (commands & MEMBARRIER_CMD_PRIVATE_EXPEDITED) != 0;
+}
+
 int gc_membarrier(void) {
   return (int)result(syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0));
 }

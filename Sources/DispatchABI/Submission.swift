@@ -161,17 +161,11 @@ public func dispatch_barrier_async_and_wait(
 
 /// Calls a function with each index of a range, from the threads that take part.
 private func apply(_ iterations: Int, _ queue: dispatch_queue_t?, _ call: (Int) -> Void) {
-  func ranges(_ first: Int, _ end: Int) {
-    var index = first
-    while index < end {
-      call(index)
-      index &+= 1
-    }
-  }
+  func loop(_ loop: ApplyLoop.Pointer) { ApplyLoop.run(loop, call) }
   if let queue {
-    Handle.queue(queue)._withUnsafeGuaranteedRef { $0.applyRanges(iterations, ranges) }
+    Handle.queue(queue)._withUnsafeGuaranteedRef { $0.applyLoops(iterations, loop) }
   } else {
-    DispatchQueue.performRanges(iterations, ranges)
+    DispatchQueue.performLoops(iterations, loop)
   }
 }
 

@@ -1,6 +1,7 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
 import ContractSupport
+import Glibc
 import GrandCentral
 import Synchronization
 import Testing
@@ -148,6 +149,91 @@ struct ApplyTests {
     let result = Probe.run(scenario)
     #expect(result.ended, "\(result)")
     #expect(result.number("broken") == 0, "\(result)")
+  }
+
+  @Test(
+    "Q16: iterations that wait for later ones end, whether the first ones are short or not",
+    .enabled(if: Kernel.usableProcessors > 1), arguments: ["apply-pairs-0", "apply-pairs-10", "apply-pairs-200"])
+  func iterationsInPairs(scenario: String) {
+    let result = Probe.run(scenario)
+    #expect(result.ended, "\(result)")
+    #expect(result.number("iterations") == 512, "\(result)")
+  }
+
+  @Test(
+    "Q16: an iteration that waits outside of the library does not hold up the next one",
+    .enabled(if: Kernel.usableProcessors > 1))
+  func iterationWaitsUnseen() {
+    let result = Probe.run("apply-unseen")
+    #expect(result.ended, "\(result)")
+    #expect(result.number("iterations") == 3_000, "\(result)")
+  }
+
+  @Test(
+    "Q16: of a few iterations the last but one waits for the last", .enabled(if: Kernel.usableProcessors > 1),
+    arguments: ["apply-few-2", "apply-few-3", "apply-few-7"])
+  func fewIterations(scenario: String) {
+    let result = Probe.run(scenario)
+    #expect(result.ended, "\(result)")
+  }
+
+  @Test(
+    "Q16 E9: an iteration that spins until a later one has run ends", .enabled(if: Kernel.usableProcessors > 1))
+  func iterationSpins() {
+    let result = Probe.run("apply-spinning")
+    #expect(result.ended, "\(result)")
+  }
+
+  @Test("Q16: as many iterations as there may be threads meet, though the first ones were too short for help")
+  func iterationsMeet() {
+    let result = Probe.run("apply-rendezvous", environment: ["GRANDCENTRAL_THREADS": "3"])
+    #expect(result.ended, "\(result)")
+  }
+
+  @Test(
+    "Q16 E9: what an iteration waits for begins while many others are left", .enabled(if: Kernel.usableProcessors > 1))
+  func nextIterationSoon() {
+    let result = Probe.run("apply-soon")
+    #expect(result.number("met") == 1, "\(result)")
+  }
+
+  @Test(
+    "Q16: the threads that help a call on a concurrent queue do not stand behind a barrier or a suspension",
+    .enabled(if: Kernel.usableProcessors > 1), arguments: ["apply-before-barrier", "apply-suspended"])
+  func helpersNeedNoPlace(scenario: String) {
+    let result = Probe.run(scenario)
+    #expect(result.ended, "\(result)")
+  }
+
+  @Test("Q16: each iteration on a concurrent queue is an item of the queue, whichever thread runs it")
+  func helpersAreOnQueue() {
+    let (target, key) = (DispatchQueue(label: "target", attributes: .concurrent), DispatchSpecificKey<Int>())
+    let queue = DispatchQueue(label: "concurrent", attributes: .concurrent, target: target)
+    queue.setSpecific(key: key, value: 7)
+    let right = Counter()
+    queue.apply(iterations: 16) { index in
+      dispatchPrecondition(condition: .onQueue(queue))
+      dispatchPrecondition(condition: .onQueue(target))
+      if index < 4 { usleep(5_000) }
+      if DispatchQueue.getSpecific(key: key) == 7, DispatchQueue.current === queue { right.add() }
+    }
+    #expect(right.value == 16)
+  }
+
+  @Test("Q16: long iterations behind each other are shared out", .enabled(if: Kernel.usableProcessors > 1))
+  func longIterationsTogether() {
+    let caller = Kernel.threadID
+    let (own, others) = (Counter(), Counter())
+    DispatchQueue.concurrentPerform(iterations: 1_024) { index in
+      if index >= 32 { return }
+      // The kernel has the thread: it takes no processor, so that neighbours change little.
+      usleep(10_000)
+      if Kernel.threadID == caller { own.add() } else { others.add() }
+    }
+    #expect(own.value + others.value == 32)
+    // Chunks of 64 had all but the first one on one thread. Two threads that take turns have 16 each, less what a late helper misses.
+    #expect(own.value <= 26, "\(own.value) of 32 on the caller")
+    if Kernel.usableProcessors == 2 { #expect(others.value <= 26, "\(others.value) of 32 on the helper") }
   }
 
   @Test("Q16: a count beyond 2^31 is not cut off")

@@ -48,7 +48,9 @@ struct OlderKernelTests {
     #expect(result["blocks"] == "no,yes", "\(result)")
   }
 
-  @Test("E6: without membarrier a report names no queues", arguments: [ENOSYS, EPERM, EACCES])
+  @Test(
+    "E6: without membarrier a report names no queues, and iterations that wait for later ones end",
+    arguments: [ENOSYS, EPERM, EACCES])
   func barrier(error: Int32) {
     let few = ["GRANDCENTRAL_THREAD_BUDGET": "4", "GRANDCENTRAL_THREADS": "2"]
     guard let result = run("without-barrier", error, few) else { return }

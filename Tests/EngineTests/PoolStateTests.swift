@@ -1,5 +1,6 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
+import Synchronization
 import Testing
 
 @testable import GrandCentral
@@ -154,12 +155,17 @@ struct JobLayoutTests {
   @Test("Q16 Q8: a closure that does not escape is called by its words")
   func borrowed() {
     var sum = 0
-    func call(_ body: (Int, Int) -> Void) {
+    func call(_ body: (ApplyLoop.Pointer) -> Void) {
       let borrowed = BorrowedClosure(body)
-      borrowed(3, 10)
-      borrowed(4, 20)
+      var loop = ApplyLoop()
+      withUnsafeMutablePointer(to: &loop) { loop in
+        loop[0].end.store(20, ordering: .relaxed)
+        borrowed(loop)
+        loop[0].end.store(25, ordering: .relaxed)
+        borrowed(loop)
+      }
     }
-    call { sum += $0 * $1 }
-    #expect(sum == 110)
+    call { ApplyLoop.run($0) { sum += $0 } }
+    #expect(sum == (0..<25).reduce(0, +))
   }
 }

@@ -201,6 +201,8 @@ int gc_online_processors(void);
 
 /// Registers the process for, and issues, a barrier that all its running threads pass.
 int gc_membarrier_register(void);
+/// Whether the kernel offers it.
+bool gc_membarrier_is_offered(void);
 int gc_membarrier(void);
 
 // MARK: - Descriptors
@@ -258,7 +260,7 @@ int gc_timerfd_set(int fd, uint64_t deadline_ns, bool cancel_on_set);
 /// argument: valid until the function that was given the closure returns.
 __attribute__((swiftcall)) void gc_closure_words(const void *function, const void *context, const void **words);
 /// The compiler knows one type for each name: closures of other types have functions of their own.
-__attribute__((swiftcall)) void gc_range_closure_words(const void *function, const void *context, const void **words);
+__attribute__((swiftcall)) void gc_loop_closure_words(const void *function, const void *context, const void **words);
 __attribute__((swiftcall)) void gc_async_closure_words(const void *function, const void *context, const void **words);
 
 /// Calls a closure of type `() -> Void` by its words: no retain, no copy.
@@ -267,11 +269,11 @@ static inline __attribute__((always_inline)) void gc_closure_call(const void *fu
   ((closure)function)(context);
 }
 
-/// Calls a closure of type `(Int, Int) -> Void` by its words.
-static inline __attribute__((always_inline)) void gc_closure_call_range(
-    const void *function, const void *context, intptr_t first, intptr_t end) {
-  typedef __attribute__((swiftcall)) void (*closure)(intptr_t, intptr_t, __attribute__((swift_context)) const void *);
-  ((closure)function)(first, end, context);
+/// Calls a closure of one argument, an address, by its words.
+static inline __attribute__((always_inline)) void gc_closure_call_with(
+    const void *function, const void *context, void *GC_NONNULL argument) {
+  typedef __attribute__((swiftcall)) void (*closure)(void *, __attribute__((swift_context)) const void *);
+  ((closure)function)(argument, context);
 }
 #endif
 

@@ -12,19 +12,13 @@ import Synchronization
 struct Inspection: ~Copyable, Sendable {
   private let lock = Lock()
   private let active = Atomic<Bool>(false)
-  /// Whether the kernel's barrier is registered: 0 not yet asked, 1 yes, 2 refused.
-  private let barrier = Atomic<UInt32>(0)
 
   /// Runs `body` while no lane that a worker has published can go away; does nothing where the kernel refuses.
   @_optimize(size)
   func withLanesHeld(_ body: () -> Void) {
     lock.lock()
     defer { lock.unlock() }
-    // relaxed: guarded by the lock.
-    if barrier.load(ordering: .relaxed) == 0 {
-      barrier.store(Barrier.register() ? 1 : 2, ordering: .relaxed)
-    }
-    guard barrier.load(ordering: .relaxed) == 1 else { return }
+    guard Barrier.register() else { return }
     // relaxed: the kernel's barrier is one for the calling thread as well; it comes after this, and before what `body` reads.
     active.store(true, ordering: .relaxed)
     if Barrier.issue() { body() }

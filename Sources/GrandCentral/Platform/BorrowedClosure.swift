@@ -5,8 +5,8 @@ import CPlatform
 @_silgen_name("gc_closure_words")
 private func words(of closure: () -> Void, _ words: UnsafeMutableRawPointer)
 
-@_silgen_name("gc_range_closure_words")
-private func words(of closure: (Int, Int) -> Void, _ words: UnsafeMutableRawPointer)
+@_silgen_name("gc_loop_closure_words")
+private func words(of closure: (ApplyLoop.Pointer) -> Void, _ words: UnsafeMutableRawPointer)
 
 /// A closure that was passed without escaping, so that another thread can call it while its owner waits.
 ///
@@ -22,7 +22,7 @@ struct BorrowedClosure: @unchecked Sendable {  // the owner waits until the last
     withUnsafeMutablePointer(to: &self) { words(of: closure, UnsafeMutableRawPointer($0)) }
   }
 
-  init(_ closure: (Int, Int) -> Void) {
+  init(_ closure: (ApplyLoop.Pointer) -> Void) {
     // unsafe: the callee writes exactly two words.
     withUnsafeMutablePointer(to: &self) { words(of: closure, UnsafeMutableRawPointer($0)) }
   }
@@ -41,7 +41,7 @@ struct BorrowedClosure: @unchecked Sendable {  // the owner waits until the last
   @inline(__always)
   func callAsFunction() { gc_closure_call(function, context) }
 
-  /// Calls a closure that was given as `(Int, Int) -> Void`.
+  /// Calls a closure that was given as `(ApplyLoop.Pointer) -> Void`.
   @inline(__always)
-  func callAsFunction(_ first: Int, _ end: Int) { gc_closure_call_range(function, context, first, end) }
+  func callAsFunction(_ loop: ApplyLoop.Pointer) { gc_closure_call_with(function, context, loop) }
 }

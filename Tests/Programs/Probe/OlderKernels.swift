@@ -159,9 +159,13 @@ extension Scenario {
     report("blocks", blocks.joined(separator: ","))
   }
 
-  /// Workers run on; the report of a used-up budget cannot say what they do.
+  /// Workers run on; the report of a used-up budget cannot say what they do. Iterations are handed out one by one.
   @Sendable private static func withoutBarrier() {
     refuse(.membarrier)
+    let later = DispatchSemaphore(value: 0)
+    DispatchQueue.concurrentPerform(iterations: 64) { index in
+      if index == 3 { later.wait() } else if index == 4 { later.signal() }
+    }
     guard let pipe = Kernel.closeOnExecPipe() else { return }
     let gate = Latch()
     let saved = dup(2)

@@ -3,7 +3,7 @@
 import CPlatform
 import Synchronization
 
-/// The shared part of one call of `concurrentPerform`. Lives in one magazine node, made when the call gets help.
+/// Indices of one `concurrentPerform` that several threads share. Lives in one magazine node, made when the call gets help.
 ///
 /// The participants take chunks of the index range, ever smaller ones towards the end. At first as many helpers are submitted
 /// as the rest seems to need. A participant whose chunk shows that the rest needs more submits more, so that a short call on a
@@ -16,9 +16,10 @@ import Synchronization
 /// | closed | 40    | all indices are given out: no helper may join        |
 ///
 /// Apply.Y1  A helper joins (active + 1) only while not closed; so once closed, active only falls.
-/// Apply.Y2  The body is touched by the caller and by joined helpers only. The caller returns when closed and active =
-///     0.
+/// Apply.Y2  The body and the call are touched by the caller, by joined helpers, and by the monitor while the caller may not leave the
+///     registry. The caller returns when closed and active = 0, and when it has left the registry.
 /// Apply.Y3  The node goes back to a magazine with the last reference.
+/// Apply.Y4  A participant leaves when it finds nothing to claim, and nothing to rob (ApplyTurn.swift).
 struct ApplyRecord: ~Copyable {
   private struct State: StateWord {
     var rawValue: UInt64
@@ -31,145 +32,176 @@ struct ApplyRecord: ~Copyable {
     static let closed: UInt64 = 1 << 40
   }
 
-  /// The next index to give out; grows beyond `count`.
+  /// The next index to give out; grows beyond `end`.
   private let next: Atomic<Int>
-  private let count: Int
+  private let end: Int
   private let state: AtomicState<State>
   /// By Apply.Y2.
-  private let body: BorrowedClosure
+  private let call: ApplyCall.Pointer
   private let parker = Parker()
-  /// The caller and all helpers there may be.
-  private let participants: UInt16
-  private let qos: UInt16
-  /// Helpers that may yet be submitted.
-  private let uncalled: Atomic<Int32>
-  /// Unretained: where helpers are submitted; the caller keeps it while the call lasts (Apply.Y2).
-  private let queue: Borrowed<DispatchQueue>?
+  /// Whether chunks begin with one index, and double while they are short.
+  private let isGradual: Bool
 
   /// The helpers' last chunks are small.
   private static let spin = SpinBudget(nanoseconds: SpinBudget.answer)
 
   typealias Pointer = UnsafeMutablePointer<ApplyRecord>
 
-  private init(_ call: borrowing ApplyCall, from first: Int) {
-    next = Atomic(first)
-    count = call.count
-    body = call.body
-    participants = UInt16(clamping: call.helpers + 1)
+  private init(_ call: ApplyCall.Pointer, _ range: Range<Int>, isGradual: Bool) {
+    next = Atomic(range.lowerBound)
+    end = range.upperBound
     state = AtomicState(State(rawValue: State.refOne))
-    qos = call.qos
-    uncalled = Atomic(Int32(clamping: call.helpers))
-    queue = call.queue.map { Borrowed($0) }
+    self.call = call
+    self.isGradual = isGradual
   }
 
-  /// Makes the record of a call whose indices from `first` on are to be shared, and submits the first `helpers`.
-  static func start(_ call: borrowing ApplyCall, from first: Int, helpers: Int) -> Pointer {
+  /// Makes the record of the indices that are to be shared.
+  static func make(_ call: ApplyCall.Pointer, _ range: Range<Int>, isGradual: Bool) -> Pointer {
     // unsafe: the record fits a node; Apply.Y3 says when the node goes back.
     let record = Magazine.take().assumingMemoryBound(to: ApplyRecord.self)
-    record.initialize(to: ApplyRecord(call, from: first))
-    record.pointee.callHelpers(helpers, record)
+    record.initialize(to: ApplyRecord(call, range, isGradual: isGradual))
     return record
   }
 
-  /// Makes sure that `wanted` helpers, or all there may be, have been submitted. By the caller and by joined helpers: the
-  /// queue is there (Apply.Y2).
-  private func callHelpers(_ wanted: Int, _ record: Pointer) {
+  /// Makes sure that `wanted` of the call's helpers, or all there may be, have been submitted. By the caller and by joined helpers: the
+  /// call is there (Apply.Y2).
+  func callHelpers(_ wanted: Int, _ record: Pointer) {
     // relaxed: a number of permits, verified below.
-    var left = uncalled.load(ordering: .relaxed)
-    var granted: Int32 = 0
+    var left = call[0].uncalled.load(ordering: .relaxed)
+    var granted = 0
     repeat {
-      let called = Int32(participants) - 1 - left
-      granted = min(Int32(clamping: wanted) - called, left)
+      granted = min(wanted - (call[0].helpers - left), left)
       if granted <= 0 { return }
       // relaxed: permits guard nothing but themselves.
-      let (taken, found) = uncalled.weakCompareExchange(
+      let (taken, found) = call[0].uncalled.weakCompareExchange(
         expected: left, desired: left - granted, ordering: .relaxed)
       if taken { break }
       left = found
     } while true
-    state.update { $0.rawValue += UInt64(granted) * State.refOne }
-    let queue = queue?.object
+    // relaxed: decides about the length of chunks only.
+    _ = call[0].parts.wrappingAdd(granted * ApplyCall.partsOfOne, ordering: .relaxed)
+    submitHelpers(granted, record)
+  }
+
+  @inline(never)
+  func submitHelpers(_ count: Int, _ record: Pointer, areExtra: Bool = false) {
+    state.update { $0.rawValue += UInt64(count) * State.refOne }
+    let queue = call[0].queue
+    let qos = call[0].qos
     let band = QoSWord(rawValue: qos).band
-    for _ in 0..<granted {
-      let job = Job(invoke: Self.helper, qos: qos, band: band, owner: .init(record))
+    for _ in 0..<count {
+      let job = Job(invoke: areExtra ? Self.extraHelper : Self.helper, qos: qos, band: band, owner: .init(record))
       if let queue { queue.enqueueSlow(job) } else { Engine.current.submit(job) }
     }
   }
 
-  /// Caller: takes part until all is done.
-  static func finish(_ record: Pointer) {
-    record.pointee.workAndClose(record)
-    release(record)
-  }
+  private static let helper: Job.Invoke = { help($0, isExtra: false) }
+  private static let extraHelper: Job.Invoke = { help($0, isExtra: true) }
 
-  private func workAndClose(_ record: Pointer) {
-    work(record)
-    close()
-  }
-
-  private static let helper: Job.Invoke = { raw in
+  private static func help(_ raw: Job.Word, isExtra: Bool) {
     let job = Job(raw: raw)
     let record = job.owner!.assumingMemoryBound(to: ApplyRecord.self)
     job.recycle()
-    record.pointee.help(record)
+    if record[0].join() {
+      help(record, isExtra: isExtra)
+      record[0].leave()
+    }
     release(record)
   }
 
-  private func help(_ record: Pointer) {
-    if !join() { return }
-    work(record)
-    leave()
-  }
-
-  /// Takes chunks until none is left.
-  private func work(_ record: Pointer) {
-    if Recorder.isOn { return workRecorded(record) }
-    _ = takeAll(record)
+  private static func help(_ record: Pointer, isExtra: Bool) {
+    let call = record[0].call
+    guard let place = call[0].place else { return takePart(in: record, of: call, isExtra: isExtra) }
+    var context = QueueContext()
+    _withUnprotectedUnsafeMutablePointer(to: &context) { context in
+      QueueContext.push(context, place, .nothing)
+      takePart(in: record, of: call, isExtra: isExtra)
+      QueueContext.pop(context)
+    }
   }
 
   @inline(never)
-  private func workRecorded(_ record: Pointer) {
+  private static func takePart(in record: Pointer, of call: ApplyCall.Pointer, isExtra: Bool) {
+    var turn = ApplyTurn(of: call, isExtra: isExtra)
+    _withUnprotectedUnsafeMutablePointer(to: &turn) { turn in
+      call[0].lock.withLock { call[0].link(turn) }
+      work(record, turn)
+      call[0].lock.withLock {
+        call[0].unlink(turn)
+        if isExtra { call[0].takeBackExtra() }
+      }
+    }
+  }
+
+  /// Takes chunks until none is left, then from others.
+  static func work(_ record: Pointer, _ turn: ApplyTurn.Pointer) {
+    if Recorder.isOn { takeRecorded(record, turn) } else { _ = record[0].takeAll(turn, record) }
+    ApplyTurn.robOthers(turn)
+  }
+
+  @inline(never)
+  private static func takeRecorded(_ record: Pointer, _ turn: ApplyTurn.Pointer) {
     let begun = Cycles.now
-    let taken = takeAll(record)
+    let taken = record[0].takeAll(turn, record)
     Recorder.note(.apply, since: begun, argument: UInt32(clamping: taken))
   }
 
   /// How many indices it has taken.
-  private func takeAll(_ record: Pointer) -> Int {
+  private func takeAll(_ turn: ApplyTurn.Pointer, _ record: Pointer) -> Int {
     var taken = 0
+    var longest = isGradual ? 1 : Int.max
     while true {
+      if call[0].isCareful {
+        if ApplyTurn.robOne(turn) { continue }
+      } else if turn[0].isExtra {
+        return taken
+      }
       // relaxed: the index range carries no data; the body's data is published by submission, and back by `leave`.
       let seen = next.load(ordering: .relaxed)
-      if seen >= count { return taken }
+      if seen >= end { return taken }
+      // relaxed: an estimate.
+      let chunk = max(1, min(longest, (end - seen) / call[0].parts.load(ordering: .relaxed)))
       // relaxed: a number of permits; all of them are given out after a few chunks.
-      let uncalled = Int(self.uncalled.load(ordering: .relaxed))
-      let chunk = max(1, (count - seen) / ((Int(participants) - uncalled) * 8))
-      taken += uncalled > 0 ? measure(chunk, record) : take(chunk)
+      if longest < .max || call[0].uncalled.load(ordering: .relaxed) > 0 {
+        taken += measure(chunk, turn, record, &longest)
+      } else {
+        taken += take(chunk, turn)
+      }
     }
   }
 
-  @inline(__always)
-  private func take(_ chunk: Int) -> Int {
-    // relaxed: see `takeAll`.
-    let first = next.wrappingAdd(chunk, ordering: .relaxed).oldValue
-    if first >= count { return 0 }
-    if Recorder.isOn { World.hasClaimed() }
-    let end = min(count, first + chunk)
-    body(first, end)
-    return end - first
+  /// Whether there are indices that no participant has claimed: a hint.
+  var hasUnclaimed: Bool {
+    // relaxed: a hint.
+    next.load(ordering: .relaxed) < end
   }
 
-  /// Takes a chunk and returns its length. If the rest is long enough at the chunk's pace, submits helpers.
+  @inline(__always)
+  private func take(_ chunk: Int, _ turn: ApplyTurn.Pointer) -> Int {
+    // relaxed: see `takeAll`.
+    let first = next.wrappingAdd(chunk, ordering: .relaxed).oldValue
+    if first >= end { return 0 }
+    let last = min(end, first + chunk)
+    ApplyTurn.run(turn, first, last)
+    return last - first
+  }
+
+  /// Takes a chunk and returns its length. If it was short, the next one may be longer. If the rest is long enough at the chunk's pace,
+  /// submits helpers.
   @inline(never)
-  private func measure(_ chunk: Int, _ record: Pointer) -> Int {
+  private func measure(_ chunk: Int, _ turn: ApplyTurn.Pointer, _ record: Pointer, _ longest: inout Int) -> Int {
     let start = Cycles.now
-    let taken = take(chunk)
-    let elapsed = Double(Cycles.now &- start)
+    let taken = take(chunk, turn)
+    let elapsed = Cycles.now &- start
+    if chunk == longest, elapsed < Self.short { longest *= 2 }
     // relaxed: an estimate.
-    let left = count - next.load(ordering: .relaxed)
-    callHelpers(ApplyCall.helpersWorth(elapsed / Double(chunk) * Double(left)), record)
+    let left = end - next.load(ordering: .relaxed)
+    callHelpers(ApplyCall.helpersWorth(Double(elapsed) / Double(chunk) * Double(left)), record)
     return taken
   }
+
+  /// A chunk for which it does not matter that it is run in one piece: some 60 µs, in cycles.
+  private static var short: UInt64 { Cycles.perMillisecond / 16 }
 
   private func join() -> Bool {
     state.update { state in
@@ -188,7 +220,7 @@ struct ApplyRecord: ~Copyable {
   }
 
   /// Caller: waits for the helpers that have joined.
-  private func close() {
+  func close() {
     let active = state.update { state in
       state.rawValue |= State.closed
       return state.rawValue & State.activeMask
@@ -206,7 +238,7 @@ struct ApplyRecord: ~Copyable {
     note.end()
   }
 
-  private static func release(_ record: Pointer) {
+  static func release(_ record: Pointer) {
     let last = record.pointee.state.update { state in
       state.rawValue -= State.refOne
       return state.rawValue & State.refMask == 0

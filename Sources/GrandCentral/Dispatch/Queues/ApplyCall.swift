@@ -5,25 +5,76 @@ import Synchronization
 
 /// One call of `concurrentPerform`, on its caller's stack.
 ///
-/// The caller begins alone, with chunks that double, and measures. A call with little work ends there: it makes no system call
-/// and wakes no thread. When what is left is worth a wake-up, the caller has helpers submitted. When the first pieces take
-/// long, or wait for later ones, the monitor does so (see ApplyHelpRegistry.swift). Either way exactly one of the two closes
-/// `claimed`, which gives out the indices until then.
+/// The caller begins alone, with pieces that double, and measures. A call with little work ends there: it makes no system call
+/// and wakes no thread. When what is left is worth a wake-up, the caller has helpers submitted.
+///
+/// The monitor looks after the call meanwhile (ApplyHelpRegistry.swift):
+///
+/// - If the caller is still alone at the second look, the monitor makes the record and submits the helpers. The iterations are
+///   long, or wait: so chunks begin with one index, and double while they are short.
+/// - A participant is *stuck* if it is in the same iteration at two looks, and waits in the system; or, whatever it does, for a
+///   slice. If one is, all helpers are worth their wake-up.
+/// - If a participant is stuck with something behind it, the monitor submits an extra helper, and the call becomes *careful*: each
+///   participant begins the lowest index that nobody has begun, and claims one at a time. So no index waits behind another one, as
+///   if each had been handed out alone. There are at most as many extra helpers as participants: more are not needed, for each chunk
+///   that was claimed before holds up one thread.
+/// - When nothing is behind anybody any more, extra helpers leave, and the record hands out single indices, in order. When nobody has
+///   been stuck for some looks, chunks are long again.
+///
+/// A call hands out single indices from the start if there is no place in the registry, no monitor (Vacancy.swift), or no barrier
+/// (ApplyTurn.swift).
 struct ApplyCall: ~Copyable {
+  typealias Pointer = UnsafeMutablePointer<ApplyCall>
+
   /// The first word, see ApplyHelpRegistry.
-  private let help: ApplyHelpRegistry.Help = ApplyCall.helped
-  /// The first index not claimed by the caller alone; `closed` once the rest is shared.
-  private let claimed = Atomic<Int>(0)
-  /// The shared part that the monitor has made.
-  private let shared = Atomic<UnsafeMutableRawPointer?>(nil)
+  private let help: ApplyHelpRegistry.Help = ApplyCall.lookAfter
+  /// Guards what follows, and robberies.
+  let lock = Lock()
+  /// The participants that may yet open a chunk, each with its `next`.
+  var turns: ApplyTurn.Pointer?
+  /// What the participants share; nil while the caller is alone. It is made once, by the caller or by the monitor.
+  private var record: ApplyRecord.Pointer?
+  /// Helpers that the monitor may add.
+  private var spare: Int
+  /// At how many looks in a row a participant was stuck; negative: none was.
+  private var stuckLooks = 0
+
   let count: Int
   let body: BorrowedClosure
   let helpers: Int
+  /// Helpers that may yet be submitted.
+  let uncalled: Atomic<Int>
+  /// A chunk is the rest divided by this: four for each participant.
+  let parts = Atomic<Int>(ApplyCall.partsOfOne)
   let qos: UInt16
   /// Where the helpers are submitted; nil for the engine's own run queues.
-  let queue: DispatchQueue?
+  let queue: Lane?
+  /// The queue whose item the call is, if the helpers do not come from there.
+  let place: Lane?
 
-  private static let closed = Int.max
+  static let partsOfOne = 4
+  /// Chunks are single indices.
+  private static let manyParts = 1 << 60
+  /// Likewise, and there is something behind others.
+  static let careful = 1 << 61
+
+  /// All participants are stuck, and nothing is behind them: the monitor looks so many times, and no more. In a simulation time goes on
+  /// when all threads wait.
+  private static var patience: Int { World.isSimulated ? 1 : 64 }
+  /// After so many looks at which nobody was stuck chunks may be long again.
+  private static let calmness = 8
+
+  /// Whether the lowest index is begun next, alone, wherever it is.
+  var isCareful: Bool {
+    // relaxed: decides about the order only.
+    parts.load(ordering: .relaxed) >= Self.careful
+  }
+
+  private var isSingle: Bool {
+    // relaxed: as above.
+    parts.load(ordering: .relaxed) >= Self.manyParts
+  }
+
   /// What is worth waking a helper for: about 6 µs, in cycles.
   @inline(__always)
   private static var worthHelp: Double { Double(Cycles.perMillisecond) * 0.0064 }
@@ -31,97 +82,219 @@ struct ApplyCall: ~Copyable {
   /// How many helpers work of so many cycles is worth.
   static func helpersWorth(_ cycles: Double) -> Int { Int(min(cycles / worthHelp, 4096)) }
 
-  private init(
-    count: Int, body: BorrowedClosure, helpers: Int, queue: DispatchQueue?
+  init(
+    count: Int, body: BorrowedClosure, helpers: Int, queue: Lane?, place: Lane?
   ) {
     self.count = count
     self.body = body
     self.helpers = helpers
+    spare = helpers + 1
+    uncalled = Atomic(helpers)
     self.queue = queue
-    qos = (queue?.submissionQoS ?? .ofThread).rawValue
+    self.place = place
+    qos = ((place ?? queue)?.submissionQoS ?? .ofThread).rawValue
   }
 
-  /// Calls `body` with ranges that make up all indices below `count`.
-  static func run(_ count: Int, _ body: (Int, Int) -> Void, helpers: Int, on queue: DispatchQueue?) {
+  /// Calls `body` with chunks that make up all indices below `count`.
+  ///
+  /// - Parameters:
+  ///   - queue: Where helpers are submitted; nil for the engine's own run queues.
+  ///   - place: The queue that the calls are made on, if it is another one.
+  @inline(never)
+  static func run(
+    _ count: Int, _ body: (ApplyLoop.Pointer) -> Void, helpers: Int, on queue: Lane?, in place: Lane?
+  ) {
     let helpers = min(helpers, count - 1)
-    if helpers <= 0 { return count > 0 ? body(0, count) : () }
-    var call = ApplyCall(count: count, body: BorrowedClosure(body), helpers: helpers, queue: queue)
-    _withUnprotectedUnsafeMutablePointer(to: &call) { runWithHelp($0) }
-  }
-
-  private static func runWithHelp(_ call: UnsafeMutablePointer<ApplyCall>) {
-    call.pointee.runWithHelp(.init(call))
-  }
-
-  /// - Parameter word: where this call lies, as the registry knows it.
-  private func runWithHelp(_ word: UnsafeMutableRawPointer) {
-    guard let place = Engine.current.applyHelp.enter(word),
-      Engine.current.monitor.wake(Engine.current) || !Engine.current.applyHelp.leave(place, word)
-    else { return ApplyRecord.finish(ApplyRecord.start(self, from: 0, helpers: helpers)) }
-    let worth = runAlone()
-    if Engine.current.applyHelp.leave(place, word) {
-      if let first = close() { ApplyRecord.finish(ApplyRecord.start(self, from: first, helpers: worth)) }
-    } else {
-      ApplyRecord.finish(awaitShared())
+    if helpers <= 0 { return runWhole(count, body) }
+    var call = ApplyCall(count: count, body: BorrowedClosure(body), helpers: helpers, queue: queue, place: place)
+    _withUnprotectedUnsafeMutablePointer(to: &call) { call in
+      var turn = ApplyTurn(of: call)
+      _withUnprotectedUnsafeMutablePointer(to: &turn) { turn in
+        call[0].turns = turn
+        runWithHelp(call, turn)
+      }
     }
   }
 
-  /// Runs chunks until all is done, or the rest is worth help, or help has come.
-  ///
-  /// - Returns: how many helpers the rest is worth.
+  private static func runWhole(_ count: Int, _ body: (ApplyLoop.Pointer) -> Void) {
+    var loop = ApplyLoop()
+    // relaxed: no other thread knows the loop.
+    loop.end.store(count, ordering: .relaxed)
+    _withUnprotectedUnsafeMutablePointer(to: &loop) { body($0) }
+  }
+
+  private static func runWithHelp(_ call: Pointer, _ turn: ApplyTurn.Pointer) {
+    let word = UnsafeMutableRawPointer(call)
+    let place = Barrier.isOffered ? Engine.current.applyHelp.enter(word) : nil
+    if let place, Engine.current.monitor.wake(Engine.current) {
+      runWatched(call, turn)
+      Engine.current.applyHelp.leave(place, word)
+    } else {
+      if let place { Engine.current.applyHelp.leave(place, word) }
+      call[0].setParts(manyParts)
+      finish(call, share(call, 0..<call[0].count, helpers: call[0].helpers), turn)
+    }
+    // The monitor does not know the call any more.
+    if let record = call[0].record { ApplyRecord.release(record) }
+  }
+
+  /// Runs pieces until all is done, or the rest is worth help, or the monitor has been there.
   @inline(__always)
-  private func runAlone() -> Int {
+  private static func runWatched(_ call: Pointer, _ turn: ApplyTurn.Pointer) {
     let start = Cycles.now
     let worthHelp = Self.worthHelp
-    var chunk = 1
-    while let range = claim(chunk) {
-      body(range.lowerBound, range.upperBound)
-      if range.upperBound == count { return 0 }
+    let count = call[0].count
+    var (end, piece, worth) = (1, 1, 0)
+    turn[0].open(0, 1, limit: count)
+    repeat {
+      if Recorder.isOn { World.hasClaimed() }
+      ApplyTurn.runLoop(turn)
+      if end == count {
+        if turn[0].isOpen(to: end) { return }
+        break
+      }
       let elapsed = Double(Cycles.now &- start)
-      let rest = elapsed / Double(range.upperBound) * Double(count - range.upperBound)
-      if rest > worthHelp { return Self.helpersWorth(rest) }
-      chunk *= 2
-    }
-    return 0
+      let rest = elapsed / Double(end) * Double(count - end)
+      if rest > worthHelp {
+        worth = helpersWorth(rest)
+        break
+      }
+      piece *= 2
+      let next = min(count, end + piece)
+      if !turn[0].advance(from: end, to: next) { break }
+      end = next
+    } while true
+    runShared(call, turn, from: end, helpers: worth)
   }
 
-  /// The next indices for the caller alone; nil when the rest is shared.
-  @inline(__always)
-  private func claim(_ chunk: Int) -> Range<Int>? {
-    // relaxed: the word hands out indices; data comes with the record's submission.
-    let first = claimed.load(ordering: .relaxed)
-    if first == Self.closed { return nil }
-    let end = min(count, first + chunk)
-    guard claimed.compareExchange(expected: first, desired: end, ordering: .relaxed).exchanged else { return nil }
-    if Recorder.isOn { World.hasClaimed() }
-    return first..<end
-  }
-
-  /// Ends the claiming. Returns the first index that is not claimed; nil if there is none, or another thread has ended it.
-  private func close() -> Int? {
-    // relaxed: see `claim`.
-    let first = claimed.exchange(Self.closed, ordering: .relaxed)
-    return first < count ? first : nil
-  }
-
-  /// Monitor: shares what is left.
-  private static let helped: ApplyHelpRegistry.Help = { raw in
-    // unsafe: the monitor has taken the pointer; the caller waits for `shared`.
-    raw.assumingMemoryBound(to: ApplyCall.self).pointee.share()
-  }
-
-  private func share() {
-    let record = ApplyRecord.start(self, from: close() ?? count, helpers: helpers)
-    // pairs with: awaitShared – publishes the record; the last access to the call
-    shared.store(.init(record), ordering: .releasing)
-  }
-
-  private func awaitShared() -> ApplyRecord.Pointer {
-    var backoff = Backoff()
-    while true {
-      // pairs with: helped – publishes the record
-      if let raw = shared.load(ordering: .acquiring) { return raw.assumingMemoryBound(to: ApplyRecord.self) }
-      backoff.wait()
+  @inline(never)
+  private static func runShared(_ call: Pointer, _ turn: ApplyTurn.Pointer, from end: Int, helpers: Int) {
+    if turn[0].close(end) {
+      finish(call, share(call, end..<call[0].count, helpers: helpers), turn)
+    } else {
+      ApplyTurn.settle(turn)
+      if let record = call[0].lock.withLock({ call[0].record }) { finish(call, record, turn) }
     }
   }
+
+  private static func finish(_ call: Pointer, _ record: ApplyRecord.Pointer, _ turn: ApplyTurn.Pointer) {
+    ApplyRecord.work(record, turn)
+    // It opens no chunk any more.
+    call[0].lock.withLock { call[0].unlink(turn) }
+    record[0].close()
+  }
+
+  /// Caller, with no chunk open, so that the monitor makes no record.
+  private static func share(_ call: Pointer, _ rest: Range<Int>, helpers: Int) -> ApplyRecord.Pointer {
+    let record = ApplyRecord.make(call, rest, isGradual: false)
+    call[0].lock.withLock { call[0].record = record }
+    record[0].callHelpers(helpers, record)
+    return record
+  }
+
+  /// With the lock: a helper takes part from now on.
+  mutating func link(_ turn: ApplyTurn.Pointer) {
+    turn[0].next = turns
+    turns = turn
+  }
+
+  /// With the lock: a participant leaves.
+  mutating func unlink(_ turn: ApplyTurn.Pointer) {
+    if turns == turn {
+      turns = turn[0].next
+      return
+    }
+    var before = turns
+    while let other = before {
+      before = other[0].next
+      if before == turn { other[0].next = turn[0].next }
+    }
+  }
+
+  // MARK: Monitor
+
+  /// The monitor's second look, and later ones.
+  private static let lookAfter: ApplyHelpRegistry.Help = { raw in
+    // unsafe: the caller keeps the call until the monitor has put it back.
+    let call = raw.assumingMemoryBound(to: ApplyCall.self)
+    // The first time that takes long: without the lock.
+    if !Barrier.register() { return false }
+    let (record, helpers, isExtra, again) = call[0].lock.withLock { call[0].look(call) }
+    if let record { record[0].submitHelpers(helpers, record, areExtra: isExtra) }
+    return again
+  }
+
+  /// With the lock.
+  ///
+  /// - Returns: the record, if helpers are to be submitted to it, how many, and whether they are to be extra ones; whether to look again.
+  @_optimize(size)
+  private mutating func look(_ call: Pointer) -> (ApplyRecord.Pointer?, Int, isExtra: Bool, again: Bool) {
+    let seen = Seen(of: call, at: Clock.uptime.now())
+    let behind = ApplyTurn.firstBehind(in: call, but: nil)
+    let isOpen = behind != nil || seen.mayOpen
+    guard let record else {
+      guard let behind, let rest = ApplyTurn.rob(behind, half: false) else { return (nil, 0, false, isOpen) }
+      let record = ApplyRecord.make(call, rest, isGradual: true)
+      self.record = record
+      shareFully()
+      // relaxed: a number of permits.
+      uncalled.store(0, ordering: .relaxed)
+      return (record, helpers, false, true)
+    }
+    let hasUnclaimed = record[0].hasUnclaimed
+    if seen.stuck > 0, hasUnclaimed {
+      // relaxed: permits guard nothing but themselves.
+      let left = uncalled.exchange(0, ordering: .relaxed)
+      if left > 0 { return (record, left, false, true) }
+    }
+    let all = seen.stuck == seen.turns
+    if seen.isStuckBefore {
+      setParts(Self.careful)
+      if spare == 0 { return (nil, 0, false, !all) }
+      spare -= 1
+      return (record, 1, true, true)
+    }
+    stuckLooks = seen.stuck > 0 ? max(1, stuckLooks + 1) : min(-1, stuckLooks - 1)
+    if all, stuckLooks >= Self.patience {
+      setParts(Self.manyParts)
+      return (nil, 0, false, false)
+    }
+    if isCareful, behind == nil { setParts(Self.manyParts) }
+    if isSingle, !isCareful, stuckLooks <= -Self.calmness { shareFully() }
+    return (nil, 0, false, isOpen || hasUnclaimed)
+  }
+
+  /// Chunks as long as all participants make them.
+  private func shareFully() { setParts((helpers + 1) * Self.partsOfOne) }
+
+  private func setParts(_ number: Int) {
+    // relaxed: decides about the length and the order of chunks only. A helper that is submitted meanwhile adds its own.
+    parts.store(number, ordering: .relaxed)
+  }
+
+  /// What the monitor sees at one look.
+  private struct Seen {
+    var turns = 0
+    /// Participants in an iteration that waits, or is long.
+    var stuck = 0
+    /// Whether one of them has something behind it.
+    var isStuckBefore = false
+    var mayOpen = false
+
+    init(of call: Pointer, at now: UInt64) {
+      var next = call[0].turns
+      while let turn = next {
+        turns += 1
+        if turn[0].isBetweenChunks { mayOpen = true }
+        if turn[0].isStuck(at: now) {
+          stuck += 1
+          if turn[0].hasBehind { isStuckBefore = true }
+        }
+        next = turn[0].next
+      }
+    }
+  }
+
+  /// With the lock: an extra helper has left.
+  mutating func takeBackExtra() { spare += 1 }
 }

@@ -16,45 +16,51 @@ extension DispatchQueue {
   /// Complexity: O(iterations); allocates nothing. Blocking: until all calls are done.
   @inlinable
   public final class func concurrentPerform(iterations: Int, execute work: (Int) -> Void) {
-    performRanges(iterations) { first, end in
-      var index = first
-      while index < end {
-        work(index)
-        index &+= 1
-      }
-    }
+    performLoops(iterations) { ApplyLoop.run($0, work) }
   }
 
-  /// Calls `work` with ranges that together make up all indices. The loop over a range is the client's, so that the
+  /// Calls `work` for chunks that together make up all indices. The loop over a chunk is the client's, so that the
   /// compiler sees what it repeats.
   @usableFromInline
-  final class func performRanges(_ iterations: Int, _ work: (Int, Int) -> Void) {
+  final class func performLoops(_ iterations: Int, _ work: (ApplyLoop.Pointer) -> Void) {
     checkIterations(iterations, "DispatchQueue.concurrentPerform", current)
-    ApplyCall.run(iterations, work, helpers: processors - 1, on: nil)
+    ApplyCall.run(iterations, work, helpers: processors - 1, on: nil, in: nil)
   }
 
   /// As `concurrentPerform`, with the calls made as items of this queue: on a serial queue one after the other.
+  ///
+  /// On a concurrent queue the calls go on beside a barrier that comes meanwhile, which waits for all of them. If the queue has a limit of
+  /// how many items run, or one of its targets has, the other threads that take part are items: they wait behind the barrier.
   ///
   /// Traps (GC0007) like `sync` if the caller already holds the queue.
   ///
   /// Complexity: O(n) for n iterations. Blocking: until all iterations have run.
   @inlinable
   public final func apply(iterations: Int, execute work: (Int) -> Void) {
-    applyRanges(iterations) { first, end in
-      var index = first
-      while index < end {
-        work(index)
-        index &+= 1
-      }
-    }
+    applyLoops(iterations) { ApplyLoop.run($0, work) }
   }
 
   @usableFromInline
-  final func applyRanges(_ iterations: Int, _ work: (Int, Int) -> Void) {
+  final func applyLoops(_ iterations: Int, _ work: (ApplyLoop.Pointer) -> Void) {
     DispatchQueue.checkIterations(iterations, "DispatchQueue.apply", self)
+    sync { applyHere(iterations, work) }
+  }
+
+  /// By the caller, which is a reader of this queue until all calls are done. So its helpers need no places of their own, and do not
+  /// stand behind a barrier or a suspension that comes meanwhile. Only where the number of items is limited they are items.
+  @inline(never)
+  private final func applyHere(_ iterations: Int, _ work: (ApplyLoop.Pointer) -> Void) {
     // The caller takes one of the places of a queue with a limit.
-    let helpers = kind.runsSeveral ? min(DispatchQueue.processors, readerLimit) - 1 : 0
-    sync { ApplyCall.run(iterations, work, helpers: helpers, on: self) }
+    var helpers = min(DispatchQueue.processors, readerLimit) - 1
+    var (root, isLimited) = (self as Lane, false)
+    _ = chainContains { lane in
+      if !lane.kind.runsSeveral { helpers = 0 }
+      if lane.isLimited { isLimited = true }
+      root = lane
+      return false
+    }
+    ApplyCall.run(
+      iterations, work, helpers: helpers, on: isLimited ? self : root, in: isLimited || root === self ? nil : self)
   }
 
   static var processors: Int {

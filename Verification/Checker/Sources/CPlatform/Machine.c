@@ -69,6 +69,8 @@ int gc_membarrier_register(void) {
   return 0;
 }
 
+bool gc_membarrier_is_offered(void) { return true; }
+
 int gc_membarrier(void) {
   machine_point("membarrier", NULL);
   if (!has_barrier) return -EPERM;

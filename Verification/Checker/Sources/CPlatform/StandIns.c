@@ -122,7 +122,7 @@ __attribute__((swiftcall)) void gc_closure_words(const void *function, const voi
   words[1] = context;
 }
 
-__attribute__((swiftcall)) void gc_range_closure_words(const void *function, const void *context, const void **words) {
+__attribute__((swiftcall)) void gc_loop_closure_words(const void *function, const void *context, const void **words) {
   gc_closure_words(function, context, words);
 }
 

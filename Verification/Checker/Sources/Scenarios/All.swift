@@ -6,7 +6,7 @@ import CheckerKit
 public func allScenarios() -> [Scenario] {
   parkers() + locks() + lists() + queues() + coordination() + laneStates() + memory() + timers()
     + bystanders() + edges() + queueObjects() + workItems() + mainQueue() + handOvers() + sleepers() + roles()
-    + records() + waitCycles()
+    + records() + robberies() + waitCycles()
     + fairness()
     + sourceKinds() + channels() + dispatchData() + tables() + tasks() + lives() + forks() + ordinary()
     + EngineScenarios.all.map { each in

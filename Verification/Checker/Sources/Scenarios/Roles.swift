@@ -308,47 +308,53 @@ private func monitorStates() -> [Scenario] {
 
 // MARK: Callers that begin alone
 
-/// What stands for a caller's memory: the function that helps, and whether it has.
-private struct LoneCall {
+/// What stands for a caller's memory: the function that looks after it, and how often it has.
+private struct RegisteredCall {
   let raw = Memory.allocate(16)
 
-  init() {
-    let help: ApplyHelpRegistry.Help = { raw in
-      ck_plain_write(raw + 8, 8)
-      raw.storeBytes(of: 1, toByteOffset: 8, as: Int.self)
+  /// - Parameter again: Whether the monitor is to look after it again.
+  init(again: Bool) {
+    let once: ApplyHelpRegistry.Help = {
+      RegisteredCall.note($0)
+      return false
     }
-    raw.storeBytes(of: help, as: ApplyHelpRegistry.Help.self)
+    let more: ApplyHelpRegistry.Help = {
+      RegisteredCall.note($0)
+      return true
+    }
+    raw.storeBytes(of: again ? more : once, as: ApplyHelpRegistry.Help.self)
     raw.storeBytes(of: 0, toByteOffset: 8, as: Int.self)
   }
 
-  /// The caller's again: a helper that comes afterwards, or has come without a word, is found.
+  private static func note(_ raw: UnsafeMutableRawPointer) {
+    ck_plain_write(raw + 8, 8)
+    raw.storeBytes(of: raw.load(fromByteOffset: 8, as: Int.self) + 1, toByteOffset: 8, as: Int.self)
+  }
+
+  /// The caller's again: a monitor that comes afterwards, or has come and not let go, is found.
   func free() {
     ck_plain_write(raw, 16)
     Memory.free(raw)
   }
-
-  var isHelped: Bool { raw.load(fromByteOffset: 8, as: Int.self) == 1 }
 }
 
 private func applyHelp() -> [Scenario] {
-  [
-    protocolScenario("H2: a caller leaves, or the monitor helps it", of: "ApplyHelpRegistry", unusual: 0) { run in
+  [true, false].map { again in
+    let name =
+      "H2: a caller leaves, or the monitor looks after its call, and " + (again ? "puts it back" : "dismisses it")
+    return protocolScenario(name, of: "ApplyHelpRegistry", unusual: 0) { run in
       _ = engine
-      var left = false
-      let call = Box<LoneCall?>(nil)
       run.thread {
-        let mine = LoneCall()
-        call.value = mine
-        guard let index = engine.pointee.applyHelp.enter(mine.raw) else { return }
-        left = engine.pointee.applyHelp.leave(index, mine.raw)
-        if left { mine.free() }
-      }
-      run.thread { for _ in 0..<2 { _ = engine.pointee.applyHelp.helpLingering() } }
-      run.finally {
-        if let call = call.value, !left {
-          run.check(call.isHelped, "the caller waits for help that does not come")
+        // The second call comes into the place of the first one.
+        for _ in 0..<2 {
+          let mine = RegisteredCall(again: again)
+          guard let index = engine.pointee.applyHelp.enter(mine.raw) else { return }
+          engine.pointee.applyHelp.leave(index, mine.raw)
+          mine.free()
         }
       }
+      run.thread { for _ in 0..<3 { _ = engine.pointee.applyHelp.helpLingering() } }
+      run.finally { run.check(engine.pointee.applyHelp.isEmpty, "a call that has ended is registered") }
     }
-  ]
+  }
 }
