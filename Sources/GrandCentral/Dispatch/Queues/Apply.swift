@@ -19,7 +19,8 @@ import Synchronization
 /// Apply.Y2  The body and the call are touched by the caller, by joined helpers, and by the monitor while the caller may not leave the
 ///     registry. The caller returns when closed and active = 0, and when it has left the registry.
 /// Apply.Y3  The node goes back to a magazine with the last reference.
-/// Apply.Y4  A participant leaves when it finds nothing to claim, and nothing to rob (ApplyTurn.swift).
+/// Apply.Y4  A participant leaves when it finds nothing to claim, and nothing to rob (ApplyTurn.swift). An extra helper leaves as soon as the
+///     call is not careful (ApplyCall.swift): so it never holds a long chunk.
 struct ApplyRecord: ~Copyable {
   private struct State: StateWord {
     var rawValue: UInt64
@@ -136,7 +137,8 @@ struct ApplyRecord: ~Copyable {
   /// Takes chunks until none is left, then from others.
   static func work(_ record: Pointer, _ turn: ApplyTurn.Pointer) {
     if Recorder.isOn { takeRecorded(record, turn) } else { _ = record[0].takeAll(turn, record) }
-    ApplyTurn.robOthers(turn)
+    // An extra helper is there for what is begun next, and leaves with the care.
+    if !turn[0].isExtra { ApplyTurn.robOthers(turn) }
   }
 
   @inline(never)
@@ -152,7 +154,7 @@ struct ApplyRecord: ~Copyable {
     var longest = isGradual ? 1 : Int.max
     while true {
       if call[0].isCareful {
-        if ApplyTurn.robOne(turn) { continue }
+        if ApplyTurn.robOne(turn, half: false) { continue }
       } else if turn[0].isExtra {
         return taken
       }

@@ -12,14 +12,14 @@ import Synchronization
 ///
 /// - If the caller is still alone at the second look, the monitor makes the record and submits the helpers. The iterations are
 ///   long, or wait: so chunks begin with one index, and double while they are short.
-/// - A participant is *stuck* if it is in the same iteration at two looks, and waits in the system; or, whatever it does, for a
+/// - A participant is *stuck* if it is in the same iteration at two looks, and waits in the system; or if it has computed there for a
 ///   slice. If one is, all helpers are worth their wake-up.
 /// - If a participant is stuck with something behind it, the monitor submits an extra helper, and the call becomes *careful*: each
 ///   participant begins the lowest index that nobody has begun, and claims one at a time. So no index waits behind another one, as
 ///   if each had been handed out alone. There are at most as many extra helpers as participants: more are not needed, for each chunk
 ///   that was claimed before holds up one thread.
 /// - When nothing is behind anybody any more, extra helpers leave, and the record hands out single indices, in order. When nobody has
-///   been stuck for some looks, chunks are long again.
+///   been stuck for some looks, extra helpers leave, and chunks are long again.
 ///
 /// A call hands out single indices from the start if there is no place in the registry, no monitor (Vacancy.swift), or no barrier
 /// (ApplyTurn.swift).
@@ -56,13 +56,13 @@ struct ApplyCall: ~Copyable {
   /// Chunks are single indices.
   private static let manyParts = 1 << 60
   /// Likewise, and there is something behind others.
-  static let careful = 1 << 61
+  private static let careful = 1 << 61
 
   /// All participants are stuck, and nothing is behind them: the monitor looks so many times, and no more. In a simulation time goes on
   /// when all threads wait.
-  private static var patience: Int { World.isSimulated ? 1 : 64 }
+  private static var patience: Int { World.isSimulated ? 1 : 1_000 }
   /// After so many looks at which nobody was stuck chunks may be long again.
-  private static let calmness = 8
+  private static let calmness = 4
 
   /// Whether the lowest index is begun next, alone, wherever it is.
   var isCareful: Bool {
@@ -247,20 +247,20 @@ struct ApplyCall: ~Copyable {
       let left = uncalled.exchange(0, ordering: .relaxed)
       if left > 0 { return (record, left, false, true) }
     }
-    let all = seen.stuck == seen.turns
+    stuckLooks = seen.stuck > 0 ? max(1, stuckLooks + 1) : min(-1, stuckLooks - 1)
+    let isOver = seen.stuck == seen.turns && stuckLooks >= Self.patience
     if seen.isStuckBefore {
       setParts(Self.careful)
-      if spare == 0 { return (nil, 0, false, !all) }
+      if spare == 0 { return (nil, 0, false, !isOver) }
       spare -= 1
       return (record, 1, true, true)
     }
-    stuckLooks = seen.stuck > 0 ? max(1, stuckLooks + 1) : min(-1, stuckLooks - 1)
-    if all, stuckLooks >= Self.patience {
+    if isOver {
       setParts(Self.manyParts)
       return (nil, 0, false, false)
     }
     if isCareful, behind == nil { setParts(Self.manyParts) }
-    if isSingle, !isCareful, stuckLooks <= -Self.calmness { shareFully() }
+    if isSingle, stuckLooks <= -Self.calmness { shareFully() }
     return (nil, 0, false, isOpen || hasUnclaimed)
   }
 

@@ -51,9 +51,10 @@ struct ApplyTurn: ~Copyable {
   private var isRobbed = false
   /// An extra helper leaves when the call is not careful any more.
   let isExtra: Bool
-  /// Monitor's own: the index at its last look, and since when.
+  /// Monitor's own: the index at its last look, since when, and how much processor time the thread had used then.
   private var seen = -1
   private var seenSince: UInt64 = 0
+  private var seenUsed: UInt64 = 0
 
   @inline(__always)
   init(of call: ApplyCall.Pointer, isExtra: Bool = false) {
@@ -184,12 +185,12 @@ struct ApplyTurn: ~Copyable {
   /// Takes something over from another participant, and runs it. False if there is nothing.
   @inline(never)
   @_optimize(size)
-  static func robOne(_ turn: Pointer) -> Bool {
+  static func robOne(_ turn: Pointer, half: Bool) -> Bool {
     guard Barrier.isRegistered else { return false }
     let call = turn[0].call
     let end = call[0].lock.withLock {
       guard let other = firstBehind(in: call, but: turn),
-        let taken = rob(other, half: !call[0].isCareful)
+        let taken = rob(other, half: half)
       else { return 0 }
       turn[0].open(taken.lowerBound, taken.upperBound, limit: taken.upperBound)
       return taken.upperBound
@@ -211,7 +212,7 @@ struct ApplyTurn: ~Copyable {
       let waited = Cycles.now &- start
       // To register takes long: is it worth it?
       if waited >= patience, Barrier.isRegistered || waited >= patience * 100 && Barrier.register() {
-        if robOne(turn) {
+        if robOne(turn, half: true) {
           start = Cycles.now
           naps = Backoff()
         }
@@ -232,14 +233,20 @@ struct ApplyTurn: ~Copyable {
     hasBehind(loop.index.load(ordering: .relaxed))
   }
 
-  /// Whether the thread is in the iteration that it was in at the last look, and waits in the system; or has been for a slice.
+  /// Whether the thread is in the iteration that it was in at the last look, and waits in the system; or has computed for a slice. One that
+  /// waits for a processor is not stuck. Where the system does not say, it has to stand still for long.
   mutating func isStuck(at now: UInt64) -> Bool {
     // relaxed: a hint.
     let index = loop.index.load(ordering: .relaxed)
+    let used = Thread.processorTime(of: thread)
     if index != seen || isBetweenChunks {
-      (seen, seenSince) = (index, now)
+      (seen, seenSince, seenUsed) = (index, now, used)
       return false
     }
-    return now &- seenSince >= Slices.slice || Thread.activity(of: thread) == .waits
+    return switch Thread.activity(of: thread) {
+    case .waits: true
+    case .runnable: used &- seenUsed >= Slices.slice
+    case .waitsBriefly, nil: now &- seenSince >= 10 * Slices.slice
+    }
   }
 }

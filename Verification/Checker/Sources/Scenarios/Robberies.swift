@@ -16,21 +16,20 @@ func robberies() -> [Scenario] {
         ApplyTurn.run(turn, 0, 2)
         ApplyTurn.run(turn, 2, 3)
       }
-      call.takePart { _ = ApplyTurn.robOne($0) }
+      call.takePart { _ = ApplyTurn.robOne($0, half: true) }
       run.finally { call.end() }
     },
     protocolScenario("P3: a robbed chunk is robbed again, before its owner has noticed", of: "ApplyTurn", unusual: 0) {
       run in
       let call = Called(run, count: 3)
       call.takePart { ApplyTurn.run($0, 0, 3) }
-      call.takePart { turn in for _ in 0..<2 { _ = ApplyTurn.robOne(turn) } }
+      call.takePart { turn in for _ in 0..<2 { _ = ApplyTurn.robOne(turn, half: true) } }
       run.finally { call.end() }
     },
     protocolScenario("P3: in a careful call a robber takes all", of: "ApplyTurn", unusual: 0) { run in
       let call = Called(run, count: 3)
-      call.beCareful()
       call.takePart { ApplyTurn.run($0, 0, 3) }
-      call.takePart { while ApplyTurn.robOne($0) {} }
+      call.takePart { while ApplyTurn.robOne($0, half: false) {} }
       run.finally { call.end() }
     },
     protocolScenario("P3: a lone caller is robbed of its next pieces", of: "ApplyTurn", unusual: 0) { run in
@@ -44,7 +43,7 @@ func robberies() -> [Scenario] {
         } while end <= 2 && turn[0].advance(from: end - 1, to: end)
         if !turn[0].close(end - 1) { ApplyTurn.settle(turn) }
       }
-      call.takePart { _ = ApplyTurn.robOne($0) }
+      call.takePart { _ = ApplyTurn.robOne($0, half: true) }
       run.finally { call.end() }
     },
   ]
@@ -66,8 +65,6 @@ private final class Called: @unchecked Sendable {  // fibres take turns
     loop = { ApplyLoop.run($0) { begun[$0].value += 1 } }
     call.initialize(to: ApplyCall(count: count, body: BorrowedClosure(loop), helpers: 1, queue: nil, place: nil))
   }
-
-  func beCareful() { call[0].parts.store(ApplyCall.careful, ordering: .relaxed) }
 
   /// Runs `work` on a thread, as a participant.
   func takePart(_ work: @escaping (ApplyTurn.Pointer) -> Void) {
