@@ -184,6 +184,14 @@ struct ApplyTests {
     #expect(result.ended, "\(result)")
   }
 
+  @Test(
+    "Q16: iterations that wait for each other at random, as many as there may be threads, end",
+    arguments: ["2", "3", "8"])
+  func iterationsMeetAtRandom(threads: String) {
+    let result = Probe.run("apply-meetings", environment: ["GRANDCENTRAL_THREADS": threads])
+    #expect(result.ended, "\(result)")
+  }
+
   @Test("Q16: as many iterations as there may be threads meet, though the first ones were too short for help")
   func iterationsMeet() {
     let result = Probe.run("apply-rendezvous", environment: ["GRANDCENTRAL_THREADS": "3"])

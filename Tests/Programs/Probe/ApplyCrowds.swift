@@ -153,7 +153,7 @@ extension Scenario {
     }
   }
 
-  private static func compute(microseconds: UInt64) {
+  static func compute(microseconds: UInt64) {
     let end = DispatchTime.now().uptimeNanoseconds + microseconds * 1_000
     while DispatchTime.now().uptimeNanoseconds < end {}
   }
