@@ -153,7 +153,8 @@ struct ApplyTests {
 
   @Test(
     "Q16: iterations that wait for later ones end, whether the first ones are short or not",
-    .enabled(if: Kernel.usableProcessors > 1), arguments: ["apply-pairs-0", "apply-pairs-10", "apply-pairs-200"])
+    .enabled(if: Kernel.usableProcessors > 1),
+    arguments: ["apply-pairs-0", "apply-pairs-10", "apply-pairs-200", "apply-pairs-limited"])
   func iterationsInPairs(scenario: String) {
     let result = Probe.run(scenario)
     #expect(result.ended, "\(result)")

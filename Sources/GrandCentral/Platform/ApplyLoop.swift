@@ -34,7 +34,8 @@ struct ApplyLoop: ~Copyable {
   @inlinable
   @inline(__always)
   borrowing func mayBegin(_ next: Int) -> Bool {
-    // relaxed: ApplyTurn.P3 orders the note before the look.
+    // relaxed: ApplyTurn.P3 orders the note before the look, for the processor. The compiler keeps the atomic accesses of a thread in
+    // order, though the language does not promise it.
     index.store(next, ordering: .relaxed)
     return next < end.load(ordering: .relaxed)
   }

@@ -8,7 +8,10 @@ extension Scenario {
   static let applyConvoys: [String: Body] = [
     "apply-convoy": applyConvoy, "apply-nested-convoy": applyNestedConvoy,
     "apply-pairs-0": { applyPairs(from: 0) }, "apply-pairs-10": { applyPairs(from: 10) },
-    "apply-pairs-200": { applyPairs(from: 200) }, "apply-unseen": applyUnseen,
+    "apply-pairs-200": { applyPairs(from: 200) },
+    "apply-pairs-limited": {
+      applyPairs(from: 200, on: DispatchQueue(label: "two", attributes: .concurrent, maximumConcurrency: 2))
+    }, "apply-unseen": applyUnseen,
     "apply-few-2": { applyFew(2) }, "apply-few-3": { applyFew(3) }, "apply-few-7": { applyFew(7) },
     "apply-spinning": applySpinning, "apply-rendezvous": applyRendezvous, "apply-soon": applySoon,
     "apply-before-barrier": applyBeforeBarrier, "apply-suspended": applySuspended,
@@ -73,14 +76,19 @@ extension Scenario {
   }
 
   /// From `first` on, each iteration with an even index waits for the next one. Those before are too short to measure.
-  private static func applyPairs(from first: Int) {
+  private static func applyPairs(from first: Int, on queue: DispatchQueue? = nil) {
     let done = Counter()
     let signals = (0..<512).map { _ in DispatchSemaphore(value: 0) }
-    DispatchQueue.concurrentPerform(iterations: 512) { index in
+    let body: @Sendable (Int) -> Void = { index in
       if index >= first {
         if index % 2 == 0 { signals[index].wait() } else { signals[index - 1].signal() }
       }
       done.add()
+    }
+    if let queue {
+      queue.apply(iterations: 512, execute: body)
+    } else {
+      DispatchQueue.concurrentPerform(iterations: 512, execute: body)
     }
     report("iterations", done.value)
   }

@@ -13,14 +13,15 @@ import Synchronization
 /// |--------|-------|------------------------------------------------------|
 /// | active | 0–19  | participants inside the loop, helpers only           |
 /// | refs   | 20–39 | helpers submitted and not yet finished, and the caller |
-/// | closed | 40    | all indices are given out: no helper may join        |
+/// | closed | 40    | the caller finds nothing to do any more              |
 ///
-/// Apply.Y1  A helper joins (active + 1) only while not closed; so once closed, active only falls.
+/// Apply.Y1  A helper joins (active + 1) unless closed and active = 0. So once that is so it stays so. An extra helper may join behind
+///     `closed`: a chunk is in no look between its claim and its opening, so the caller may have missed it (ApplyTurn.P4).
 /// Apply.Y2  The body and the call are touched by the caller, by joined helpers, and by the monitor while the caller may not leave the
 ///     registry. The caller returns when closed and active = 0, and when it has left the registry.
 /// Apply.Y3  The node goes back to a magazine with the last reference.
-/// Apply.Y4  A participant leaves when it finds nothing to claim, and nothing to rob (ApplyTurn.swift). An extra helper leaves as soon as the
-///     call is not careful (ApplyCall.swift): so it never holds a long chunk.
+/// Apply.Y4  A participant leaves when it finds nothing to claim, and nothing to rob (ApplyTurn.swift). An extra helper leaves when the
+///     call is not careful (ApplyCall.swift). Care does not end while it has something behind it: so it holds no long chunk then.
 struct ApplyRecord: ~Copyable {
   private struct State: StateWord {
     var rawValue: UInt64
@@ -207,7 +208,7 @@ struct ApplyRecord: ~Copyable {
 
   private func join() -> Bool {
     state.update { state in
-      if state.rawValue & State.closed != 0 { return false }
+      if state.rawValue & State.closed != 0, state.rawValue & State.activeMask == 0 { return false }
       state.rawValue += State.one
       return true
     }

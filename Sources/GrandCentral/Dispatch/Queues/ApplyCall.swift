@@ -19,10 +19,10 @@ import Synchronization
 ///   if each had been handed out alone. There are at most as many extra helpers as participants: more are not needed, for each chunk
 ///   that was claimed before holds up one thread.
 /// - When nothing is behind anybody any more, extra helpers leave, and the record hands out single indices, in order. When nobody has
-///   been stuck for some looks, extra helpers leave, and chunks are long again.
+///   been stuck for some looks, and no extra helper has something behind it, they leave as well, and chunks are long again.
 ///
-/// A call hands out single indices from the start if there is no place in the registry, no monitor (Vacancy.swift), or no barrier
-/// (ApplyTurn.swift).
+/// A call hands out single indices from the start if there is no place in the registry, no monitor (Vacancy.swift), no barrier
+/// (ApplyTurn.swift), or no room for extra helpers: on a queue with a limit they are items.
 struct ApplyCall: ~Copyable {
   typealias Pointer = UnsafeMutablePointer<ApplyCall>
 
@@ -63,6 +63,9 @@ struct ApplyCall: ~Copyable {
   private static var patience: Int { World.isSimulated ? 1 : 1_000 }
   /// After so many looks at which nobody was stuck chunks may be long again.
   private static let calmness = 4
+
+  /// Whether there may be extra helpers.
+  private var hasRoom: Bool { queue == nil || place != nil || queue!.kind.isRunQueue }
 
   /// Whether the lowest index is begun next, alone, wherever it is.
   var isCareful: Bool {
@@ -125,7 +128,7 @@ struct ApplyCall: ~Copyable {
 
   private static func runWithHelp(_ call: Pointer, _ turn: ApplyTurn.Pointer) {
     let word = UnsafeMutableRawPointer(call)
-    let place = Barrier.isOffered ? Engine.current.applyHelp.enter(word) : nil
+    let place = Barrier.isOffered && call[0].hasRoom ? Engine.current.applyHelp.enter(word) : nil
     if let place, Engine.current.monitor.wake(Engine.current) {
       runWatched(call, turn)
       Engine.current.applyHelp.leave(place, word)
@@ -260,7 +263,7 @@ struct ApplyCall: ~Copyable {
       return (nil, 0, false, false)
     }
     if isCareful, behind == nil { setParts(Self.manyParts) }
-    if isSingle, stuckLooks <= -Self.calmness { shareFully() }
+    if isSingle, stuckLooks <= -Self.calmness, !seen.isBehindExtra { shareFully() }
     return (nil, 0, false, isOpen || hasUnclaimed)
   }
 
@@ -279,6 +282,8 @@ struct ApplyCall: ~Copyable {
     var stuck = 0
     /// Whether one of them has something behind it.
     var isStuckBefore = false
+    /// Whether an extra helper has.
+    var isBehindExtra = false
     var mayOpen = false
 
     init(of call: Pointer, at now: UInt64) {
@@ -290,6 +295,7 @@ struct ApplyCall: ~Copyable {
           stuck += 1
           if turn[0].hasBehind { isStuckBefore = true }
         }
+        if turn[0].isExtra, turn[0].hasBehind { isBehindExtra = true }
         next = turn[0].next
       }
     }
