@@ -15,7 +15,7 @@ import CPerturbation
 import Synchronization
 """
 
-MARK = '  @_semantics("atomics.requires_constant_orderings") @_transparent'
+MARK = '  @_semantics("atomics.requires_constant_orderings") @_transparent @usableFromInline'
 PAIR = "(exchanged: Bool, original: Value)"
 
 CALLS = [

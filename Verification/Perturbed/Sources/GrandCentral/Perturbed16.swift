@@ -5,7 +5,7 @@ import CPerturbation
 import Synchronization
 
 extension Atomic where Value.AtomicRepresentation == _Atomic16BitStorage {
-  @_semantics("atomics.requires_constant_orderings") @_transparent
+  @_semantics("atomics.requires_constant_orderings") @_transparent @usableFromInline
   borrowing func load(
     ordering: AtomicLoadOrdering
   ) -> Value {
@@ -15,7 +15,7 @@ extension Atomic where Value.AtomicRepresentation == _Atomic16BitStorage {
       ordering: ordering)
   }
 
-  @_semantics("atomics.requires_constant_orderings") @_transparent
+  @_semantics("atomics.requires_constant_orderings") @_transparent @usableFromInline
   borrowing func store(
     _ value: consuming Value,
     ordering: AtomicStoreOrdering
@@ -26,7 +26,7 @@ extension Atomic where Value.AtomicRepresentation == _Atomic16BitStorage {
       value, ordering: ordering)
   }
 
-  @_semantics("atomics.requires_constant_orderings") @_transparent
+  @_semantics("atomics.requires_constant_orderings") @_transparent @usableFromInline
   borrowing func exchange(
     _ value: consuming Value,
     ordering: AtomicUpdateOrdering
@@ -37,7 +37,7 @@ extension Atomic where Value.AtomicRepresentation == _Atomic16BitStorage {
       value, ordering: ordering)
   }
 
-  @_semantics("atomics.requires_constant_orderings") @_transparent
+  @_semantics("atomics.requires_constant_orderings") @_transparent @usableFromInline
   borrowing func compareExchange(
     expected: consuming Value,
     desired: consuming Value,
@@ -49,7 +49,7 @@ extension Atomic where Value.AtomicRepresentation == _Atomic16BitStorage {
       expected: expected, desired: desired, ordering: ordering)
   }
 
-  @_semantics("atomics.requires_constant_orderings") @_transparent
+  @_semantics("atomics.requires_constant_orderings") @_transparent @usableFromInline
   borrowing func compareExchange(
     expected: consuming Value,
     desired: consuming Value,
@@ -62,7 +62,7 @@ extension Atomic where Value.AtomicRepresentation == _Atomic16BitStorage {
       expected: expected, desired: desired, successOrdering: successOrdering, failureOrdering: failureOrdering)
   }
 
-  @_semantics("atomics.requires_constant_orderings") @_transparent
+  @_semantics("atomics.requires_constant_orderings") @_transparent @usableFromInline
   borrowing func weakCompareExchange(
     expected: consuming Value,
     desired: consuming Value,
@@ -74,7 +74,7 @@ extension Atomic where Value.AtomicRepresentation == _Atomic16BitStorage {
       expected: expected, desired: desired, ordering: ordering)
   }
 
-  @_semantics("atomics.requires_constant_orderings") @_transparent
+  @_semantics("atomics.requires_constant_orderings") @_transparent @usableFromInline
   borrowing func weakCompareExchange(
     expected: consuming Value,
     desired: consuming Value,
@@ -90,7 +90,7 @@ extension Atomic where Value.AtomicRepresentation == _Atomic16BitStorage {
 
 // A loop of exchanges: one step all the same, and a gap before it in which others come first.
 extension Atomic where Value.AtomicRepresentation == _Atomic16BitStorage, Value: FixedWidthInteger {
-  @_semantics("atomics.requires_constant_orderings") @_transparent @discardableResult
+  @_semantics("atomics.requires_constant_orderings") @_transparent @usableFromInline @discardableResult
   borrowing func wrappingAdd(
     _ operand: Value, ordering: AtomicUpdateOrdering
   ) -> (oldValue: Value, newValue: Value) {
@@ -103,7 +103,7 @@ extension Atomic where Value.AtomicRepresentation == _Atomic16BitStorage, Value:
     }
   }
 
-  @_semantics("atomics.requires_constant_orderings") @_transparent @discardableResult
+  @_semantics("atomics.requires_constant_orderings") @_transparent @usableFromInline @discardableResult
   borrowing func wrappingSubtract(
     _ operand: Value, ordering: AtomicUpdateOrdering
   ) -> (oldValue: Value, newValue: Value) {
@@ -116,7 +116,7 @@ extension Atomic where Value.AtomicRepresentation == _Atomic16BitStorage, Value:
     }
   }
 
-  @_semantics("atomics.requires_constant_orderings") @_transparent @discardableResult
+  @_semantics("atomics.requires_constant_orderings") @_transparent @usableFromInline @discardableResult
   borrowing func bitwiseOr(
     _ operand: Value, ordering: AtomicUpdateOrdering
   ) -> (oldValue: Value, newValue: Value) {
@@ -129,7 +129,7 @@ extension Atomic where Value.AtomicRepresentation == _Atomic16BitStorage, Value:
     }
   }
 
-  @_semantics("atomics.requires_constant_orderings") @_transparent @discardableResult
+  @_semantics("atomics.requires_constant_orderings") @_transparent @usableFromInline @discardableResult
   borrowing func bitwiseAnd(
     _ operand: Value, ordering: AtomicUpdateOrdering
   ) -> (oldValue: Value, newValue: Value) {
