@@ -64,6 +64,7 @@ extension Scenario {
   @Sendable private static func applyUnseen() {
     let done = Counter()
     let word = Unprotected(UnsafeMutablePointer<sem_t>.allocate(capacity: 1))
+    defer { word.value.deallocate() }
     for first in [10, 100, 500] {
       sem_init(word.value, 0, 0)
       DispatchQueue.concurrentPerform(iterations: 1_000) { index in
@@ -96,6 +97,7 @@ extension Scenario {
   /// An iteration waits, in the system, for the last one, which is behind it in the caller's piece.
   private static func applyFew(_ count: Int) {
     let word = Unprotected(UnsafeMutablePointer<sem_t>.allocate(capacity: 1))
+    defer { word.value.deallocate() }
     sem_init(word.value, 0, 0)
     DispatchQueue.concurrentPerform(iterations: count) { index in
       if index == count / 2 - (count == 2 ? 1 : 0) { while sem_wait(word.value) != 0 {} }

@@ -33,6 +33,8 @@ extension Scenario {
       if let word { sem_init(word.value, 0, 0) }
     }
 
+    func free() { word?.value.deallocate() }
+
     func reach() {
       if let word { sem_post(word.value) } else { signal.signal() }
     }
@@ -103,6 +105,7 @@ extension Scenario {
     } else {
       DispatchQueue.concurrentPerform(iterations: count, execute: body)
     }
+    for event in reached { event.free() }
     return given.allSatisfy { $0.value == 1 }
   }
 }

@@ -126,11 +126,11 @@ struct ApplyRecord: ~Copyable {
   private static func takePart(in record: Pointer, of call: ApplyCall.Pointer, isExtra: Bool) {
     var turn = ApplyTurn(of: call, isExtra: isExtra)
     _withUnprotectedUnsafeMutablePointer(to: &turn) { turn in
-      call[0].lock.withLock { call[0].link(turn) }
+      call[0].lock.withLock { ApplyCall.link(turn, to: call) }
       work(record, turn)
       call[0].lock.withLock {
-        call[0].unlink(turn)
-        if isExtra { call[0].takeBackExtra() }
+        ApplyCall.unlink(turn, from: call)
+        if isExtra { ApplyCall.takeBackExtra(of: call) }
       }
     }
   }

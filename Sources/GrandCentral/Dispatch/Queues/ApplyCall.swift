@@ -183,7 +183,7 @@ struct ApplyCall: ~Copyable {
   private static func finish(_ call: Pointer, _ record: ApplyRecord.Pointer, _ turn: ApplyTurn.Pointer) {
     ApplyRecord.work(record, turn)
     // It opens no chunk any more.
-    call[0].lock.withLock { call[0].unlink(turn) }
+    call[0].lock.withLock { unlink(turn, from: call) }
     record[0].close()
   }
 
@@ -195,24 +195,29 @@ struct ApplyCall: ~Copyable {
     return record
   }
 
+  // These change fields of the call, and not the call as a whole: others look at it meanwhile.
+
   /// With the lock: a helper takes part from now on.
-  mutating func link(_ turn: ApplyTurn.Pointer) {
-    turn[0].next = turns
-    turns = turn
+  static func link(_ turn: ApplyTurn.Pointer, to call: Pointer) {
+    turn[0].next = call[0].turns
+    call[0].turns = turn
   }
 
   /// With the lock: a participant leaves.
-  mutating func unlink(_ turn: ApplyTurn.Pointer) {
-    if turns == turn {
-      turns = turn[0].next
+  static func unlink(_ turn: ApplyTurn.Pointer, from call: Pointer) {
+    if call[0].turns == turn {
+      call[0].turns = turn[0].next
       return
     }
-    var before = turns
+    var before = call[0].turns
     while let other = before {
       before = other[0].next
       if before == turn { other[0].next = turn[0].next }
     }
   }
+
+  /// With the lock: an extra helper has left.
+  static func takeBackExtra(of call: Pointer) { call[0].spare += 1 }
 
   // MARK: Monitor
 
@@ -222,7 +227,7 @@ struct ApplyCall: ~Copyable {
     let call = raw.assumingMemoryBound(to: ApplyCall.self)
     // The first time that takes long: without the lock.
     if !Barrier.register() { return false }
-    let (record, helpers, isExtra, again) = call[0].lock.withLock { call[0].look(call) }
+    let (record, helpers, isExtra, again) = call[0].lock.withLock { look(call) }
     if let record { record[0].submitHelpers(helpers, record, areExtra: isExtra) }
     return again
   }
@@ -231,39 +236,40 @@ struct ApplyCall: ~Copyable {
   ///
   /// - Returns: the record, if helpers are to be submitted to it, how many, and whether they are to be extra ones; whether to look again.
   @_optimize(size)
-  private mutating func look(_ call: Pointer) -> (ApplyRecord.Pointer?, Int, isExtra: Bool, again: Bool) {
+  private static func look(_ call: Pointer) -> (ApplyRecord.Pointer?, Int, isExtra: Bool, again: Bool) {
     let seen = Seen(of: call, at: Clock.uptime.now())
     let behind = ApplyTurn.firstBehind(in: call, but: nil)
     let isOpen = behind != nil || seen.mayOpen
-    guard let record else {
+    guard let record = call[0].record else {
       guard let behind, let rest = ApplyTurn.rob(behind, half: false) else { return (nil, 0, false, isOpen) }
       let record = ApplyRecord.make(call, rest, isGradual: true)
-      self.record = record
-      shareFully()
+      call[0].record = record
+      call[0].shareFully()
       // relaxed: a number of permits.
-      uncalled.store(0, ordering: .relaxed)
-      return (record, helpers, false, true)
+      call[0].uncalled.store(0, ordering: .relaxed)
+      return (record, call[0].helpers, false, true)
     }
     let hasUnclaimed = record[0].hasUnclaimed
     if seen.stuck > 0, hasUnclaimed {
       // relaxed: permits guard nothing but themselves.
-      let left = uncalled.exchange(0, ordering: .relaxed)
+      let left = call[0].uncalled.exchange(0, ordering: .relaxed)
       if left > 0 { return (record, left, false, true) }
     }
-    stuckLooks = seen.stuck > 0 ? max(1, stuckLooks + 1) : min(-1, stuckLooks - 1)
-    let isOver = seen.stuck == seen.turns && stuckLooks >= Self.patience
+    let looks = seen.stuck > 0 ? max(1, call[0].stuckLooks + 1) : min(-1, call[0].stuckLooks - 1)
+    call[0].stuckLooks = looks
+    let isOver = seen.stuck == seen.turns && looks >= patience
     if seen.isStuckBefore {
-      setParts(Self.careful)
-      if spare == 0 { return (nil, 0, false, !isOver) }
-      spare -= 1
+      call[0].setParts(careful)
+      if call[0].spare == 0 { return (nil, 0, false, !isOver) }
+      call[0].spare -= 1
       return (record, 1, true, true)
     }
     if isOver {
-      setParts(Self.manyParts)
+      call[0].setParts(manyParts)
       return (nil, 0, false, false)
     }
-    if isCareful, behind == nil { setParts(Self.manyParts) }
-    if isSingle, stuckLooks <= -Self.calmness, !seen.isBehindExtra { shareFully() }
+    if call[0].isCareful, behind == nil { call[0].setParts(manyParts) }
+    if call[0].isSingle, looks <= -calmness, !seen.isBehindExtra { call[0].shareFully() }
     return (nil, 0, false, isOpen || hasUnclaimed)
   }
 
@@ -300,7 +306,4 @@ struct ApplyCall: ~Copyable {
       }
     }
   }
-
-  /// With the lock: an extra helper has left.
-  mutating func takeBackExtra() { spare += 1 }
 }

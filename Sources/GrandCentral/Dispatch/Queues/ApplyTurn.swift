@@ -41,20 +41,20 @@ import Synchronization
 struct ApplyTurn: ~Copyable {
   typealias Pointer = UnsafeMutablePointer<ApplyTurn>
 
-  private var loop = ApplyLoop()
+  private let loop = ApplyLoop()
   private let limit = Atomic<Int>(0)
   let call: ApplyCall.Pointer
   /// The call's next one, under its lock.
   var next: Pointer?
   private let thread = Thread.id
   /// Whether a robber has closed the chunk, and the owner has not noticed. Under the call's lock.
-  private var isRobbed = false
+  private let isRobbed = Atomic<Bool>(false)
   /// An extra helper leaves when the call is not careful any more.
   let isExtra: Bool
   /// Monitor's own: the index at its last look, since when, and how much processor time the thread had used then.
-  private var seen = -1
-  private var seenSince: UInt64 = 0
-  private var seenUsed: UInt64 = 0
+  private let seen = Atomic<Int>(-1)
+  private let seenSince = Atomic<UInt64>(0)
+  private let seenUsed = Atomic<UInt64>(0)
 
   @inline(__always)
   init(of call: ApplyCall.Pointer, isExtra: Bool = false) {
@@ -90,7 +90,8 @@ struct ApplyTurn: ~Copyable {
 
   @inline(__always)
   static func runLoop(_ turn: Pointer) {
-    _withUnprotectedUnsafeMutablePointer(to: &turn[0].loop) { turn[0].call[0].body($0) }
+    // No access that changes the turn as a whole: others look at it meanwhile.
+    _withUnprotectedUnsafePointer(to: turn[0].loop) { turn[0].call[0].body(ApplyLoop.Pointer(mutating: $0)) }
   }
 
   /// Lone caller: the next piece. False if the monitor has been there.
@@ -122,7 +123,8 @@ struct ApplyTurn: ~Copyable {
       // relaxed: the owner's own word, and the lock's.
       let first = turn[0].loop.index.load(ordering: .relaxed)
       let end = turn[0].call[0].lock.withLock {
-        turn[0].isRobbed = false
+        // relaxed: the lock's.
+        turn[0].isRobbed.store(false, ordering: .relaxed)
         return turn[0].limit.load(ordering: .relaxed)
       }
       if first >= end { return }
@@ -137,7 +139,7 @@ struct ApplyTurn: ~Copyable {
   /// With the call's lock: whether it may be about to open a chunk. A chunk that has been claimed is in no look until it is open.
   var isBetweenChunks: Bool {
     // relaxed: a hint.
-    loop.end.load(ordering: .relaxed) == 0 && !isRobbed
+    loop.end.load(ordering: .relaxed) == 0 && !isRobbed.load(ordering: .relaxed)
   }
 
   /// With the call's lock: whether indices are behind `index`, which is noted. A hint.
@@ -149,8 +151,9 @@ struct ApplyTurn: ~Copyable {
   /// With the call's lock, and the barrier registered: takes what the owner has not begun, or the second half of it. Nil if there
   /// is nothing any more.
   static func rob(_ turn: Pointer, half: Bool) -> Range<Int>? {
-    if !turn[0].isRobbed, !turn[0].closeForOwner() { return nil }
-    turn[0].isRobbed = true
+    // relaxed: the lock's.
+    if !turn[0].isRobbed.load(ordering: .relaxed), !turn[0].closeForOwner() { return nil }
+    turn[0].isRobbed.store(true, ordering: .relaxed)
     // relaxed: the barrier orders; the lock's until the owner opens the next chunk.
     let limit = turn[0].limit.load(ordering: .relaxed)
     var first = turn[0].loop.index.load(ordering: .relaxed) + 1
@@ -235,18 +238,21 @@ struct ApplyTurn: ~Copyable {
 
   /// Whether the thread is in the iteration that it was in at the last look, and waits in the system; or has computed for a slice. One that
   /// waits for a processor is not stuck. Where the system does not say, it has to stand still for long.
-  mutating func isStuck(at now: UInt64) -> Bool {
-    // relaxed: a hint.
+  func isStuck(at now: UInt64) -> Bool {
+    // relaxed, here and below: a hint, and the monitor's own.
     let index = loop.index.load(ordering: .relaxed)
     let used = Thread.processorTime(of: thread)
-    if index != seen || isBetweenChunks {
-      (seen, seenSince, seenUsed) = (index, now, used)
+    if index != seen.exchange(index, ordering: .relaxed) || isBetweenChunks {
+      // relaxed: see above.
+      seenSince.store(now, ordering: .relaxed)
+      seenUsed.store(used, ordering: .relaxed)
       return false
     }
     return switch Thread.activity(of: thread) {
     case .waits: true
-    case .runnable: used &- seenUsed >= Slices.slice
-    case .waitsBriefly, nil: now &- seenSince >= 10 * Slices.slice
+    // relaxed: see above.
+    case .runnable: used &- seenUsed.load(ordering: .relaxed) >= Slices.slice
+    case .waitsBriefly, nil: now &- seenSince.load(ordering: .relaxed) >= 10 * Slices.slice
     }
   }
 }

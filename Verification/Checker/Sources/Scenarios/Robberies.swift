@@ -70,7 +70,7 @@ private final class Called: @unchecked Sendable {  // fibres take turns
   func takePart(_ work: @escaping (ApplyTurn.Pointer) -> Void) {
     let turn = ApplyTurn.Pointer.allocate(capacity: 1)
     turn.initialize(to: ApplyTurn(of: call))
-    call[0].link(turn)
+    ApplyCall.link(turn, to: call)
     run.thread { work(turn) }
   }
 
