@@ -49,19 +49,19 @@ struct ApplyRecord: ~Copyable {
 
   typealias Pointer = UnsafeMutablePointer<ApplyRecord>
 
-  private init(_ call: ApplyCall.Pointer, _ range: Range<Int>, isGradual: Bool) {
+  private init(_ call: ApplyCall.Pointer, _ range: Range<Int>, helpers: Int, isGradual: Bool) {
     next = Atomic(range.lowerBound)
     end = range.upperBound
-    state = AtomicState(State(rawValue: State.refOne))
+    state = AtomicState(State(rawValue: UInt64(helpers + 1) * State.refOne))
     self.call = call
     self.isGradual = isGradual
   }
 
-  /// Makes the record of the indices that are to be shared.
-  static func make(_ call: ApplyCall.Pointer, _ range: Range<Int>, isGradual: Bool) -> Pointer {
+  /// Makes the record of the indices that are to be shared. So many helpers are counted from the start.
+  static func make(_ call: ApplyCall.Pointer, _ range: Range<Int>, helpers: Int, isGradual: Bool) -> Pointer {
     // unsafe: the record fits a node; Apply.Y3 says when the node goes back.
     let record = Magazine.take().assumingMemoryBound(to: ApplyRecord.self)
-    record.initialize(to: ApplyRecord(call, range, isGradual: isGradual))
+    record.initialize(to: ApplyRecord(call, range, helpers: helpers, isGradual: isGradual))
     return record
   }
 
@@ -82,12 +82,17 @@ struct ApplyRecord: ~Copyable {
     } while true
     // relaxed: decides about the length of chunks only.
     _ = call[0].parts.wrappingAdd(granted * ApplyCall.partsOfOne, ordering: .relaxed)
-    submitHelpers(granted, record)
+    addHelpers(granted, record)
   }
 
+  func addHelpers(_ count: Int, _ record: Pointer, areExtra: Bool = false) {
+    state.update { $0.rawValue += UInt64(count) * State.refOne }
+    submitHelpers(count, record, areExtra: areExtra)
+  }
+
+  /// Submits helpers that are counted already.
   @inline(never)
   func submitHelpers(_ count: Int, _ record: Pointer, areExtra: Bool = false) {
-    state.update { $0.rawValue += UInt64(count) * State.refOne }
     let queue = call[0].queue
     let qos = call[0].qos
     let band = QoSWord(rawValue: qos).band
@@ -128,18 +133,13 @@ struct ApplyRecord: ~Copyable {
     _withUnprotectedUnsafeMutablePointer(to: &turn) { turn in
       call[0].lock.withLock { ApplyCall.link(turn, to: call) }
       work(record, turn)
-      call[0].lock.withLock {
-        ApplyCall.unlink(turn, from: call)
-        if isExtra { ApplyCall.takeBackExtra(of: call) }
-      }
     }
   }
 
-  /// Takes chunks until none is left, then from others.
+  /// Takes chunks until none is left, then from others, and leaves.
   static func work(_ record: Pointer, _ turn: ApplyTurn.Pointer) {
     if Recorder.isOn { takeRecorded(record, turn) } else { _ = record[0].takeAll(turn, record) }
-    // An extra helper is there for what is begun next, and leaves with the care.
-    if !turn[0].isExtra { ApplyTurn.robOthers(turn) }
+    ApplyTurn.robOthers(turn)
   }
 
   @inline(never)
@@ -154,7 +154,10 @@ struct ApplyRecord: ~Copyable {
     var taken = 0
     var longest = isGradual ? 1 : Int.max
     while true {
-      if call[0].isCareful {
+      // One look at it: an extra helper takes no long chunk because care ends meanwhile (Apply.Y4).
+      // relaxed: an estimate.
+      let parts = call[0].parts.load(ordering: .relaxed)
+      if ApplyCall.isCareful(parts) {
         if ApplyTurn.robOne(turn, half: false) { continue }
       } else if turn[0].isExtra {
         return taken
@@ -162,8 +165,7 @@ struct ApplyRecord: ~Copyable {
       // relaxed: the index range carries no data; the body's data is published by submission, and back by `leave`.
       let seen = next.load(ordering: .relaxed)
       if seen >= end { return taken }
-      // relaxed: an estimate.
-      let chunk = max(1, min(longest, (end - seen) / call[0].parts.load(ordering: .relaxed)))
+      let chunk = max(1, min(longest, (end - seen) / parts))
       // relaxed: a number of permits; all of them are given out after a few chunks.
       if longest < .max || call[0].uncalled.load(ordering: .relaxed) > 0 {
         taken += measure(chunk, turn, record, &longest)

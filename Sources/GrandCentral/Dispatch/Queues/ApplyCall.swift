@@ -44,7 +44,7 @@ struct ApplyCall: ~Copyable {
   let helpers: Int
   /// Helpers that may yet be submitted.
   let uncalled: Atomic<Int>
-  /// A chunk is the rest divided by this: four for each participant.
+  /// A chunk is the rest divided by this, two for each participant: a round of chunks is half of what is left (factoring).
   let parts = Atomic<Int>(ApplyCall.partsOfOne)
   let qos: UInt16
   /// Where the helpers are submitted; nil for the engine's own run queues.
@@ -52,7 +52,7 @@ struct ApplyCall: ~Copyable {
   /// The queue whose item the call is, if the helpers do not come from there.
   let place: Lane?
 
-  static let partsOfOne = 4
+  static let partsOfOne = 2
   /// Chunks are single indices.
   private static let manyParts = 1 << 60
   /// Likewise, and there is something behind others.
@@ -68,15 +68,7 @@ struct ApplyCall: ~Copyable {
   private var hasRoom: Bool { queue == nil || place != nil || queue!.kind.isRunQueue }
 
   /// Whether the lowest index is begun next, alone, wherever it is.
-  var isCareful: Bool {
-    // relaxed: decides about the order only.
-    parts.load(ordering: .relaxed) >= Self.careful
-  }
-
-  private var isSingle: Bool {
-    // relaxed: as above.
-    parts.load(ordering: .relaxed) >= Self.manyParts
-  }
+  static func isCareful(_ parts: Int) -> Bool { parts >= careful }
 
   /// What is worth waking a helper for: about 6 µs, in cycles.
   @inline(__always)
@@ -135,7 +127,7 @@ struct ApplyCall: ~Copyable {
     } else {
       if let place { Engine.current.applyHelp.leave(place, word) }
       call[0].setParts(manyParts)
-      finish(call, share(call, 0..<call[0].count, helpers: call[0].helpers), turn)
+      finish(share(call, 0..<call[0].count, helpers: call[0].helpers), turn)
     }
     // The monitor does not know the call any more.
     if let record = call[0].record { ApplyRecord.release(record) }
@@ -173,25 +165,27 @@ struct ApplyCall: ~Copyable {
   @inline(never)
   private static func runShared(_ call: Pointer, _ turn: ApplyTurn.Pointer, from end: Int, helpers: Int) {
     if turn[0].close(end) {
-      finish(call, share(call, end..<call[0].count, helpers: helpers), turn)
+      finish(share(call, end..<call[0].count, helpers: helpers), turn)
     } else {
       ApplyTurn.settle(turn)
-      if let record = call[0].lock.withLock({ call[0].record }) { finish(call, record, turn) }
+      if let record = call[0].lock.withLock({ call[0].record }) { finish(record, turn) }
     }
   }
 
-  private static func finish(_ call: Pointer, _ record: ApplyRecord.Pointer, _ turn: ApplyTurn.Pointer) {
+  private static func finish(_ record: ApplyRecord.Pointer, _ turn: ApplyTurn.Pointer) {
     ApplyRecord.work(record, turn)
-    // It opens no chunk any more.
-    call[0].lock.withLock { unlink(turn, from: call) }
     record[0].close()
   }
 
   /// Caller, with no chunk open, so that the monitor makes no record.
-  private static func share(_ call: Pointer, _ rest: Range<Int>, helpers: Int) -> ApplyRecord.Pointer {
-    let record = ApplyRecord.make(call, rest, isGradual: false)
+  private static func share(_ call: Pointer, _ rest: Range<Int>, helpers wanted: Int) -> ApplyRecord.Pointer {
+    let helpers = min(wanted, call[0].helpers)
+    // relaxed: no other thread changes these before there is a record.
+    call[0].uncalled.store(call[0].helpers - helpers, ordering: .relaxed)
+    call[0].setParts(call[0].parts.load(ordering: .relaxed) + helpers * partsOfOne)
+    let record = ApplyRecord.make(call, rest, helpers: helpers, isGradual: false)
     call[0].lock.withLock { call[0].record = record }
-    record[0].callHelpers(helpers, record)
+    record[0].submitHelpers(helpers, record)
     return record
   }
 
@@ -203,21 +197,27 @@ struct ApplyCall: ~Copyable {
     call[0].turns = turn
   }
 
-  /// With the lock: a participant leaves.
-  static func unlink(_ turn: ApplyTurn.Pointer, from call: Pointer) {
+  /// With the lock: a participant leaves, and opens no chunk any more. One that is no extra helper stays while others have something behind
+  /// them. An extra helper is there for what is begun next, and leaves with the care.
+  ///
+  /// - Returns: whether it has left.
+  static func unlink(_ turn: ApplyTurn.Pointer, from call: Pointer) -> Bool {
+    if turn[0].isExtra {
+      call[0].spare += 1
+    } else if ApplyTurn.firstBehind(in: call, but: turn) != nil {
+      return false
+    }
     if call[0].turns == turn {
       call[0].turns = turn[0].next
-      return
+      return true
     }
     var before = call[0].turns
     while let other = before {
       before = other[0].next
       if before == turn { other[0].next = turn[0].next }
     }
+    return true
   }
-
-  /// With the lock: an extra helper has left.
-  static func takeBackExtra(of call: Pointer) { call[0].spare += 1 }
 
   // MARK: Monitor
 
@@ -228,7 +228,7 @@ struct ApplyCall: ~Copyable {
     // The first time that takes long: without the lock.
     if !Barrier.register() { return false }
     let (record, helpers, isExtra, again) = call[0].lock.withLock { look(call) }
-    if let record { record[0].submitHelpers(helpers, record, areExtra: isExtra) }
+    if let record { record[0].addHelpers(helpers, record, areExtra: isExtra) }
     return again
   }
 
@@ -242,7 +242,7 @@ struct ApplyCall: ~Copyable {
     let isOpen = behind != nil || seen.mayOpen
     guard let record = call[0].record else {
       guard let behind, let rest = ApplyTurn.rob(behind, half: false) else { return (nil, 0, false, isOpen) }
-      let record = ApplyRecord.make(call, rest, isGradual: true)
+      let record = ApplyRecord.make(call, rest, helpers: 0, isGradual: true)
       call[0].record = record
       call[0].shareFully()
       // relaxed: a number of permits.
@@ -268,8 +268,10 @@ struct ApplyCall: ~Copyable {
       call[0].setParts(manyParts)
       return (nil, 0, false, false)
     }
-    if call[0].isCareful, behind == nil { call[0].setParts(manyParts) }
-    if call[0].isSingle, looks <= -calmness, !seen.isBehindExtra { call[0].shareFully() }
+    // relaxed: the monitor's own, but for a helper's share.
+    let parts = call[0].parts.load(ordering: .relaxed)
+    if isCareful(parts), behind == nil { call[0].setParts(manyParts) }
+    if parts >= manyParts, looks <= -calmness, !seen.isBehindExtra { call[0].shareFully() }
     return (nil, 0, false, isOpen || hasUnclaimed)
   }
 

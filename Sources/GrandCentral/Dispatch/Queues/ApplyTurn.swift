@@ -204,14 +204,14 @@ struct ApplyTurn: ~Copyable {
   }
 
   /// Participant with nothing left to claim: robs others for as long as they have something, each time after a moment in which short
-  /// iterations end.
+  /// iterations end, and leaves.
   @inline(never)
   @_optimize(size)
   static func robOthers(_ turn: Pointer) {
     let call = turn[0].call
     var start = Cycles.now
     var naps = Backoff()
-    while call[0].lock.withLock({ firstBehind(in: call, but: turn) != nil }) {
+    while !call[0].lock.withLock({ ApplyCall.unlink(turn, from: call) }) {
       let waited = Cycles.now &- start
       // To register takes long: is it worth it?
       if waited >= patience, Barrier.isRegistered || waited >= patience * 100 && Barrier.register() {
