@@ -248,11 +248,12 @@ struct ApplyTurn: ~Copyable {
       seenUsed.store(used, ordering: .relaxed)
       return false
     }
+    // relaxed: see above.
+    let (since, usedThen) = (seenSince.load(ordering: .relaxed), seenUsed.load(ordering: .relaxed))
     return switch Thread.activity(of: thread) {
     case .waits: true
-    // relaxed: see above.
-    case .runnable: used &- seenUsed.load(ordering: .relaxed) >= Slices.slice
-    case .waitsBriefly, nil: now &- seenSince.load(ordering: .relaxed) >= 10 * Slices.slice
+    case .runnable: used &- usedThen >= Slices.slice
+    case .waitsBriefly, nil: now &- since >= 10 * Slices.slice
     }
   }
 }
