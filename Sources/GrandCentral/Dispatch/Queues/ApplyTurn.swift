@@ -239,7 +239,7 @@ struct ApplyTurn: ~Copyable {
   /// Whether the thread is in the iteration that it was in at the last look, and waits in the system; or has computed for a slice. One that
   /// waits for a processor is not stuck. Where the system does not say, it has to stand still for long.
   func isStuck(at now: UInt64) -> Bool {
-    // relaxed, here and below: a hint, and the monitor's own.
+    // relaxed: here and below, a hint, and the monitor's own.
     let index = loop.index.load(ordering: .relaxed)
     let used = Thread.processorTime(of: thread)
     if index != seen.exchange(index, ordering: .relaxed) || isBetweenChunks {
