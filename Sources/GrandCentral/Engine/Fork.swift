@@ -122,7 +122,7 @@ enum Fork {
     Region.unlockAfterFork()
     Magazine.resetAfterFork()
     gc_thread_self().pointee.worker = nil
-    Shortages.threads.forgetAsking()
+    Shortages.threads.forget()
     Engine.replaceInChild()
     Hooks.unlockAfterFork()
     upkeep.unlock()

@@ -47,6 +47,7 @@ extension Monitor {
   func runJobs(_ engine: Engine.Pointer, _ lastResort: inout LastResort) -> Bool {
     let forks = Thread.forkGeneration
     lend()
+    engine.pointee.wakeStandIn()
     lastResort.begin()
     let end = Clock.uptime.now() + Self.tick
     while let job = engine.pointee.takeLoose(of: .max) {
@@ -61,7 +62,8 @@ extension Monitor {
   @_optimize(size)
   func lend() {
     // pairs with: wakeSlow – publishes this thread's notes to the next one (Monitor.M2)
-    state.store(State.lent, ordering: .releasing)
+    // seq-cst: Vacancy.V2; lent before the look at the sleepers.
+    state.store(State.lent, ordering: .sequentiallyConsistent)
   }
 
   /// Takes the lent role back. False if another thread has it, or has had it.

@@ -120,7 +120,10 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
   /// - Returns: whether there is one.
   @_optimize(size)
   private func start(in former: UInt32, _ engine: borrowing Engine) -> Bool {
-    guard let error = Thread.spawn(name: "gc-monitor", body: Monitor.main, argument: nil) else { return true }
+    guard let error = Thread.spawn(name: "gc-monitor", body: Monitor.main, argument: nil) else {
+      engine.noteGrantedThread()
+      return true
+    }
     Shortages.threads.refused(error)
     // pairs with: wakeSlow, takeBack, standIn – publishes an earlier monitor thread's notes to the next one (Monitor.M2)
     // seq-cst: Vacancy.V2; vacant before the look at the sleepers.

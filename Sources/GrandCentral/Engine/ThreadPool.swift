@@ -41,12 +41,17 @@ extension Engine {
       return error
     }
     noteThreads()
-    if Shortages.threads.isShort {
-      Shortages.threads.granted()
-      // relaxed: a note about the shortage that is over.
-      hasStoodIn.store(false, ordering: .relaxed)
-    }
+    noteGrantedThread()
     return nil
+  }
+
+  /// The kernel has granted a thread.
+  @inline(__always)
+  func noteGrantedThread() {
+    if !Shortages.threads.isShort { return }
+    Shortages.threads.granted()
+    // relaxed: a note about the shortage that is over.
+    hasStoodIn.store(false, ordering: .relaxed)
   }
 
   /// Whether every thread of ours that would ask for a thread again is away: none is awake, and none can be woken.
@@ -58,10 +63,12 @@ extension Engine {
 
   /// The kernel refuses the first thread, or one beside workers that are all blocked, and the monitor as well: no thread of
   /// ours would ask again. So the calling thread asks. If there is no worker at all, it asks until there is one. Beside
-  /// blocked workers, which may wait for what this thread does next, it asks for a second, and once in a shortage.
+  /// blocked workers, which may wait for what this thread does next, it asks for a second, and once in a shortage. For helpers
+  /// of its own it does not wait.
   @inline(never)
   @_optimize(size)
   private func standIn(_ first: UInt64) {
+    if gc_thread_self().pointee.does_itself != 0 { return }
     // relaxed: as in `isForsaken`.
     let isAlone = pool.load(ordering: .relaxed).live == 0
     if !isAlone, hasStoodIn.exchange(true, ordering: .relaxed) { return }
@@ -89,15 +96,15 @@ extension Engine {
   @_optimize(size)
   func reportExhaustion() {
     monitor.wake(self)
-    // The kernel has no thread for us: that has been reported, and the monitor asks again.
-    if Shortages.threads.isShort {
-      // The last worker is about to wait, perhaps for what is pending, and the monitor may have been refused as well.
-      // relaxed: as in `isForsaken`.
-      if isForsaken, pool.load(ordering: .relaxed).live > 0 { standIn(1_000_000) }
-      return
-    }
     // relaxed: observations, for the report.
     let state = pool.load(ordering: .relaxed)
+    // The kernel has no thread for us: that has been reported, and the monitor asks again.
+    if Shortages.threads.isShort, state.live < Settings.threadBudget {
+      // The last worker is about to wait, perhaps for what is pending, and the monitor may have been refused as well.
+      if isForsaken, state.live > 0 { standIn(1_000_000) }
+      return
+    }
+    // relaxed: a setting.
     if state.blocked == 0 || state.active >= parallelism.load(ordering: .relaxed) { return }
     // relaxed: one report per spell.
     if exhaustionReported.exchange(true, ordering: .relaxed) { return }

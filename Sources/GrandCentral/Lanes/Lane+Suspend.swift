@@ -10,6 +10,8 @@ extension Lane {
   final func suspendLane() {
     if kind.isBuiltIn { return }
     let extras = readyExtras
+    // Not with the lock: it takes system calls.
+    InsightRegion.makeAndAwait()
     extras.lock.lock()
     extras.suspensions += 1
     if extras.suspensions == 1 { state.update { $0.suspend() } }

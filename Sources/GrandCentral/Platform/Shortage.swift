@@ -44,12 +44,19 @@ struct Shortage: ~Copyable, Sendable {
     (self.consequence, self.patience) = (consequence, patience)
   }
 
-  /// Whether the kernel has refused it, and has not granted it since.
+  /// Whether the kernel has refused it, and has not granted it since. A simulation has a kernel of its own, and another clock.
   @inline(__always)
   var isShort: Bool {
     // relaxed: a hint; the kernel decides.
-    closedUntil.load(ordering: .relaxed) != 0
+    closedUntil.load(ordering: .relaxed) != 0 && Self.isReal
   }
+
+  @inline(never)
+  private static var isReal: Bool { !World.isSimulated }
+
+  /// Likewise, and not so long ago that it is not known any more.
+  @inline(__always)
+  var isShortNow: Bool { isShort && timeToLook != nil }
 
   /// Whether the kernel may be asked now. One load while nothing is short.
   @inline(__always)
@@ -79,7 +86,7 @@ struct Shortage: ~Copyable, Sendable {
   @inline(__always)
   var mayBeShort: Bool {
     // pairs with: endAsking – publishes the refusal
-    asking.load(ordering: .acquiring) != 0 || isShort
+    asking.load(ordering: .acquiring) != 0 && Self.isReal || isShort
   }
 
   /// After how long a thread that waits meanwhile looks again; nil if it need not, because all has been granted, or nobody has been refused
@@ -96,10 +103,11 @@ struct Shortage: ~Copyable, Sendable {
     return now - closed < Self.spell ? Self.longestPause : nil
   }
 
-  /// A child of a fork has none of the threads that ask.
-  func forgetAsking() {
+  /// A child of a fork has none of the threads that ask, and asks anew.
+  func forget() {
     // relaxed: there is one thread.
     asking.store(0, ordering: .relaxed)
+    end()
   }
 
   /// The kernel has refused: begins the next pause, and reports a spell once.
@@ -108,6 +116,7 @@ struct Shortage: ~Copyable, Sendable {
   @inline(never)
   @discardableResult
   func refused(_ error: Errno, isReported mayReport: Bool = true) -> UInt64 {
+    if World.isSimulated { return Self.shortestPause }
     let now = Clock.uptime.now()
     // relaxed: numbers for pacing; threads that are refused together agree on nothing else.
     let last = lastRefusal.exchange(now, ordering: .relaxed)

@@ -41,6 +41,12 @@ extension Scenario {
       keepBusy { usleep(2_000) }
       requireMeeting()
     },
+    "long-items": {
+      haveWorkers(1)
+      requireTimerBetweenLongItems()
+    },
+    "withheld": { requireLoan() },
+    "alone": { requireNoHelp() },
     "sleepers": {
       haveWorkers(4)
       requireOthersWork { pause() }
@@ -140,6 +146,79 @@ extension Scenario {
       let ran = Latch()
       DispatchQueue.global().async { ran.open() }
       require(ran.wait(), "others begin")
+    }
+  }
+
+  /// The kernel is asked for nothing while items last longer than a shortage is remembered for.
+  private static func requireTimerBetweenLongItems() {
+    GrandCentralRuntime.processorOverride = 1
+    let (begun, found, fired) = (Counter(), Counter(), Latch())
+    for _ in 0..<4 {
+      DispatchQueue.global().async {
+        begun.add()
+        usleep(11_000_000)
+      }
+    }
+    let timer = DispatchSource.makeTimerSource(queue: DispatchQueue(label: "timer"))
+    timer.setEventHandler {
+      for _ in 0..<begun.value { found.add() }
+      fired.open()
+    }
+    timer.schedule(deadline: .now() + .milliseconds(100))
+    timer.activate()
+    require(fired.wait(), "the timer fires")
+    require(found.value <= 2, "the timer fires once the first item has ended")
+    timer.cancel()
+  }
+
+  /// Ordered items take all threads but the one that is kept for others, and wait for one that is pending.
+  private static func requireLoan() {
+    limitThreads(6, most: 6)
+    GrandCentralRuntime.threadBudget = 4
+    GrandCentralRuntime.processorOverride = 4
+    let (gate, ended, three, four) = (DispatchSemaphore(value: 0), DispatchGroup(), Latch(3), Latch())
+    for _ in 0..<3 {
+      DispatchQueue.global().async(group: ended) {
+        three.open()
+        gate.wait()
+      }
+    }
+    require(three.wait(), "three ordered items run")
+    DispatchQueue(label: "lane").async(group: ended) {
+      four.open()
+      gate.wait()
+    }
+    require(four.wait(), "the fourth worker runs")
+    // The monitor ends when it has slept for long. Its thread goes to the program.
+    var thread = pthread_t()
+    let body: @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? = { _ in
+      pause()
+      return nil
+    }
+    require(eventually { pthread_create(&thread, nil, body, nil) == 0 }, "a thread of the program's own begins")
+    for _ in 0..<4 { gate.signal() }
+    ended.wait()
+    let (met, all) = (Latch(4), Latch(4))
+    for _ in 0..<4 {
+      DispatchQueue.global().async {
+        met.open()
+        require(met.wait(), "four ordered items meet")
+        all.open()
+      }
+    }
+    require(all.wait(), "all end")
+  }
+
+  /// No thread can be had at all: the caller of `concurrentPerform` does the work.
+  private static func requireNoHelp() {
+    limitThreads(1, most: 1)
+    for length: UInt32 in [0, 1_000, 20_000] {
+      let done = Counter()
+      DispatchQueue.concurrentPerform(iterations: 8) { _ in
+        usleep(length)
+        done.add()
+      }
+      require(done.value == 8, "the caller does it all")
     }
   }
 }

@@ -21,8 +21,11 @@ import Synchronization
 /// - When nothing is behind anybody any more, extra helpers leave, and the record hands out single indices, in order. When nobody has
 ///   been stuck for some looks, and no extra helper has something behind it, they leave as well, and chunks are long again.
 ///
-/// A call hands out single indices from the start if there is no place in the registry, no monitor (Vacancy.swift), no barrier
-/// (ApplyTurn.swift), or no room for extra helpers: on a queue with a limit they are items.
+/// What the monitor sees at one look is not of one moment: a participant may close a chunk and claim another one meanwhile. So it stops to
+/// look after the call when it has found nothing to look after at two looks in a row.
+///
+/// A call hands out single indices from the start if threads are short, if there is no place in the registry, no monitor (Vacancy.swift), no
+/// barrier (ApplyTurn.swift), or no room for extra helpers: on a queue with a limit they are items.
 struct ApplyCall: ~Copyable {
   typealias Pointer = UnsafeMutablePointer<ApplyCall>
 
@@ -38,6 +41,8 @@ struct ApplyCall: ~Copyable {
   private var spare: Int
   /// At how many looks in a row a participant was stuck; negative: none was.
   private var stuckLooks = 0
+  /// Whether the last look has found nothing to look after.
+  private var wasIdle = false
 
   let count: Int
   let body: BorrowedClosure
@@ -61,6 +66,8 @@ struct ApplyCall: ~Copyable {
   /// All participants are stuck, and nothing is behind them: the monitor looks so many times, and no more. In a simulation time goes on
   /// when all threads wait.
   private static var patience: Int { World.isSimulated ? 1 : 1_000 }
+  /// All participants are stuck, something is behind them, and the extra helpers are used up: so often there is one more.
+  private static let distanceOfExtras = 100
   /// After so many looks at which nobody was stuck chunks may be long again.
   private static let calmness = 4
 
@@ -120,7 +127,8 @@ struct ApplyCall: ~Copyable {
 
   private static func runWithHelp(_ call: Pointer, _ turn: ApplyTurn.Pointer) {
     let word = UnsafeMutableRawPointer(call)
-    let place = Barrier.isOffered && call[0].hasRoom ? Engine.current.applyHelp.enter(word) : nil
+    let isOffered = Barrier.isOffered && !Shortages.threads.isShortNow && call[0].hasRoom
+    let place = isOffered ? Engine.current.applyHelp.enter(word) : nil
     if let place, Engine.current.monitor.wake(Engine.current) {
       runWatched(call, turn)
       Engine.current.applyHelp.leave(place, word)
@@ -226,53 +234,73 @@ struct ApplyCall: ~Copyable {
     // unsafe: the caller keeps the call until the monitor has put it back.
     let call = raw.assumingMemoryBound(to: ApplyCall.self)
     // The first time that takes long: without the lock.
-    if !Barrier.register() { return false }
-    let (record, helpers, isExtra, again) = call[0].lock.withLock { look(call) }
-    if let record { record[0].addHelpers(helpers, record, areExtra: isExtra) }
+    if !Barrier.register() {
+      call[0].setParts(manyParts)
+      return false
+    }
+    let (found, again) = call[0].lock.withLock {
+      let (found, wasIdle) = (look(call), call[0].wasIdle)
+      call[0].wasIdle = found.isIdle
+      return (found, !(found.isIdle && wasIdle))
+    }
+    if let record = found.record { record[0].addHelpers(found.helpers, record, areExtra: found.areExtra) }
     return again
   }
 
+  /// What is to be done after a look: helpers are to be submitted to the record, or nothing. And whether there was nothing to look after.
+  private typealias Look = (record: ApplyRecord.Pointer?, helpers: Int, areExtra: Bool, isIdle: Bool)
+
   /// With the lock.
-  ///
-  /// - Returns: the record, if helpers are to be submitted to it, how many, and whether they are to be extra ones; whether to look again.
   @_optimize(size)
-  private static func look(_ call: Pointer) -> (ApplyRecord.Pointer?, Int, isExtra: Bool, again: Bool) {
+  private static func look(_ call: Pointer) -> Look {
     let seen = Seen(of: call, at: Clock.uptime.now())
     let behind = ApplyTurn.firstBehind(in: call, but: nil)
     let isOpen = behind != nil || seen.mayOpen
     guard let record = call[0].record else {
-      guard let behind, let rest = ApplyTurn.rob(behind, half: false) else { return (nil, 0, false, isOpen) }
+      guard let behind, let rest = ApplyTurn.rob(behind, half: false) else { return (nil, 0, false, !isOpen) }
       let record = ApplyRecord.make(call, rest, helpers: 0, isGradual: true)
       call[0].record = record
       call[0].shareFully()
       // relaxed: a number of permits.
       call[0].uncalled.store(0, ordering: .relaxed)
-      return (record, call[0].helpers, false, true)
+      return (record, call[0].helpers, false, false)
     }
+    // relaxed: the monitor's own, but for a helper's share.
+    let parts = call[0].parts.load(ordering: .relaxed)
     let hasUnclaimed = record[0].hasUnclaimed
     if seen.stuck > 0, hasUnclaimed {
       // relaxed: permits guard nothing but themselves.
       let left = call[0].uncalled.exchange(0, ordering: .relaxed)
-      if left > 0 { return (record, left, false, true) }
+      if left > 0 {
+        if parts < manyParts { call[0].shareFully() }
+        return (record, left, false, false)
+      }
     }
     let looks = seen.stuck > 0 ? max(1, call[0].stuckLooks + 1) : min(-1, call[0].stuckLooks - 1)
     call[0].stuckLooks = looks
-    let isOver = seen.stuck == seen.turns && looks >= patience
+    let areAllStuck = seen.stuck == seen.turns
+    let isOver = areAllStuck && looks >= patience
     if seen.isStuckBefore {
       call[0].setParts(careful)
-      if call[0].spare == 0 { return (nil, 0, false, !isOver) }
-      call[0].spare -= 1
-      return (record, 1, true, true)
+      if call[0].spare == 0 {
+        guard areAllStuck, looks % distanceOfExtras == 0, !isOver else { return (nil, 0, false, isOver) }
+      } else {
+        call[0].spare -= 1
+      }
+      return (record, 1, true, false)
     }
     if isOver {
       call[0].setParts(manyParts)
-      return (nil, 0, false, false)
+      return (nil, 0, false, true)
     }
-    // relaxed: the monitor's own, but for a helper's share.
-    let parts = call[0].parts.load(ordering: .relaxed)
     if isCareful(parts), behind == nil { call[0].setParts(manyParts) }
     if parts >= manyParts, looks <= -calmness, !seen.isBehindExtra { call[0].shareFully() }
-    return (nil, 0, false, isOpen || hasUnclaimed)
+    return (nil, 0, false, !isOpen && !hasUnclaimed)
+  }
+
+  /// With the lock: a careful participant finds nothing behind others. The monitor ends the care, if it still looks.
+  static func nothingIsBehind(in call: Pointer) {
+    if call[0].stuckLooks >= patience { call[0].setParts(manyParts) }
   }
 
   /// Chunks as long as all participants make them.

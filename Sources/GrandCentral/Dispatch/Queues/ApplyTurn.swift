@@ -125,10 +125,11 @@ struct ApplyTurn: ~Copyable {
       let end = turn[0].call[0].lock.withLock {
         // relaxed: the lock's.
         turn[0].isRobbed.store(false, ordering: .relaxed)
-        return turn[0].limit.load(ordering: .relaxed)
+        let end = turn[0].limit.load(ordering: .relaxed)
+        if first < end { turn[0].open(first, end, limit: end) }
+        return end
       }
       if first >= end { return }
-      turn[0].open(first, end, limit: end)
       runLoop(turn)
       if turn[0].close(end) { return }
     }
@@ -138,8 +139,9 @@ struct ApplyTurn: ~Copyable {
 
   /// With the call's lock: whether it may be about to open a chunk. A chunk that has been claimed is in no look until it is open.
   var isBetweenChunks: Bool {
+    // pairs with: open – publishes the limit of a chunk that is seen to be open
     // relaxed: a hint.
-    loop.end.load(ordering: .relaxed) == 0 && !isRobbed.load(ordering: .relaxed)
+    loop.end.load(ordering: .acquiring) == 0 && !isRobbed.load(ordering: .relaxed)
   }
 
   /// With the call's lock: whether indices are behind `index`, which is noted. A hint.
@@ -192,11 +194,17 @@ struct ApplyTurn: ~Copyable {
     guard Barrier.isRegistered else { return false }
     let call = turn[0].call
     let end = call[0].lock.withLock {
-      guard let other = firstBehind(in: call, but: turn),
-        let taken = rob(other, half: half)
-      else { return 0 }
-      turn[0].open(taken.lowerBound, taken.upperBound, limit: taken.upperBound)
-      return taken.upperBound
+      // If care has ended meanwhile, an extra helper takes no more than one index.
+      // relaxed: changed with the lock, but for a helper's share.
+      if !half, !ApplyCall.isCareful(call[0].parts.load(ordering: .relaxed)) { return 0 }
+      while let other = firstBehind(in: call, but: turn) {
+        // Nil: its owner has closed the chunk meanwhile, or has begun its last index. The next one has its turn.
+        guard let taken = rob(other, half: half) else { continue }
+        turn[0].open(taken.lowerBound, taken.upperBound, limit: taken.upperBound)
+        return taken.upperBound
+      }
+      if !half { ApplyCall.nothingIsBehind(in: call) }
+      return 0
     }
     if end == 0 { return false }
     runOpen(turn, end)
@@ -215,7 +223,8 @@ struct ApplyTurn: ~Copyable {
       let waited = Cycles.now &- start
       // To register takes long: is it worth it?
       if waited >= patience, Barrier.isRegistered || waited >= patience * 100 && Barrier.register() {
-        if robOne(turn, half: true) {
+        // relaxed: decides about the order only.
+        if robOne(turn, half: !ApplyCall.isCareful(call[0].parts.load(ordering: .relaxed))) {
           start = Cycles.now
           naps = Backoff()
         }
