@@ -61,7 +61,7 @@ struct ApplyCall: ~Copyable {
   /// Chunks are single indices.
   private static let manyParts = 1 << 60
   /// Likewise, and there is something behind others.
-  private static let careful = 1 << 61
+  static let careful = 1 << 61
 
   /// All participants are stuck, and nothing is behind them: the monitor looks so many times, and no more. In a simulation time goes on
   /// when all threads wait.

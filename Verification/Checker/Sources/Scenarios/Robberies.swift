@@ -27,7 +27,7 @@ func robberies() -> [Scenario] {
       run.finally { call.end() }
     },
     protocolScenario("P3: in a careful call a robber takes all", of: "ApplyTurn", unusual: 0) { run in
-      let call = Called(run, count: 3)
+      let call = Called(run, count: 3, parts: ApplyCall.careful)
       call.takePart { ApplyTurn.run($0, 0, 3) }
       call.takePart { while ApplyTurn.robOne($0, half: false) {} }
       run.finally { call.end() }
@@ -56,7 +56,7 @@ private final class Called: @unchecked Sendable {  // fibres take turns
   private let loop: (ApplyLoop.Pointer) -> Void
   private let call = ApplyCall.Pointer.allocate(capacity: 1)
 
-  init(_ run: ScenarioRun, count: Int) {
+  init(_ run: ScenarioRun, count: Int, parts: Int = ApplyCall.partsOfOne) {
     standInForPool()
     _ = Barrier.register()
     let begun = (0..<count).map { _ in Plain() }
@@ -64,6 +64,7 @@ private final class Called: @unchecked Sendable {  // fibres take turns
     self.begun = begun
     loop = { ApplyLoop.run($0) { begun[$0].value += 1 } }
     call.initialize(to: ApplyCall(count: count, body: BorrowedClosure(loop), helpers: 1, queue: nil, place: nil))
+    call[0].parts.store(parts, ordering: .relaxed)
   }
 
   /// Runs `work` on a thread, as a participant.

@@ -149,7 +149,8 @@ private func vacancy() -> [Scenario] {
       if standsIn {
         run.thread {
           become(busy)
-          _ = engine.pointee.standIn(nil)
+          var remembered: Monitor.Notes?
+          _ = engine.pointee.standIn(nil, &remembered)
         }
       }
       run.finally {
