@@ -53,7 +53,6 @@ typedef struct gc_thread {
   void *parker;         ///< The thread's parker, made on first use.
   const void *pool;     ///< The queue pool that `pool_turn` is about (layer 4).
   uint32_t pool_turn;   ///< Where the thread goes on in it.
-  uint32_t does_itself; ///< Non-zero while the thread submits what it does itself if no other thread can.
   void *farewells;      ///< Queues that this thread is about to release, while it does (layer 4).
   void *insight;          ///< The thread's entry in the insight region, once it has one.
   void *record_chunk;     ///< Where the thread's records go.

@@ -63,12 +63,10 @@ extension Engine {
 
   /// The kernel refuses the first thread, or one beside workers that are all blocked, and the monitor as well: no thread of
   /// ours would ask again. So the calling thread asks. If there is no worker at all, it asks until there is one. Beside
-  /// blocked workers, which may wait for what this thread does next, it asks for a second, and once in a shortage. For helpers
-  /// of its own it does not wait.
+  /// blocked workers, which may wait for what this thread does next, it asks for a second, and once in a shortage.
   @inline(never)
   @_optimize(size)
   private func standIn(_ first: UInt64) {
-    if gc_thread_self().pointee.does_itself != 0 { return }
     // relaxed: as in `isForsaken`.
     let isAlone = pool.load(ordering: .relaxed).live == 0
     if !isAlone, hasStoodIn.exchange(true, ordering: .relaxed) { return }

@@ -63,6 +63,8 @@ extension Engine {
     let (chosen, _) = monitor.state.compareExchange(
       expected: former, desired: Monitor.State.filled, successOrdering: .acquiring, failureOrdering: .relaxed)
     guard chosen else { return false }
+    // It naps for longer than a watcher of slots.
+    if let sleeper { giveUpWatch(sleeper) }
     var notes = remembered ?? Monitor.Notes()
     var isWoken = false
     repeat {
@@ -80,7 +82,8 @@ extension Engine {
     // seq-cst: Monitor.M1, Vacancy.V3; the state is back before the last look. It also publishes the notes (Monitor.M2).
     monitor.state.store(former, ordering: .sequentiallyConsistent)
     if let sleeper, !isWoken { leaveIdle(sleeper) }
-    if needsMonitor { monitor.wake(self) }
+    // Nobody else may ask for long: a shortage that is over would go on as a vacancy.
+    if needsMonitor || Shortages.threads.timeToLook == nil { monitor.wake(self) }
     return true
   }
 

@@ -54,10 +54,6 @@ struct Shortage: ~Copyable, Sendable {
   @inline(never)
   private static var isReal: Bool { !World.isSimulated }
 
-  /// Likewise, and not so long ago that it is not known any more.
-  @inline(__always)
-  var isShortNow: Bool { isShort && timeToLook != nil }
-
   /// Whether the kernel may be asked now. One load while nothing is short.
   @inline(__always)
   var mayAsk: Bool { !isShort || isPauseOver }
@@ -116,7 +112,7 @@ struct Shortage: ~Copyable, Sendable {
   @inline(never)
   @discardableResult
   func refused(_ error: Errno, isReported mayReport: Bool = true) -> UInt64 {
-    if World.isSimulated { return Self.shortestPause }
+    if World.isSimulated { return Self.longestPause }
     let now = Clock.uptime.now()
     // relaxed: numbers for pacing; threads that are refused together agree on nothing else.
     let last = lastRefusal.exchange(now, ordering: .relaxed)

@@ -96,13 +96,10 @@ struct ApplyRecord: ~Copyable {
     let queue = call[0].queue
     let qos = call[0].qos
     let band = QoSWord(rawValue: qos).band
-    let thread = gc_thread_self()
-    thread.pointee.does_itself = 1
     for _ in 0..<count {
       let job = Job(invoke: areExtra ? Self.extraHelper : Self.helper, qos: qos, band: band, owner: .init(record))
       if let queue { queue.enqueueSlow(job) } else { Engine.current.submit(job) }
     }
-    thread.pointee.does_itself = 0
   }
 
   private static let helper: Job.Invoke = { help($0, isExtra: false) }

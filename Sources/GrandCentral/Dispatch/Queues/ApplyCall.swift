@@ -24,8 +24,8 @@ import Synchronization
 /// What the monitor sees at one look is not of one moment: a participant may close a chunk and claim another one meanwhile. So it stops to
 /// look after the call when it has found nothing to look after at two looks in a row.
 ///
-/// A call hands out single indices from the start if threads are short, if there is no place in the registry, no monitor (Vacancy.swift), no
-/// barrier (ApplyTurn.swift), or no room for extra helpers: on a queue with a limit they are items.
+/// A call hands out single indices from the start if there is no place in the registry, no monitor (Vacancy.swift), no barrier
+/// (ApplyTurn.swift), or no room for extra helpers: on a queue with a limit they are items.
 struct ApplyCall: ~Copyable {
   typealias Pointer = UnsafeMutablePointer<ApplyCall>
 
@@ -127,18 +127,26 @@ struct ApplyCall: ~Copyable {
 
   private static func runWithHelp(_ call: Pointer, _ turn: ApplyTurn.Pointer) {
     let word = UnsafeMutableRawPointer(call)
-    let isOffered = Barrier.isOffered && !Shortages.threads.isShortNow && call[0].hasRoom
-    let place = isOffered ? Engine.current.applyHelp.enter(word) : nil
+    let place = Barrier.isOffered && call[0].hasRoom ? Engine.current.applyHelp.enter(word) : nil
     if let place, Engine.current.monitor.wake(Engine.current) {
       runWatched(call, turn)
       Engine.current.applyHelp.leave(place, word)
     } else {
       if let place { Engine.current.applyHelp.leave(place, word) }
       call[0].setParts(manyParts)
-      finish(share(call, 0..<call[0].count, helpers: call[0].helpers), turn)
+      let record = share(call, 0..<call[0].count, helpers: isAlone ? 0 : call[0].helpers)
+      // relaxed: a number of permits. There are no others.
+      call[0].uncalled.store(0, ordering: .relaxed)
+      finish(record, turn)
     }
     // The monitor does not know the call any more.
     if let record = call[0].record { ApplyRecord.release(record) }
+  }
+
+  /// Whether there is no worker, and no thread can be had that would make one.
+  private static var isAlone: Bool {
+    // relaxed: a hint.
+    Engine.current.pool.load(ordering: .relaxed).live == 0 && !Engine.current.monitor.wake(Engine.current)
   }
 
   /// Runs pieces until all is done, or the rest is worth help, or the monitor has been there.
@@ -282,11 +290,8 @@ struct ApplyCall: ~Copyable {
     let isOver = areAllStuck && looks >= patience
     if seen.isStuckBefore {
       call[0].setParts(careful)
-      if call[0].spare == 0 {
-        guard areAllStuck, looks % distanceOfExtras == 0, !isOver else { return (nil, 0, false, isOver) }
-      } else {
-        call[0].spare -= 1
-      }
+      if call[0].spare <= 0, !areAllStuck || looks % distanceOfExtras != 0 || isOver { return (nil, 0, false, isOver) }
+      call[0].spare -= 1
       return (record, 1, true, false)
     }
     if isOver {
