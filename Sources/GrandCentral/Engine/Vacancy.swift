@@ -11,13 +11,11 @@ import Synchronization
 // | one between two jobs     | a tick after the last look at the earliest          | one look                                            |
 // | one that is one too many | it would sleep, and something is pending, or a slot | until it is woken, nothing is pending any more, or  |
 // |                          | needs a watcher                                     | the kernel may be asked for a monitor again         |
-// | another one              | it would sleep, and something is pending that is    | one look, a tick later                              |
-// |                          | withheld from it, or a call is to be looked after   |                                                     |
 //
 // The first one sees to timers, events, slots and lone calls while all workers run jobs without end. The second one finds out that the others'
 // jobs block or run long, and gets one of their places. So what is left to the monitor waits only while each worker is in a job.
 //
-// A worker that would sleep keeps what it remembers from look to look until it finds a job. A worker between two jobs remembers nothing from look to look, and need not: what the monitor remembers is for how long nothing has been
+// A worker between two jobs remembers nothing from look to look, and need not: what the monitor remembers is for how long nothing has been
 // started, and this worker comes by because it starts jobs.
 //
 // Rejected: one worker turns into the monitor. Where two threads can be had, the work would lose one of them.
@@ -26,7 +24,7 @@ import Synchronization
 //     that the next search is to come by as well (`Place.searches`). The thread that is refused the monitor notes so at all places. A worker that
 //     overwrites this note comes by at its 64th search.
 // Vacancy.V2  A thread that leaves something to the monitor, and is refused it, looks for a sleeper afterwards, and wakes it. So does a monitor
-//     that lends its role. A worker that would sleep joins the idle list first, looks at what is pending, and then at the monitor's state. So it
+//     that lends its role. A worker that is one too many joins the idle list first, looks at what is pending, and then at the monitor's state. So it
 //     finds what is pending, or is woken. If it finds the state in another thread's hands, that thread has its look still before it, behind the step with which it puts the
 //     state back: a starter that was refused looks for a sleeper, and one that stood in looks at everything (Vacancy.V3). All of these
 //     steps are in the single order.
@@ -46,14 +44,12 @@ extension Monitor {
 extension Engine {
   /// Does the monitor's part.
   ///
-  /// - Parameters:
-  ///   - sleeper: The calling worker, if it is in the idle list. It is a searcher afterwards. Nil for a worker that is about to look for its
-  ///     next job.
-  ///   - remembered: What the sleeper remembers from its looks before.
+  /// - Parameter sleeper: The calling worker, if it is in the idle list. It is a searcher afterwards. Nil for a worker that is about to
+  ///   look for its next job.
   /// - Returns: false if another thread sees to it, or has just done so.
   @inline(never)
   @_optimize(size)
-  func standIn(_ sleeper: Worker.Pointer?, _ remembered: inout Monitor.Notes?) -> Bool {
+  func standIn(_ sleeper: Worker.Pointer?) -> Bool {
     // relaxed: compared below; a number for pacing.
     let (former, last) = (monitor.state.load(ordering: .relaxed), monitor.lookedAt.load(ordering: .relaxed))
     let isDue = sleeper != nil || Clock.uptime.now() &- last >= Monitor.tick
@@ -65,7 +61,7 @@ extension Engine {
     guard chosen else { return false }
     // It naps for longer than a watcher of slots.
     if let sleeper { giveUpWatch(sleeper) }
-    var notes = remembered ?? Monitor.Notes()
+    var notes = Monitor.Notes()
     var isWoken = false
     repeat {
       if let sleeper { isWoken = nap(sleeper, Monitor.tick) }
@@ -74,11 +70,10 @@ extension Engine {
       // relaxed: a number for pacing.
       let last = monitor.lookedAt.exchange(now, ordering: .relaxed)
       _ = monitor.look(Engine.shared, now, elapsed: min(now &- last, Slices.slice), &notes)
-      // A role that is lent is not kept: its owner waits for it (`takeBack`). A worker with a place looks there: the look may have filled it.
+      // A role that is lent is not kept: its owner waits for it (`takeBack`).
       // relaxed: the last look below has the proper order.
-    } while sleeper != nil && sleeper!.pointee.place == nil && former == Monitor.State.none
-      && pending.load(ordering: .relaxed) != 0 && !Shortages.threads.mayAsk
-    if sleeper != nil { remembered = notes }
+    } while sleeper != nil && former == Monitor.State.none && pending.load(ordering: .relaxed) != 0
+      && !Shortages.threads.mayAsk
     // seq-cst: Monitor.M1, Vacancy.V3; the state is back before the last look. It also publishes the notes (Monitor.M2).
     monitor.state.store(former, ordering: .sequentiallyConsistent)
     if let sleeper, !isWoken { leaveIdle(sleeper) }

@@ -94,7 +94,6 @@ extension Engine {
   /// The caller is counted as searching. Returns a job, no longer counted; or nil, retired.
   @inline(never)
   func searchOrSleep(_ worker: Worker.Pointer) -> Job? {
-    var remembered: Monitor.Notes?
     while true {
       // A worker that comes back from a wait may find all places held: it leaves the processors to the others.
       let surplus = worker.pointee.place == nil && !takePlace(worker) && (hasEnoughActive || isCrowded)
@@ -107,18 +106,17 @@ extension Engine {
       if surplus { giveUpWatch(worker) }
       joinIdle(worker)
       // seq-cst: Sleep.W3 after Sleep.W2.
-      let bands = pending.load(ordering: .sequentiallyConsistent)
-      let missed = bands & searchable != 0 || !isWatcher(worker) && slotsNeedWatcher
+      let missed =
+        pending.load(ordering: .sequentiallyConsistent) & searchable != 0 || !isWatcher(worker) && slotsNeedWatcher
       if missed, !surplus {
         leaveIdle(worker)
         continue
       }
-      // A worker that leaves something to the monitor does the monitor's part where there can be none.
-      if monitor.isVacant, missed || bands != 0 || !applyHelp.isEmpty, !isClosing, standIn(worker, &remembered) {
-        continue
+      // A surplus worker leaves the pending work to the active ones, and makes sure that another thread watches them, or does itself.
+      if missed {
+        if !isClosing, monitor.isVacant, standIn(worker) { continue }
+        wakeIfNeeded()
       }
-      // A surplus worker leaves the pending work to the active ones, and makes sure that another thread watches them.
-      if missed { wakeIfNeeded() }
       if !sleep(worker) { return nil }
     }
   }

@@ -45,7 +45,6 @@ extension Scenario {
       haveWorkers(1)
       requireTimerBetweenLongItems()
     },
-    "withheld": { requireLoan() },
     "alone": { requireNoHelp() },
     "sleepers": {
       haveWorkers(4)
@@ -169,44 +168,6 @@ extension Scenario {
     require(fired.wait(), "the timer fires")
     require(found.value <= 2, "the timer fires once the first item has ended")
     timer.cancel()
-  }
-
-  /// Ordered items take all threads but the one that is kept for others, and wait for one that is pending.
-  private static func requireLoan() {
-    limitThreads(6, most: 6)
-    GrandCentralRuntime.threadBudget = 4
-    GrandCentralRuntime.processorOverride = 4
-    let (gate, ended, three, four) = (DispatchSemaphore(value: 0), DispatchGroup(), Latch(3), Latch())
-    for _ in 0..<3 {
-      DispatchQueue.global().async(group: ended) {
-        three.open()
-        gate.wait()
-      }
-    }
-    require(three.wait(), "three ordered items run")
-    DispatchQueue(label: "lane").async(group: ended) {
-      four.open()
-      gate.wait()
-    }
-    require(four.wait(), "the fourth worker runs")
-    // The monitor ends when it has slept for long. Its thread goes to the program.
-    var thread = pthread_t()
-    let body: @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? = { _ in
-      pause()
-      return nil
-    }
-    require(eventually { pthread_create(&thread, nil, body, nil) == 0 }, "a thread of the program's own begins")
-    for _ in 0..<4 { gate.signal() }
-    ended.wait()
-    let (met, all) = (Latch(4), Latch(4))
-    for _ in 0..<4 {
-      DispatchQueue.global().async {
-        met.open()
-        require(met.wait(), "four ordered items meet")
-        all.open()
-      }
-    }
-    require(all.wait(), "all end")
   }
 
   /// No thread can be had at all: the caller of `concurrentPerform` does the work.

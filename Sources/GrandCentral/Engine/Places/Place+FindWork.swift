@@ -55,8 +55,7 @@ extension Place {
       // relaxed: the holder's own counter.
       searches.store(search &+ Self.slotRuns &- 1, ordering: .relaxed)
       isTurn = search & (3 * Self.slotRuns) == Self.slotRuns
-      var remembered: Monitor.Notes?
-      _ = engine.standIn(nil, &remembered)
+      _ = engine.standIn(nil)
     }
     // relaxed: as in `findWork`.
     let (pending, rank) = (engine.pending.load(ordering: .relaxed), slotRank.load(ordering: .relaxed))

@@ -149,8 +149,7 @@ private func vacancy() -> [Scenario] {
       if standsIn {
         run.thread {
           become(busy)
-          var remembered: Monitor.Notes?
-          _ = engine.pointee.standIn(nil, &remembered)
+          _ = engine.pointee.standIn(nil)
         }
       }
       run.finally {
