@@ -160,6 +160,7 @@ public func dispatch_barrier_async_and_wait(
 // MARK: Many
 
 /// Calls a function with each index of a range, from the threads that take part.
+@inline(__always)
 private func apply(_ iterations: Int, _ queue: dispatch_queue_t?, _ call: (Int) -> Void) {
   func loop(_ loop: ApplyLoop.Pointer) { ApplyLoop.run(loop, call) }
   if let queue {
