@@ -16,8 +16,8 @@ import Synchronization
 ///   slice. If one is, all helpers are worth their wake-up.
 /// - If a participant is stuck with something behind it, the monitor submits an extra helper, and the call becomes *careful*: each
 ///   participant begins the lowest index that nobody has begun, and claims one at a time. So no index waits behind another one, as
-///   if each had been handed out alone. There are at most as many extra helpers as participants: more are not needed, for each chunk
-///   that was claimed before holds up one thread.
+///   if each had been handed out alone. There are as many extra helpers as participants: each chunk that was claimed before holds up one
+///   thread. If all are stuck for long nevertheless, one more comes now and then (`distanceOfExtras`).
 /// - When nothing is behind anybody any more, extra helpers leave, and the record hands out single indices, in order. When nobody has
 ///   been stuck for some looks, and no extra helper has something behind it, they leave as well, and chunks are long again.
 ///
