@@ -297,6 +297,8 @@ final class Run: @unchecked Sendable {  // Run.R1
   func rest(_ rest: Rest) {
     if current != 0 { fail(.misuse("Simulation.run and advance are for the body: an item has called one of them")) }
     SimulatedOrder.comesBefore(members[0].carrier)
+    // The body may have written to a pipe, which is no step.
+    lookedAt = -1
     repeat {
       if mainIsCalled {
         mainIsCalled = false

@@ -5,21 +5,42 @@ import GrandCentral
 import GrandCentralTesting
 import Testing
 
+/// The process's descriptors.
+enum OpenDescriptors {
+  static var count: Int { (0..<1_024).count { fcntl(Int32($0), F_GETFD) >= 0 } }
+
+  /// Swift Concurrency's pool is the toolchain's. It makes a timer of the kernel's once, when work has waited for a while, and keeps it: on a
+  /// busy machine that may come late. Has it made one.
+  static func settle() async throws {
+    repeat {
+      try await Task.sleep(for: .milliseconds(20), clock: .suspending)
+    } while !(0..<1_024).contains { kind(of: $0).hasSuffix("[timerfd]") }
+  }
+
+  private static func kind(of descriptor: Int) -> String {
+    var target = [UInt8](repeating: 0, count: 256)
+    let length = target.withUnsafeMutableBytes { bytes in
+      bytes.withMemoryRebound(to: CChar.self) { readlink("/proc/self/fd/\(descriptor)", $0.baseAddress!, $0.count) }
+    }
+    return String(decoding: target.prefix(max(0, length)), as: UTF8.self)
+  }
+}
+
 @Suite("Descriptors that runs leave", .serialized, .timeLimit(.minutes(30)))
 struct DescriptorsOfRunsTests {
   /// How many more descriptors are open behind so many runs than before; behind a few that make what is made once.
-  private static func left(by runs: Int, _ body: @escaping (Simulation) throws -> Void) throws -> Int {
-    func open() -> Int { (0..<1_024).count { fcntl(Int32($0), F_GETFD) >= 0 } }
+  private static func left(by runs: Int, _ body: @escaping (Simulation) throws -> Void) async throws -> Int {
+    try await OpenDescriptors.settle()
     try Simulation.check(runs: 3, body)
-    let before = open()
+    let before = OpenDescriptors.count
     try Simulation.check(runs: runs, body)
-    return open() - before
+    return OpenDescriptors.count - before
   }
 
   @Test("V1: a run that has read a file by a channel with a path leaves none")
   func file() async {
     await #expect(processExitsWith: .success) {
-      let left = try Self.left(by: 20) { sim in
+      let left = try await Self.left(by: 20) { sim in
         let count = Box(0)
         let queue = DispatchQueue(label: "cleanup")
         let channel = try unwrap(
@@ -38,7 +59,7 @@ struct DescriptorsOfRunsTests {
   @Test("V1: a run that has watched a file leaves none")
   func watchedFile() async {
     await #expect(processExitsWith: .success) {
-      let left = try Self.left(by: 20) { sim in
+      let left = try await Self.left(by: 20) { sim in
         let file = open("/tmp", O_RDONLY)
         sim.expect(file >= 0)
         let source = DispatchSource.makeFileSystemObjectSource(
@@ -57,7 +78,7 @@ struct DescriptorsOfRunsTests {
   func signals() async {
     await #expect(processExitsWith: .success) {
       signal(SIGUSR1, SIG_IGN)
-      let left = try Self.left(by: 20) { sim in
+      let left = try await Self.left(by: 20) { sim in
         let count = Box(0)
         let source = DispatchSource.makeSignalSource(signal: SIGUSR1, queue: DispatchQueue(label: "signals"))
         source.setEventHandler {
