@@ -25,8 +25,9 @@ private func make(_ kind: Int, _ handle: UInt, _ mask: UInt, _ queue: DispatchQu
   case GCD_SOURCE_DATA_ADD, GCD_SOURCE_DATA_OR, GCD_SOURCE_DATA_REPLACE:
     return mask != 0 || handle != 0 ? nil : ReportedSource(kind, handle: handle, mask: mask, queue: queue)
   case GCD_SOURCE_TIMER:
-    if mask & ~1 != 0 || handle != 0 { return nil }
-    return TimerSource(flags: DispatchSource.TimerFlags(rawValue: mask), queue: queue)
+    // What Darwin calls a background timer has no name on Linux: it is an ordinary one, and a strict one is never that.
+    if mask & ~3 != 0 || handle != 0 { return nil }
+    return TimerSource(flags: DispatchSource.TimerFlags(rawValue: mask == 3 ? 1 : mask), queue: queue)
   case GCD_SOURCE_MEMORYPRESSURE:
     return mask & ~7 != 0 ? nil : MemoryPressureSource(MemoryPressureSource.Setup(), mask: mask, queue: queue)
   default: break

@@ -89,6 +89,11 @@ struct RetargetInUseTests {
         top.sync { count += 1 }
         top.sync { count += 1 }
         if count != 2 { fatalError() }
+        // The first of these gives the queue a number that tools know it by.
+        top.suspend()
+        top.resume()
+        top = DispatchQueue(label: "level", attributes: .initiallyInactive, target: top)
+        top.activate()
         let buried = Latch()
         let key = DispatchSpecificKey<Tombstone>()
         top.setSpecific(key: key, value: Tombstone(buried))

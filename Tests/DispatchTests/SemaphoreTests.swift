@@ -14,6 +14,14 @@ struct SemaphoreTests {
     for _ in 0..<value { semaphore.signal() }
   }
 
+  @Test("G3: a start value as large as there is leaves room for signals")
+  func largestStartValue() {
+    let semaphore = DispatchSemaphore(value: .max)
+    #expect(semaphore.signal() == 0)
+    for _ in 0..<3 { #expect(semaphore.wait(timeout: .now()) == .success) }
+    for _ in 0..<2 { #expect(semaphore.signal() == 0) }
+  }
+
   @Test("G3: signal lets a waiter through, and says whether it woke one")
   func signalWakes() {
     let semaphore = DispatchSemaphore(value: 0)

@@ -93,6 +93,18 @@ struct LifeTests {
     #expect(result["parentAfter"] == "works", "\(result)")
   }
 
+  @Test("E5: a child that cancels its parent's sources and timers has some of its own, which work")
+  func forkWithSources() {
+    let sources = Probe.run("fork-with-sources")
+    #expect(sources.ended, "\(sources)")
+    let timers = Probe.run("fork-with-timers")
+    #expect(timers.ended, "\(timers)")
+    guard sources.skipped == nil else { return }
+    #expect(sources.number("before") == 0, "\(sources)")
+    #expect(sources.number("after") == 0, "\(sources)")
+    #expect(timers.number("child") == 0, "\(timers)")
+  }
+
   @Test("E5: a child forked before the engine is used has a main thread and an engine of its own")
   func forkBeforeUse() {
     let result = Probe.run("fork-before-use")

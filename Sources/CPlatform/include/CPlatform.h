@@ -222,7 +222,7 @@ bool gc_is_open(int fd);
 /// closed these may take back with `dup2`. A negative number stays what it is, and -errno says that there is no room.
 int gc_above_standard(int fd);
 
-/// Which of `events` (GC_EPOLL…), errors and hang-ups are there now; 0 none.
+/// Which of `events` (GC_EPOLL…), errors and hang-ups are there now; 0 none; GC_POLLNVAL if `fd` is not open.
 int gc_poll(int fd, uint32_t events);
 /// Bytes that can be read, and written without blocking: an estimate; 0 when the kernel does not tell.
 ssize_t gc_bytes_to_read(int fd);
@@ -320,6 +320,7 @@ enum {
   GC_EPOLLOUT = 0x004,
   GC_EPOLLERR = 0x008,
   GC_EPOLLHUP = 0x010,
+  GC_POLLNVAL = 0x020,
   GC_EPOLLRDHUP = 0x2000,
   GC_EPOLLONESHOT = 1 << 30,
 };

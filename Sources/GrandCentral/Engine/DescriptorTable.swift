@@ -133,7 +133,7 @@ struct DescriptorTable: ~Copyable, @unchecked Sendable {  // the pages are guard
   func remove(_ watch: DescriptorWatch.Pointer, on poller: borrowing EpollPoller) -> Removal {
     lock.lock()
     defer { lock.unlock() }
-    guard watch.pointee.isListed, let epoll = poller.epoll else { return .absent }
+    guard isHere(watch), let epoll = poller.epoll else { return .absent }
     let registration = registration(watch.pointee.descriptor)
     unlist(watch, registration)
     if registration.pointee.first != nil {
@@ -150,7 +150,7 @@ struct DescriptorTable: ~Copyable, @unchecked Sendable {  // the pages are guard
   func rearm(_ watch: DescriptorWatch.Pointer, on poller: borrowing EpollPoller) {
     lock.lock()
     defer { lock.unlock() }
-    guard watch.pointee.isListed, !watch.pointee.isArmed, let epoll = poller.epoll else { return }
+    guard isHere(watch), !watch.pointee.isArmed, let epoll = poller.epoll else { return }
     watch.pointee.isArmed = true
     let registration = registration(watch.pointee.descriptor)
     if tell(registration, watch.pointee.descriptor, epoll) != nil { forget(registration, on: poller) }
@@ -251,10 +251,15 @@ struct DescriptorTable: ~Copyable, @unchecked Sendable {  // the pages are guard
     return made + index
   }
 
+  private func isHere(_ watch: DescriptorWatch.Pointer) -> Bool {
+    watch.pointee.isListed && watch.pointee.generation == Thread.forkGeneration
+  }
+
   private func list(_ watch: DescriptorWatch.Pointer, _ registration: Page) {
     watch.pointee.next = registration.pointee.first
     watch.pointee.isArmed = true
     watch.pointee.isListed = true
+    watch.pointee.generation = Thread.forkGeneration
     registration.pointee.first = watch
     // seq-cst: see `isEmpty`.
     count.wrappingAdd(1, ordering: .sequentiallyConsistent)

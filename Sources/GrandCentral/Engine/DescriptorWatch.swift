@@ -24,6 +24,8 @@ struct DescriptorWatch: ~Copyable {
   var isArmed = true
   /// Guarded by the table's lock: whether the table has it.
   var isListed = false
+  /// Guarded by the table's lock: the generation of the process whose table that is. A forked child has a copy of the watch, and not the table.
+  var generation: UInt32 = 0
 
   init(_ descriptor: Int32, _ interest: Epoll.Interest, context: UnsafeMutableRawPointer, report: @escaping Report) {
     self.descriptor = descriptor

@@ -47,10 +47,22 @@ struct Timers: ~Copyable, @unchecked Sendable {  // the wheels are guarded by `l
   ) {
     let index = Int(clock.rawValue)
     lock.lock()
-    wheel(index).pointee.insert(entry)
+    insert(entry, index)
     let sooner = noteEarliest(index)
     lock.unlock()
     if sooner { announceEarliest(on: clock, isReturning: isReturning, in: engine) }
+  }
+
+  /// The caller holds the lock.
+  private func insert(_ entry: UnsafeMutablePointer<TimerEntry>, _ index: Int) {
+    wheel(index).pointee.insert(entry)
+    entry.pointee.generation = Thread.forkGeneration
+  }
+
+  /// The caller holds the lock. What a forked child's parent has put into its wheel is in no list here.
+  private func remove(_ entry: UnsafeMutablePointer<TimerEntry>, _ index: Int) {
+    if entry.pointee.generation == Thread.forkGeneration { return wheel(index).pointee.remove(entry) }
+    entry.pointee.list = TimerEntry.noList
   }
 
   /// Gives a pending timer another time.
@@ -66,9 +78,9 @@ struct Timers: ~Copyable, @unchecked Sendable {  // the wheels are guarded by `l
       lock.unlock()
       return false
     }
-    wheel(index).pointee.remove(entry)
+    remove(entry, index)
     entry.pointee.schedule(deadline, leeway: leeway)
-    wheel(index).pointee.insert(entry)
+    insert(entry, index)
     let sooner = noteEarliest(index)
     lock.unlock()
     if sooner { announceEarliest(on: clock, isReturning: false, in: engine) }
@@ -95,7 +107,7 @@ struct Timers: ~Copyable, @unchecked Sendable {  // the wheels are guarded by `l
     defer { lock.unlock() }
     guard entry.pointee.isPending else { return false }
     let index = Int(clock.rawValue)
-    wheel(index).pointee.remove(entry)
+    remove(entry, index)
     // relaxed: the only effect of an emptied wheel is that a sleeper may sleep longer.
     if wheel(index).pointee.isEmpty { earliest[index].store(.max, ordering: .relaxed) }
     return true

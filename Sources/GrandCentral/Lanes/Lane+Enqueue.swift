@@ -58,15 +58,34 @@ extension Lane {
     }
   }
 
+  /// Lane.L10: the caller of the C interface need not have a reference, and the item may give back the last one.
   @inline(__always)
   final func push(_ job: Job) {
     let urgency = Urgency.of(job.band)
-    if items.push(job.raw) {
-      answer(state.update { $0.announce(urgency: urgency) })
-      return
+    if let previous = items.beginPush(job.raw) {
+      // relaxed: a hint; `overtake` decides. The item cannot be reached yet, so the lane keeps its urgency (Lane.L6).
+      if state.load(ordering: .relaxed).urgency < urgency { return pushMoreUrgent(job, behind: previous, urgency) }
+      items.endPush(job.raw, behind: previous)
+    } else {
+      // The activation's.
+      let own = Owned(self as Lane)
+      items.endPush(first: job.raw)
+      let call = state.update { $0.announce(urgency: urgency) }
+      if case .push(let band) = call, !kind.isMain {
+        submitActivation(own, in: band, fair: false)
+      } else {
+        if call != .nothing { answerSlow(call) }
+        own.release()
+      }
     }
-    // relaxed: a hint; `overtake` decides.
-    if state.load(ordering: .relaxed).urgency < urgency { overtake(urgency) }
+  }
+
+  @inline(never)
+  private final func pushMoreUrgent(_ job: Job, behind previous: MPSCList.Node, _ urgency: UInt8) {
+    let own = Owned(self as Lane)
+    items.endPush(job.raw, behind: previous)
+    overtake(urgency)
+    own.release()
   }
 
   /// The lane is on its way in a less urgent band than its newest item asks for.

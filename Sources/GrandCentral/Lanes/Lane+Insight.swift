@@ -8,13 +8,16 @@ extension Lane {
   /// The queue's number in the insight region, given when it is first asked for; 0 if there is none to give.
   final var insightNumber: UInt32 {
     let seen = insight.known
-    return seen != 0 ? seen : numberInsight(suspensions: nil)
+    return seen != 0 ? seen : numberInsight(suspensions: nil, levels: Self.levelsAtOnce)
   }
+
+  /// So many levels of targets get a number together: a chain may be longer than a stack is deep.
+  private static let levelsAtOnce = 64
 
   @inline(never)
   @_optimize(size)
-  private final func numberInsight(suspensions: Int?) -> UInt32 {
-    let target = targetForInsight
+  private final func numberInsight(suspensions: Int?, levels: Int) -> UInt32 {
+    let target = targetForInsight(levels)
     let count = suspensions ?? countSuspensions()
     let facts = InsightObjects.Facts(
       kind: insightKind, address: reference.word, label: name, target: target,
@@ -30,11 +33,14 @@ extension Lane {
     extrasReference?.use { extras in extras.lock.withLock { extras.suspensions } } ?? 0
   }
 
-  /// The number of the target. A target without one gets one, because a tool shows the whole chain.
-  private final var targetForInsight: UInt32 {
-    if kind.isBuiltIn { return 0 }
+  /// The number of the target. A target without one gets one, because a tool shows the chain.
+  private final func targetForInsight(_ levels: Int) -> UInt32 {
+    if kind.isBuiltIn || levels == 0 { return 0 }
     var number: UInt32 = 0
-    withTarget { number = $0.insightNumber }
+    withTarget { target in
+      let seen = target.insight.known
+      number = seen != 0 ? seen : target.numberInsight(suspensions: nil, levels: levels - 1)
+    }
     return number
   }
 
@@ -57,7 +63,7 @@ extension Lane {
   final func noteSuspensions(_ count: Int, _ kind: Recorder.Kind) {
     guard InsightRegion.awaited != nil else { return }
     let known = insight.known
-    let number = known != 0 ? known : numberInsight(suspensions: count)
+    let number = known != 0 ? known : numberInsight(suspensions: count, levels: Self.levelsAtOnce)
     InsightObjects.suspend(number, UInt32(clamping: count))
     if Recorder.isOn { Recorder.note(kind, queue: number) }
   }

@@ -25,6 +25,9 @@ extension Lane {
   final func resumeLane() {
     if kind.isBuiltIn { return }
     Sanitizer.comesBefore(reference.word)
+    // Lane.L10
+    reference.keep()
+    defer { reference.giveBack() }
     let extras = readyExtras
     extras.lock.lock()
     var call = LaneState.Call.nothing
@@ -47,8 +50,14 @@ extension Lane {
     // relaxed: set at creation, and cleared once.
     guard state.load(ordering: .relaxed).has(LaneState.inactive) else { return }
     Sanitizer.comesBefore(reference.word)
+    // Lane.L10
+    reference.keep()
+    defer { reference.giveBack() }
     // A thread that changes the target of an inactive lane relies on the lane's being inactive meanwhile.
     Lane.holdHierarchy(true)
+    // Another thread may have been faster, and the target may be a later one by now, which is not kept.
+    // relaxed: cleared with the lock held.
+    guard state.load(ordering: .relaxed).has(LaneState.inactive) else { return Lane.holdHierarchy(false) }
     // relaxed: the target of an inactive lane stands still meanwhile.
     if Recorder.isOn, state.load(ordering: .relaxed).has(LaneState.nested) { World.goBeyondOrders(.activation) }
     keepTarget()

@@ -37,6 +37,8 @@
 ///     or the thread that has set the bit has yet to push it. If the lane is enqueued, sent has the bit of the lane's
 ///     band.
 /// Lane.L9  A lane that has an owner is not enqueued.
+/// Lane.L10  An item may release the lane that it is on, once those before it have run. So from the moment when a thread has made an item
+///     reachable, or has let the lane's items run, it touches the lane no more, unless it has counted a reference before.
 ///
 /// Activations that are overtaken. Work of a higher band raises an enqueued lane and sends a second activation, in that band.
 /// The second one arrives, and the first is left over: it stays in the run queue of its band, for as long as that band

@@ -27,6 +27,12 @@ enum Descriptor {
     gc_poll(descriptor, interest.rawValue) > 0
   }
 
+  /// As above; nil if there is no such descriptor.
+  static func isReadyIfOpen(_ descriptor: Int32, _ interest: Epoll.Interest) -> Bool? {
+    let happened = gc_poll(descriptor, interest.rawValue)
+    return happened & Int32(GC_POLLNVAL) != 0 ? nil : happened > 0
+  }
+
   /// Why no descriptor can be opened now; nil if one can.
   static func shortage() -> Errno? {
     let made = gc_epoll_create()

@@ -64,7 +64,7 @@ struct Inotify: ~Copyable, Sendable {
   /// Ends a watch; events that wait already still come, and an `ignored` after them.
   borrowing func unwatch(_ number: Int32) { _ = gc_inotify_remove(descriptor.raw, number) }
 
-  /// In a forked child: gives up the parent's descriptor, without a change to what it watches.
+  /// Closes the descriptor: the end of a list that is never released.
   borrowing func abandon() { _ = gc_close(descriptor.raw) }
 
   /// Calls `body` with the events that wait and fit into `buffer`.

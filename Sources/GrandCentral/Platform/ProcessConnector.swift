@@ -32,7 +32,7 @@ enum ProcessConnector {
 
   static func close(_ descriptor: Int32) { gc_connector_close(descriptor) }
 
-  /// In a forked child: gives up the copy of a socket on which the parent listens on.
+  /// Closes the socket, and leaves its engine's part alone.
   static func abandon(_ descriptor: Int32) { _ = gc_close(descriptor) }
 
   /// The next message; nil when none waits.

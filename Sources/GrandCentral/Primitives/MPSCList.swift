@@ -16,7 +16,8 @@ import Synchronization
 // MPSCList.M1  tail = nil exactly if every node that was pushed has been popped.
 // MPSCList.M2  Order of the exchanges on `tail` is the list's order.
 // MPSCList.M3  From its exchange to its store of head or link a push is *half done*: what it and later pushers brought is
-//     there but cannot be reached. The consumer waits until the push is done, which takes the pusher two instructions.
+//     there but cannot be reached. The consumer waits until the push is done, which takes the pusher a few instructions. The pusher
+//     may still touch what the list is part of: no consumer has its node.
 // MPSCList.M4  After `pop` has returned, only the consumer knows the popped node: a pusher knows a node only while it is
 //     `tail`, or until it has linked its successor, and pop has waited for that.
 // MPSCList.M5  A consumer that pops many nodes by `popKept` keeps the oldest one to itself: it has what the last call returned,
@@ -52,19 +53,38 @@ struct MPSCList: ~Copyable, @unchecked Sendable {  // both words are atomic; the
   /// - Returns: whether the list was empty. If so, this caller tells a consumer, after this has returned.
   @inline(__always)
   borrowing func push(_ node: Node) -> Bool {
+    guard let previous = beginPush(node) else {
+      endPush(first: node)
+      return true
+    }
+    endPush(node, behind: previous)
+    return false
+  }
+
+  /// The first half of `push`: no consumer reaches the node yet (MPSCList.M3).
+  ///
+  /// - Returns: the node before it, or nil if the list was empty.
+  @inline(__always)
+  borrowing func beginPush(_ node: Node) -> Node? {
     // relaxed: the exchange below publishes it.
     Self.link(node).pointee.store(nil, ordering: .relaxed)
-    // pairs with: push, pop – publishes the node's empty link to the next pusher, takes over that of the previous node
-    let previous = newest.exchange(node, ordering: .acquiringAndReleasing)
-    if let previous {
-      // unsafe: MPSCList.M4, the previous node stays until it is linked.
-      // pairs with: pop – publishes the node's contents
-      Self.link(previous).pointee.store(node, ordering: .releasing)
-      return false
-    }
+    // pairs with: beginPush, pop – publishes the node's empty link to the next pusher, takes over that of the previous node
+    return newest.exchange(node, ordering: .acquiringAndReleasing)
+  }
+
+  /// The second half.
+  @inline(__always)
+  borrowing func endPush(_ node: Node, behind previous: Node) {
+    // unsafe: MPSCList.M4, the previous node stays until it is linked.
+    // pairs with: pop – publishes the node's contents
+    Self.link(previous).pointee.store(node, ordering: .releasing)
+  }
+
+  /// The second half, where there was no node before it. The caller tells a consumer afterwards.
+  @inline(__always)
+  borrowing func endPush(first node: Node) {
     // pairs with: head – publishes the node's contents
     oldest.store(node, ordering: .releasing)
-    return true
   }
 
   /// Forgets the nodes, which stay where they are. For a forked child, whose only thread calls it: a push may be half done.
@@ -91,7 +111,7 @@ struct MPSCList: ~Copyable, @unchecked Sendable {  // both words are atomic; the
   /// The oldest node, or nil if there is none or its push is half done. Consumer.
   @inline(__always)
   borrowing func head() -> Node? {
-    // pairs with: push – publishes the first node's contents
+    // pairs with: endPush – publishes the first node's contents
     oldest.load(ordering: .acquiring)
   }
 
@@ -101,7 +121,7 @@ struct MPSCList: ~Copyable, @unchecked Sendable {  // both words are atomic; the
   /// - Returns: the node that is now the oldest, or nil if the list is empty.
   @inline(__always)
   borrowing func pop(_ head: Node) -> Node? {
-    // pairs with: push – publishes the next node's contents
+    // pairs with: endPush – publishes the next node's contents
     guard let next = Self.link(head).pointee.load(ordering: .acquiring) else { return popLast(head) }
     settle(next)
     return next
@@ -110,7 +130,7 @@ struct MPSCList: ~Copyable, @unchecked Sendable {  // both words are atomic; the
   /// As `pop`, for a consumer that keeps what it returns (MPSCList.M5).
   @inline(__always)
   borrowing func popKept(_ head: Node) -> Node? {
-    // pairs with: push – publishes the next node's contents
+    // pairs with: endPush – publishes the next node's contents
     Self.link(head).pointee.load(ordering: .acquiring) ?? popLast(head)
   }
 
@@ -126,7 +146,7 @@ struct MPSCList: ~Copyable, @unchecked Sendable {  // both words are atomic; the
     // relaxed: published by the exchange below to the pusher that will overwrite it.
     oldest.store(nil, ordering: .relaxed)
     // relaxed: a failed exchange reads nothing; the link does.
-    // pairs with: push – publishes the empty head to the next first pusher
+    // pairs with: endPush – publishes the empty head to the next first pusher
     let (emptied, _) = newest.compareExchange(
       expected: head, desired: nil, successOrdering: .releasing, failureOrdering: .relaxed)
     return emptied ? nil : popOvertakenSlow(head)
@@ -143,7 +163,7 @@ struct MPSCList: ~Copyable, @unchecked Sendable {  // both words are atomic; the
   private static func successorSlow(of node: Node) -> Node {
     var backoff = Backoff()
     while true {
-      // pairs with: push – publishes the next node's contents
+      // pairs with: endPush – publishes the next node's contents
       if let next = link(node).pointee.load(ordering: .acquiring) { return next }
       backoff.wait()
     }

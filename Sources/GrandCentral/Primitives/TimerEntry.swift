@@ -22,6 +22,8 @@ struct TimerEntry: ~Copyable {
   var word: UInt64
   /// Guarded by the wheel's lock: which of the wheel's lists holds it.
   var list: UInt16 = TimerEntry.noList
+  /// Guarded by the wheel's lock: the generation of the process whose wheel that is. A forked child has a copy of the entry, and not the wheel.
+  var generation: UInt32 = 0
 
   static let noList: UInt16 = .max
 

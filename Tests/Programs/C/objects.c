@@ -123,6 +123,16 @@ static void refused_sources(void) {
   CHECK(dispatch_source_create(DISPATCH_SOURCE_TYPE_WRITE, 1, 1, NULL) == NULL);
   CHECK(dispatch_source_create(DISPATCH_SOURCE_TYPE_SIGNAL, 10, 1, NULL) == NULL);
   CHECK(dispatch_source_create(DISPATCH_SOURCE_TYPE_TIMER, 5, 0, NULL) == NULL);
+  // The second flag has a name on Darwin only.
+  for (unsigned long flags = 0; flags < 5; flags++) {
+    dispatch_source_t timer = dispatch_source_create(DISPATCH_SOURCE_TYPE_TIMER, 0, flags, NULL);
+    CHECK((timer != NULL) == (flags < 4));
+    if (timer == NULL) continue;
+    CHECK(dispatch_source_get_mask(timer) == (flags == 3 ? 1 : flags));
+    dispatch_activate(timer);
+    dispatch_source_cancel(timer);
+    dispatch_release(timer);
+  }
   CHECK(dispatch_source_create(DISPATCH_SOURCE_TYPE_DATA_ADD, 5, 0, NULL) == NULL);
 }
 

@@ -13,6 +13,7 @@ extension Scenario {
     "fork-while-engine-begins": forkWhileEngineBegins, "fork-beside-first-use": forkBesideFirstUse,
     "fork-with-handlers": forkWithHandlers,
     "fork-while-looking-up": forkWhileLookingUp, "fork-from-item-returns": forkFromItemReturns,
+    "fork-with-sources": forkWithSources, "fork-with-timers": forkWithTimers,
   ]
 
   /// Everything that must work; nil, or what did not.
@@ -88,6 +89,80 @@ extension Scenario {
     report("child", runChild())
     reportParent()
     report("secondChild", runChild())
+  }
+
+  /// The child cancels its parent's source, and has one of its own, before or after.
+  @Sendable private static func forkWithSources() {
+    if Kernel.isThreadSanitized { skip("ThreadSanitizer starts no thread after a fork") }
+    guard let ends = Kernel.closeOnExecPipe() else { return require(false, "descriptors") }
+    let registered = Latch()
+    let parents = DispatchSource.makeReadSource(fileDescriptor: ends.readEnd, queue: .global())
+    parents.setRegistrationHandler { registered.open() }
+    parents.activate()
+    require(registered.wait(), "registered")
+    for cancelsFirst in [true, false] {
+      let child = gc_fork()
+      if child == 0 {
+        guard let own = Kernel.closeOnExecPipe() else { _exit(2) }
+        if cancelsFirst { parents.cancel() }
+        let (begun, heard, again) = (Latch(), Latch(), Latch(2))
+        let source = DispatchSource.makeReadSource(fileDescriptor: own.readEnd, queue: .global())
+        source.setRegistrationHandler { begun.open() }
+        source.setEventHandler {
+          var byte: UInt8 = 0
+          if read(own.readEnd, &byte, 1) != 1 { return }
+          heard.open()
+          again.open()
+        }
+        source.activate()
+        if !begun.wait() { _exit(3) }
+        if !cancelsFirst { parents.cancel() }
+        _ = write(own.writeEnd, "x", 1)
+        if !heard.wait() { _exit(1) }
+        // Another thread may have to wait for the second one.
+        _ = write(own.writeEnd, "x", 1)
+        _exit(again.wait() ? 0 : 4)
+      }
+      var status: Int32 = -1
+      waitpid(child, &status, 0)
+      report(cancelsFirst ? "before" : "after", Int(status))
+    }
+    parents.cancel()
+  }
+
+  /// The child cancels timers of its parent's, and some of them come with a new time; its own go on to fire.
+  @Sendable private static func forkWithTimers() {
+    if Kernel.isThreadSanitized { skip("ThreadSanitizer starts no thread after a fork") }
+    let registered = Latch(128)
+    let parents = (0..<128).map { number in
+      let timer = DispatchSource.makeTimerSource(queue: .global())
+      timer.setRegistrationHandler { registered.open() }
+      timer.schedule(deadline: .now() + .microseconds(50_000 + number * 4_200))
+      timer.activate()
+      return timer
+    }
+    require(registered.wait(), "registered")
+    let child = gc_fork()
+    if child == 0 {
+      let (again, ticks) = (Latch(), Latch(40))
+      for (number, timer) in parents.enumerated() {
+        if number == 100 {
+          timer.setEventHandler { again.open() }
+          timer.schedule(deadline: .now() + .milliseconds(30))
+        } else {
+          timer.cancel()
+        }
+      }
+      let own = DispatchSource.makeTimerSource(queue: .global())
+      own.schedule(deadline: .now(), repeating: .milliseconds(15))
+      own.setEventHandler { ticks.open() }
+      own.activate()
+      _exit(again.wait() ? ticks.wait() ? 0 : 1 : 2)
+    }
+    var status: Int32 = -1
+    waitpid(child, &status, 0)
+    report("child", Int(status))
+    for timer in parents { timer.cancel() }
   }
 
   /// The parent has asked which thread it is on, and has no engine yet.

@@ -37,6 +37,8 @@ public final class DispatchSemaphore: DispatchObject, @unchecked Sendable {  // 
   private static let spin = SpinBudget(nanoseconds: SpinBudget.answer)
   /// Semaphore.N3
   private static let simulated = Int.min / 2
+  /// More signals than a program makes are as good as any number, and leave room to count.
+  private static let most = 1 << 60
 
   /// A semaphore that lets `value` waits through before the first one blocks.
   ///
@@ -48,6 +50,7 @@ public final class DispatchSemaphore: DispatchObject, @unchecked Sendable {  // 
         "DispatchSemaphore(value:) was given " + String(value) + "; a semaphore starts at 0 or above. Start at 0 and "
           + "wait for signals.")
     }
+    let value = min(value, Self.most)
     start = value
     self.value = Atomic(World.isSimulated ? value + Self.simulated : value)
     super.init()

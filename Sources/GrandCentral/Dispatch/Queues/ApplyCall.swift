@@ -198,7 +198,8 @@ struct ApplyCall: ~Copyable {
     let helpers = min(wanted, call[0].helpers)
     // relaxed: no other thread changes these before there is a record.
     call[0].uncalled.store(call[0].helpers - helpers, ordering: .relaxed)
-    call[0].setParts(call[0].parts.load(ordering: .relaxed) + helpers * partsOfOne)
+    // relaxed: see `setParts`. The monitor may set it meanwhile.
+    _ = call[0].parts.wrappingAdd(helpers * partsOfOne, ordering: .relaxed)
     let record = ApplyRecord.make(call, rest, helpers: helpers, isGradual: false)
     call[0].lock.withLock { call[0].record = record }
     record[0].submitHelpers(helpers, record)

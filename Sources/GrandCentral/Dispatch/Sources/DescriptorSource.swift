@@ -64,7 +64,12 @@ final class DescriptorSource: WatchedDescriptorSource, DispatchSourceRead, Dispa
     }
   }
 
-  private var isReady: Bool { Descriptor.isReady(descriptor, direction.interest) }
+  private var isReady: Bool {
+    let isReady = Descriptor.isReadyIfOpen(descriptor, direction.interest)
+    // Closed, while an event was on its way.
+    if isReady == nil { cancelAsLost() }
+    return isReady ?? false
+  }
 
   private func atLeastOne(_ bytes: Int) -> UInt { UInt(max(1, bytes)) }
 

@@ -227,17 +227,17 @@ public class DispatchSource: DispatchObject, DispatchSourceProtocol, @unchecked 
     carryOut(state.update { $0.cancel() })
   }
 
-  /// What was watched is gone, and the program does not know yet (SourceState.V8).
-  final func cancelAsLost() {
-    carryOut(state.update { $0.lose() })
+  /// What was watched is gone, and the program does not know yet (SourceState.V8). `isWatched`: it is still to be unregistered.
+  final func cancelAsLost(isWatched: Bool = true) {
+    carryOut(state.update { $0.lose() }, isWatched: isWatched)
   }
 
-  private final func carryOut(_ cancellation: SourceState.Cancellation) {
+  private final func carryOut(_ cancellation: SourceState.Cancellation, isWatched: Bool = true) {
     if insight.isGiven { noteState() }
     switch cancellation {
     case .nothing: return
     case .enqueue: submit()
-    case .unregister: beginUnregistering()
+    case .unregister: if isWatched { beginUnregistering() } else { didUnregister() }
     case .withdraw: withdraw()
     }
   }

@@ -153,11 +153,9 @@ final class FileWatches: @unchecked Sendable {  // guarded by `lock`
     // table before it was put here, so the table's lock publishes it.
     let (isFirst, other) = current.compareExchange(
       expected: seen, desired: place.word, successOrdering: .releasing, failureOrdering: .relaxed)
-    if isFirst {
-      // FileWatches.N5: the child's copy of the parent's descriptor.
-      if let seen { Borrowed<FileWatches>(word: seen).use { $0.inotify.abandon() } }
-      return .success(made)
-    }
+    // FileWatches.N5: a child leaves its copy of the parent's descriptor open. The program may have closed it, and the number may be another
+    // file's.
+    if isFirst { return .success(made) }
     _ = made.engine.pointee.poller.unwatch(made.watch)
     place.giveBack()
     // unsafe: another thread was faster; never released.

@@ -22,6 +22,8 @@ final class ProcessSource: DispatchSource, DispatchSourceProcess, @unchecked Sen
   /// Set by the registration, before anything is watched.
   @exclusivity(unchecked) private var engineAddress: Engine.Address?
   private var engine: Engine.Pointer? { Engine.at(engineAddress) }
+  /// Of the process that has made it.
+  private let generation = Thread.forkGeneration
   @exclusivity(unchecked) private var processWatch: DescriptorWatch.Pointer?
   @exclusivity(unchecked) private var connectorWatch: DescriptorWatch.Pointer?
 
@@ -35,6 +37,14 @@ final class ProcessSource: DispatchSource, DispatchSourceProcess, @unchecked Sen
   @_optimize(size)
   deinit {
     requireReleasable()
+    // A forked child leaves its copies of the parent's descriptors open: their numbers may be other files' by now.
+    if generation == Thread.forkGeneration { closeDescriptors() }
+    Self.free(processWatch)
+    Self.free(connectorWatch)
+  }
+
+  @_optimize(size)
+  private func closeDescriptors() {
     if let connectorWatch {
       let descriptor = connectorWatch.pointee.descriptor
       if isOurs { ProcessConnector.close(descriptor) } else { ProcessConnector.abandon(descriptor) }
@@ -42,8 +52,6 @@ final class ProcessSource: DispatchSource, DispatchSourceProcess, @unchecked Sen
     // relaxed: the last reference is gone, and its release has ordered everything before.
     let place = pidfd.load(ordering: .relaxed)
     if place > 0 { PidFD.close(place - 1) }
-    Self.free(processWatch)
-    Self.free(connectorWatch)
   }
 
   @_optimize(size)

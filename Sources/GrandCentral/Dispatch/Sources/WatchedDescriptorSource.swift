@@ -9,8 +9,6 @@ import Synchronization
 /// meanwhile; the delivery switches it on again.
 class WatchedDescriptorSource: DispatchSource, @unchecked Sendable {  // the watch is the table's while it is listed
   final let watch: DescriptorWatch.Pointer
-  /// The table has let go of the watch by itself.
-  private let isGone = Atomic<Bool>(false)
 
   init(descriptor: Int32, interest: Epoll.Interest, mask: UInt, queue: DispatchQueue?) {
     // unsafe: a watch is no larger than a node.
@@ -48,21 +46,18 @@ class WatchedDescriptorSource: DispatchSource, @unchecked Sendable {  // the wat
   }
 
   override func unregister() -> Bool {
-    // relaxed: written before the cancellation that led here, or by a report that the table's lock has ordered.
-    if isGone.load(ordering: .relaxed) { return true }
-    // The program may have closed the descriptor before it cancelled. That is not reported: it no longer needs the source.
+    // The program may have closed the descriptor before it cancelled. That is not reported: it no longer needs the source. A report that
+    // it is gone may be under way: this waits for its end, by the table's lock.
     _ = Engine.current.poller.unwatch(watch)
     return true
   }
 
   /// With the descriptor table's lock held: calls nothing but the state machine.
   private static let report: DescriptorWatch.Report = { context, happened in
-    // unsafe: the active source keeps itself alive until the watch is off the table.
+    // unsafe: the active source keeps itself alive until it is unregistered: by this thread, or by one that waits for the table's lock.
     Borrowed<WatchedDescriptorSource>(word: context).use { source in
       if happened != DescriptorWatch.gone { return source.didReport() }
-      // relaxed: this thread, or one that finds the watch off the table, looks at it.
-      source.isGone.store(true, ordering: .relaxed)
-      source.cancelAsLost()
+      source.cancelAsLost(isWatched: false)
       return false
     }
   }
