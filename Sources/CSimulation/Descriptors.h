@@ -105,6 +105,8 @@ uint64_t gcs_timer_next(void);
 void gcs_send_aside(int number);
 /// The process has been sent one: threads that wait for signals look again.
 void gcs_signal_sent(void);
+/// Whether the main thread waits for a handler, and lets the signal through. By the thread that has the turn.
+bool gcs_main_awaits(int number);
 /// The virtual instant of the next SIGALRM; UINT64_MAX is never. Sends it if that has come, and says so.
 uint64_t gcs_alarm_next(void);
 bool gcs_alarm_expire(void);

@@ -16,12 +16,16 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 static GCS_REAL(int, kill, (pid_t process, int number), (process, number))
+static GCS_REAL(int, killpg, (pid_t group, int number), (group, number))
 static GCS_REAL(int, tgkill, (pid_t process, pid_t thread, int number), (process, thread, number))
 static GCS_REAL(int, pthread_kill, (pthread_t thread, int number), (thread, number))
+static GCS_REAL(int, sigqueue, (pid_t process, int number, const union sigval value), (process, number, value))
+static GCS_REAL(int, pthread_sigqueue, (pthread_t thread, int number, const union sigval value), (thread, number, value))
 
 int __wrap_sched_yield(void);
 
@@ -91,13 +95,26 @@ static int settle(int error, bool is_point) {
   return 0;
 }
 
+/// To the process, of which the calling thread is one, as by a call with that code. The kernel gives it to the main thread, where that lets it
+/// through. Here main blocks it while it waits for a handler, and it is kept for main all the same: another thread would take it.
+static int send_own(int number, int code, union sigval value) {
+  if (!gcs_main_awaits(number)) {
+    return code == SI_QUEUE ? __wrap_sigqueue(getpid(), number, value) : __wrap_kill(getpid(), number);
+  }
+  siginfo_t info = {.si_signo = number, .si_code = code};
+  info.si_pid = getpid();
+  info.si_uid = getuid();
+  info.si_value = value;
+  return (int)syscall(SYS_rt_tgsigqueueinfo, getpid(), getpid(), number, &info);
+}
+
 void gcs_send_aside(int number) {
   int kept = errno;
   gc_thread *thread = gc_thread_self();
   void *simulated = thread->simulated;
   // The handler may run on this thread, which is in the middle of a wait.
   thread->simulated = NULL;
-  __wrap_kill(getpid(), number);
+  send_own(number, SI_USER, (union sigval){0});
   await_handlers();
   thread->simulated = simulated;
   gcs_signal_sent();
@@ -105,10 +122,23 @@ void gcs_send_aside(int number) {
   errno = kept;
 }
 
+static bool is_own(pid_t process) { return process == getpid() || process == 0 || process == -getpgrp(); }
+
 int kill(pid_t process, int number) {
-  bool is_own = process == getpid() && number != 0;
-  int error = __wrap_kill(process, number);
-  return is_own ? settle(error, gcs_is_in_program(__builtin_return_address(0))) : error;
+  bool is_mine = process == getpid() && gcs_is_simulated();
+  int error = is_mine ? send_own(number, SI_USER, (union sigval){0}) : __wrap_kill(process, number);
+  return is_own(process) && number != 0 ? settle(error, gcs_is_in_program(__builtin_return_address(0))) : error;
+}
+
+int killpg(pid_t group, int number) {
+  int error = __wrap_killpg(group, number);
+  return is_own(-group) && number != 0 ? settle(error, gcs_is_in_program(__builtin_return_address(0))) : error;
+}
+
+int sigqueue(pid_t process, int number, const union sigval value) {
+  bool is_mine = process == getpid() && gcs_is_simulated();
+  int error = is_mine ? send_own(number, SI_QUEUE, value) : __wrap_sigqueue(process, number, value);
+  return process == getpid() && number != 0 ? settle(error, gcs_is_in_program(__builtin_return_address(0))) : error;
 }
 
 int tgkill(pid_t process, pid_t thread, int number) {
@@ -118,5 +148,10 @@ int tgkill(pid_t process, pid_t thread, int number) {
 
 int pthread_kill(pthread_t thread, int number) {
   int error = __wrap_pthread_kill(thread, number);
+  return number != 0 ? settle(error, gcs_is_in_program(__builtin_return_address(0))) : error;
+}
+
+int pthread_sigqueue(pthread_t thread, int number, const union sigval value) {
+  int error = __wrap_pthread_sigqueue(thread, number, value);
   return number != 0 ? settle(error, gcs_is_in_program(__builtin_return_address(0))) : error;
 }

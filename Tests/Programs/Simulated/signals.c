@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <sys/time.h>
 
 static volatile sig_atomic_t ticks;
@@ -123,6 +124,104 @@ static void directed(void) {
   EXPECT(joined(one) == SIGUSR2);
 }
 
+// By the other calls that send one.
+static void queued(void) {
+  sigset_t set = block(SIGUSR1);
+  siginfo_t info;
+  pthread_t thread = start(take_info, &set);
+  rest();
+  EXPECT(sigqueue(getpid(), SIGUSR1, (union sigval){.sival_int = 7}) == 0);
+  EXPECT(joined(thread) == SIGUSR1);
+  EXPECT(sigqueue(getpid(), SIGUSR1, (union sigval){.sival_int = 7}) == 0);
+  EXPECT(sigwaitinfo(&set, &info) == SIGUSR1 && info.si_code == SI_QUEUE && info.si_value.sival_int == 7);
+  thread = start(take_info, &set);
+  rest();
+  EXPECT(pthread_sigqueue(thread, SIGUSR1, (union sigval){0}) == 0);
+  EXPECT(joined(thread) == SIGUSR1);
+  EXPECT(sigqueue(getpid(), 1000, (union sigval){0}) == -1 && errno == EINVAL);
+  EXPECT(pthread_sigqueue(pthread_self(), 1000, (union sigval){0}) == EINVAL);
+  // To a group that has no other process.
+  if (getpgrp() != getpid()) EXPECT(setpgid(0, 0) == 0);
+  thread = start(take_info, &set);
+  rest();
+  EXPECT(killpg(getpgrp(), SIGUSR1) == 0);
+  EXPECT(joined(thread) == SIGUSR1);
+}
+
+// A thread that waits for a handler. What the process is sent the main thread gets, also where the sender could take it.
+static atomic_bool has_come;
+static _Atomic pid_t handled_by;
+
+static void note(int number) {
+  (void)number;
+  ticks += 1;
+  handled_by = gettid();
+}
+
+static void *send_one(void *context) {
+  rest();
+  EXPECT(kill(getpid(), SIGUSR1) == 0);
+  return context;
+}
+
+static void *send_many(void *context) {
+  while (!has_come) {
+    rest();
+    if (context == NULL) EXPECT(kill(getpid(), SIGUSR1) == 0);
+    if (context != NULL) EXPECT(sigqueue(getpid(), SIGUSR1, (union sigval){0}) == 0);
+  }
+  return NULL;
+}
+
+static void *rest_on(void *context) {
+  while (!has_come) rest();
+  return context;
+}
+
+static void *pause_here(void *context) {
+  EXPECT(sigsuspend(context) == -1 && errno == EINTR && handled_by == gettid());
+  return context;
+}
+
+static void suspended(void) {
+  handle(SIGUSR1, note);
+  sigset_t set = block(SIGUSR1), none, mask;
+  sigemptyset(&none);
+  pthread_t thread = start(send_one, NULL);
+  ticks = 0;
+  EXPECT(sigsuspend(&none) == -1 && errno == EINTR && ticks == 1 && handled_by == getpid());
+  EXPECT(pthread_sigmask(SIG_BLOCK, NULL, &mask) == 0 && sigismember(&mask, SIGUSR1) == 1);
+  joined(thread);
+  // One that has come before; and another thread than the main one.
+  EXPECT(raise(SIGUSR1) == 0 && sigsuspend(&none) == -1 && ticks == 2);
+  thread = start(pause_here, &none);
+  rest();
+  EXPECT(pthread_kill(thread, SIGUSR1) == 0);
+  joined(thread);
+  EXPECT(ticks == 3);
+  EXPECT(pthread_sigmask(SIG_UNBLOCK, &set, NULL) == 0);
+  for (int way = 0; way < 2; way += 1) {
+    has_come = false;
+    thread = start(send_many, way == 0 ? NULL : &set);
+    EXPECT(pause() == -1 && errno == EINTR && handled_by == getpid());
+    has_come = true;
+    joined(thread);
+  }
+  // By a timer, beside a thread that could take it as well.
+  handle(SIGALRM, note);
+  EXPECT(sigaddset(&set, SIGALRM) == 0 && pthread_sigmask(SIG_UNBLOCK, &set, NULL) == 0);
+  struct itimerval wish = every(30, 30);
+  has_come = false;
+  thread = start(rest_on, NULL);
+  long begin = now();
+  EXPECT(setitimer(ITIMER_REAL, &wish, NULL) == 0);
+  EXPECT(pause() == -1 && errno == EINTR && handled_by == getpid() && now() - begin >= 29);
+  EXPECT(setitimer(ITIMER_REAL, &(struct itimerval){0}, NULL) == 0);
+  has_come = true;
+  joined(thread);
+  ticks = 0;
+}
+
 static void timed(void) {
   sigset_t set = block(SIGUSR1);
   long begin = now();
@@ -182,7 +281,8 @@ static void robust(void) {
 
 static const struct fact facts[] = {
   {"alarms", alarms}, {"intervals", intervals}, {"pipes", pipes}, {"process", process}, {"directed", directed},
-  {"timed", timed}, {"timer", by_timer}, {"cancelled", cancelled}, {"robust", robust},
+  {"queued", queued}, {"suspended", suspended}, {"timed", timed}, {"timer", by_timer}, {"cancelled", cancelled},
+  {"robust", robust},
 };
 
 int main(int count, char **names) {
