@@ -84,7 +84,7 @@ int gcs_count_ready(const struct pollfd *polled, nfds_t count, const short *want
 /// A descriptor may have become ready: what waits for it goes on, at a point if that is one. Nothing on a thread that is not simulated.
 void gcs_descriptors_changed(bool is_point);
 
-/// Another process has something that was inside: it may end what waits for that.
+/// Another process has something that was inside, or what is outside is watched as well: it may end what waits for that.
 void gcs_watches_let_go(void);
 
 /// The number is about to be another one's, or none. What waits for it goes on waiting for what it was, as in the kernel.

@@ -221,9 +221,11 @@ int epoll_pwait2(
   return wait_for_epoll(epoll, events, most, of_time(time), mask);
 }
 
-/// What an epoll watches newly may be ready already.
+/// What an epoll watches newly may be ready already; and others than the process may make it so, for a thread that waits already.
 int epoll_ctl(int epoll, int operation, int descriptor, struct epoll_event *event) {
   int result = __wrap_epoll_ctl(epoll, operation, descriptor, event);
-  if (result == 0 && operation != EPOLL_CTL_DEL) gcs_descriptors_changed(false);
+  if (result != 0 || operation == EPOLL_CTL_DEL || !gcs_is_simulated()) return result;
+  if ((gcs_sides_of(descriptor) & GCS_HAS_OUTSIDE) != 0) gcs_watches_let_go();
+  gcs_descriptors_changed(false);
   return result;
 }

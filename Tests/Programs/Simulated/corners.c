@@ -10,6 +10,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -230,6 +231,34 @@ static void forked(void) {
   }
 }
 
+// An epoll that a thread waits for comes to watch what the kernel makes ready.
+static int signals;
+static void *watch_later(void *epoll) {
+  timer_t timer;
+  struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGUSR1};
+  struct itimerspec soon = {.it_value = {.tv_nsec = 50000000}};
+  rest();
+  EXPECT(epoll_ctl(*(int *)epoll, EPOLL_CTL_ADD, signals, &(struct epoll_event){.events = EPOLLIN, .data.fd = signals}) == 0);
+  EXPECT(timer_create(CLOCK_MONOTONIC, &event, &timer) == 0 && timer_settime(timer, 0, &soon, NULL) == 0);
+  return timer;
+}
+static void joined_late(void) {
+  sigset_t one;
+  sigemptyset(&one);
+  sigaddset(&one, SIGUSR1);
+  EXPECT(pthread_sigmask(SIG_BLOCK, &one, NULL) == 0);
+  int epoll = epoll_create1(EPOLL_CLOEXEC);
+  signals = signalfd(-1, &one, SFD_CLOEXEC);
+  pthread_t other = start(watch_later, &epoll);
+  struct epoll_event event;
+  struct signalfd_siginfo news;
+  EXPECT(epoll_wait(epoll, &event, 1, -1) == 1 && event.data.fd == signals);
+  EXPECT(read(signals, &news, sizeof news) == sizeof news && news.ssi_signo == SIGUSR1);
+  void *timer;
+  EXPECT(pthread_join(other, &timer) == 0 && timer_delete(timer) == 0);
+  EXPECT(close(epoll) == 0 && close(signals) == 0);
+}
+
 // A thread that may be cancelled at any time is cancelled where it waits.
 static void *read_boldly(void *context) {
   int former;
@@ -251,7 +280,7 @@ int main(int count, char **names) {
   static const struct fact facts[] = {
       {"blocked", blocked}, {"shut", shut},   {"together", together}, {"least", least},
       {"joins", joins},     {"looks", looks}, {"unseen", unseen},     {"forked", forked},
-      {"at_once", at_once},
+      {"at_once", at_once}, {"joined_late", joined_late},
   };
   (void)count;
   return check(facts, sizeof facts / sizeof facts[0], names);
