@@ -103,8 +103,10 @@ uint64_t gcs_timer_next(void);
 
 /// Sends the process a signal while no thread has the turn, and waits until its handler is back.
 void gcs_send_aside(int number);
-/// The process has been sent one: threads that wait for signals look again.
+/// The process has been sent one: threads that wait for signals look again, and those that wait for what a handler may have done.
 void gcs_signal_sent(void);
+/// Semaphores may have been posted on threads that have no turn; in Gates.c.
+void gcs_handlers_posted(void);
 /// Whether the main thread waits for a handler, and lets the signal through. By the thread that has the turn.
 bool gcs_main_awaits(int number);
 /// The virtual instant of the next SIGALRM; UINT64_MAX is never. Sends it if that has come, and says so.

@@ -4,8 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 #define _GNU_SOURCE 1
-#include "CSimulation.h"
-#include "Real.h"
+#include "Descriptors.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -22,17 +21,41 @@ static GCS_REAL(int, sem_post, (sem_t * semaphore), (semaphore))
 
 // MARK: Semaphores
 
+/// On the stack of a thread that waits. Touched by the thread that has the turn.
+typedef struct taker {
+  sem_t *semaphore;
+  struct taker *next;
+} taker;
+
+static taker *takers;
+
+/// False once the instant has come.
+static bool await(sem_t *semaphore, uint64_t deadline) {
+  taker self = {semaphore, takers}, **place = &takers;
+  takers = &self;
+  bool was_woken = gcs_wait_cancellable(semaphore, GCS_SEMAPHORE, deadline);
+  while (*place != &self) place = &(*place)->next;
+  *place = self.next;
+  return was_woken;
+}
+
+void gcs_handlers_posted(void) {
+  for (const taker *each = takers; each != NULL; each = each->next) {
+    int value = 0;
+    if (sem_getvalue(each->semaphore, &value) == 0 && value > 0) gcs_wake(each->semaphore, value, false);
+  }
+}
+
 /// `deadline` may be NULL.
 static int take(sem_t *semaphore, const struct timespec *deadline) {
+  bool is_late = false;
   pthread_testcancel();
   while (__wrap_sem_trywait(semaphore) != 0) {
     if (errno != EAGAIN) return -1;
-    int error = gcs_is_deadline(deadline) ? 0 : EINVAL;
-    if (error == 0 && !gcs_wait_cancellable(semaphore, GCS_SEMAPHORE, gcs_instant(deadline))) error = ETIMEDOUT;
+    if (is_late) return errno = ETIMEDOUT, -1;
+    if (!gcs_is_deadline(deadline)) return errno = EINVAL, -1;
+    is_late = !await(semaphore, gcs_instant(deadline));
     pthread_testcancel();
-    if (error == 0) continue;
-    errno = error;
-    return -1;
   }
   return 0;
 }

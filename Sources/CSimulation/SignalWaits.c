@@ -36,7 +36,10 @@ static unsigned waiting;
 
 bool gcs_awaits_signals(void) { return __atomic_load_n(&waiting, __ATOMIC_RELAXED) > 0; }
 
-void gcs_signal_sent(void) { gcs_wake(&waiting, INT32_MAX, false); }
+void gcs_signal_sent(void) {
+  gcs_wake(&waiting, INT32_MAX, false);
+  gcs_handlers_posted();
+}
 
 static void add(int change) { __atomic_fetch_add(&waiting, (unsigned)change, __ATOMIC_RELAXED); }
 

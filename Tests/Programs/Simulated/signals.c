@@ -6,6 +6,7 @@
 #include <dispatch/dispatch.h>
 #include <errno.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <sys/time.h>
@@ -84,6 +85,40 @@ static void pipes(void) {
   EXPECT(now() - begin >= 30);
   EXPECT(dispatch_semaphore_wait(later, DISPATCH_TIME_FOREVER) == 0);
   EXPECT(now() - begin >= 90);
+}
+
+// A handler may post a semaphore, on whatever thread it runs.
+static sem_t posted;
+
+static void post(int number) {
+  (void)number;
+  EXPECT(sem_post(&posted) == 0);
+}
+
+static void *take_posted(void *context) {
+  while (sem_wait(&posted) != 0) EXPECT(errno == EINTR);
+  return context;
+}
+
+static int take_within(int seconds) {
+  struct timespec soon;
+  int error;
+  clock_gettime(CLOCK_REALTIME, &soon);
+  soon.tv_sec += seconds;
+  while ((error = sem_timedwait(&posted, &soon)) != 0 && errno == EINTR) continue;
+  return error == 0 ? 0 : errno;
+}
+
+static void posts(void) {
+  EXPECT(sem_init(&posted, 0, 0) == 0);
+  handle(SIGALRM, post);
+  long begin = now();
+  EXPECT(alarm(1) == 0 && take_within(3) == 0 && now() - begin < 2900);
+  EXPECT(alarm(2) == 0 && take_within(1) == ETIMEDOUT && take_within(3) == 0);
+  pthread_t thread = start(take_posted, NULL);
+  EXPECT(alarm(1) == 0);
+  EXPECT(pthread_join(thread, NULL) == 0 && sem_trywait(&posted) != 0);
+  EXPECT(sem_destroy(&posted) == 0);
 }
 
 // MARK: Waits
@@ -280,9 +315,9 @@ static void robust(void) {
 }
 
 static const struct fact facts[] = {
-  {"alarms", alarms}, {"intervals", intervals}, {"pipes", pipes}, {"process", process}, {"directed", directed},
-  {"queued", queued}, {"suspended", suspended}, {"timed", timed}, {"timer", by_timer}, {"cancelled", cancelled},
-  {"robust", robust},
+  {"alarms", alarms}, {"intervals", intervals}, {"pipes", pipes}, {"posts", posts}, {"process", process},
+  {"directed", directed}, {"queued", queued}, {"suspended", suspended}, {"timed", timed}, {"timer", by_timer},
+  {"cancelled", cancelled}, {"robust", robust},
 };
 
 int main(int count, char **names) {
