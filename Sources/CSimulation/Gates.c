@@ -55,7 +55,7 @@ static int take(sem_t *semaphore, const struct timespec *deadline) {
     if (is_late) return errno = ETIMEDOUT, -1;
     if (!gcs_is_deadline(deadline)) return errno = EINVAL, -1;
     is_late = !await(semaphore, gcs_instant(deadline));
-    pthread_testcancel();
+    gcs_testcancel_behind(semaphore);
   }
   return 0;
 }

@@ -106,7 +106,7 @@ static int wait(pthread_cond_t *condition, pthread_mutex_t *mutex, const struct 
   bool was_woken = gcs_wait_cancellable(condition, GCS_CONDITION, gcs_instant(deadline));
   error = lock(mutex, NULL);
   // The program's cleanup handlers expect the mutex to be locked.
-  pthread_testcancel();
+  gcs_testcancel_behind(condition);
   return error != 0 ? error : was_woken ? 0 : ETIMEDOUT;
 }
 

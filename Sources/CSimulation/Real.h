@@ -71,6 +71,8 @@ bool gcs_wait_cancellable(const void *address, enum gcs_kind kind, uint64_t dead
 bool gcs_wait_described_cancellable(const void *address, const char *words, uint64_t deadline);
 /// The same for `gcs_sleep`.
 void gcs_sleep_cancellable(uint64_t nanoseconds);
+/// As `pthread_testcancel`, behind a wait for the address. A thread that is cancelled leaves to another one what it may have been woken for.
+void gcs_testcancel_behind(const void *address);
 
 /// What stands in for these three, for the library itself, where the names are the C library's (--wrap).
 int gcs_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*body)(void *), void *argument);

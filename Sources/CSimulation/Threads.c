@@ -272,3 +272,11 @@ void gcs_sleep_cancellable(uint64_t nanoseconds) {
   gcs_sleep(nanoseconds);
   set_cancellable(false);
 }
+
+static void wake_another(void *address) { gcs_wake(address, 1, false); }
+
+void gcs_testcancel_behind(const void *address) {
+  pthread_cleanup_push(wake_another, (void *)address);
+  pthread_testcancel();
+  pthread_cleanup_pop(0);
+}

@@ -169,6 +169,38 @@ static void cancel(void *(*body)(void *)) {
   expect(41, result == PTHREAD_CANCELED);
 }
 
+// One that is chosen, and is cancelled before it goes on, leaves that to the next one.
+static bool is_open;
+static sem_t gate;
+static void *pass_condition(void *context) {
+  pthread_mutex_lock(&mutex);
+  pthread_cleanup_push(unlock, &mutex);
+  while (!is_open) pthread_cond_wait(&condition, &mutex);
+  pthread_cond_signal(&condition);
+  pthread_cleanup_pop(1);
+  return context;
+}
+static void *pass_gate(void *context) {
+  sem_wait(&gate);
+  sem_post(&gate);
+  return context;
+}
+static void cancel_chosen(void *(*body)(void *)) {
+  pthread_t first, second;
+  pthread_create(&first, NULL, body, NULL);
+  usleep(5);
+  pthread_create(&second, NULL, body, NULL);
+  usleep(5);
+  pthread_mutex_lock(&mutex);
+  is_open = true;
+  if (body == pass_gate) sem_post(&gate);
+  if (body == pass_condition) pthread_cond_signal(&condition);
+  pthread_cancel(first);
+  pthread_mutex_unlock(&mutex);
+  pthread_join(first, NULL);
+  pthread_join(second, NULL);
+}
+
 // What is no instant is none here either.
 static void codes(void) {
   struct timespec none = {.tv_sec = 5, .tv_nsec = 2 * SECOND}, soon = in_seconds(CLOCK_MONOTONIC, 2);
@@ -257,6 +289,9 @@ int main(int argument_count, char **arguments) {
   if (strcmp(way, "cancel") == 0) {
     cancel(sleep_on);
     cancel(wait_on);
+    sem_init(&gate, 0, 0);
+    cancel_chosen(pass_condition);
+    cancel_chosen(pass_gate);
   }
   if (strcmp(way, "codes") == 0) codes();
   if (strcmp(way, "sleeps") == 0) sleeps();
