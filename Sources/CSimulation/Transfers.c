@@ -56,13 +56,14 @@ static ssize_t write_what_fits(const struct msghdr *message, int descriptor) {
   return result;
 }
 
-static ssize_t try(const struct gcs_transfer *transfer, int descriptor) {
+/// A writer that has waited hears of the reader's end without SIGPIPE, as the kernel sends none to one that waits.
+static ssize_t try(const struct gcs_transfer *transfer, int descriptor, bool has_waited) {
   struct msghdr *message = transfer->message;
   if (transfer->place != GCS_SOCKET) {
     return transfer->writes ? write_what_fits(message, descriptor) : read_if_ready(transfer, descriptor);
   }
-  return transfer->writes ? gcs_next_sendmsg(descriptor, message, transfer->flags | MSG_DONTWAIT)
-                          : receive_if_ready(transfer, descriptor);
+  if (!transfer->writes) return receive_if_ready(transfer, descriptor);
+  return gcs_next_sendmsg(descriptor, message, transfer->flags | MSG_DONTWAIT | (has_waited ? MSG_NOSIGNAL : 0));
 }
 
 // MARK: The whole
@@ -128,7 +129,7 @@ static bool await(const struct gcs_transfer *transfer, struct gcs_watch *watch, 
 
 static ssize_t run(const struct gcs_transfer *transfer, struct gcs_watch *watch) {
   const int *descriptor = &watch->polled->fd;
-  bool patient = is_patient(transfer, *descriptor);
+  bool patient = is_patient(transfer, *descriptor), has_waited = false;
   uint64_t deadline = 0;
   size_t all = 0, control = transfer->message->msg_controllen;
   ssize_t done = 0;
@@ -137,7 +138,7 @@ static ssize_t run(const struct gcs_transfer *transfer, struct gcs_watch *watch)
   }
   size_t least = patient ? least_of(transfer, *descriptor, all) : 0;
   while (true) {
-    ssize_t result = try(transfer, *descriptor);
+    ssize_t result = try(transfer, *descriptor, has_waited);
     if (result >= 0) {
       done += result;
       if (result == 0 || (size_t)done >= least || (!transfer->writes && has_rights(transfer->message))) break;
@@ -148,12 +149,16 @@ static ssize_t run(const struct gcs_transfer *transfer, struct gcs_watch *watch)
       continue;
     }
     int error = errno;
+    // The kernel takes what has become of the socket meanwhile first: the reader has left bytes unread.
+    int became = error == EPIPE && has_waited && transfer->place == GCS_SOCKET ? option_of(*descriptor, SO_ERROR) : 0;
+    if (became != 0) error = became;
     if (error != EAGAIN || !patient) {
       if (error == EAGAIN) gcs_tried(error);
       return errno = error, done > 0 ? done : -1;
     }
     if (deadline == 0) deadline = deadline_of(transfer, *descriptor);
     if (!await(transfer, watch, deadline)) return errno = EAGAIN, done > 0 ? done : -1;
+    has_waited = true;
   }
   gcs_descriptors_changed(transfer->is_points);
   // It may look until there is more.

@@ -102,6 +102,39 @@ static void broken(void) {
   EXPECT(close(ends[0]) == 0 && send(ends[1], bytes, 1, MSG_NOSIGNAL) < 0 && errno == EPIPE && close(ends[1]) == 0);
 }
 
+// A writer that waits is told of the end by the count of what it has written, or by an error, and not by the signal.
+static volatile sig_atomic_t breaks;
+static void count_break(int number) {
+  (void)number;
+  breaks += 1;
+}
+static void broken_late(void) {
+  static char bytes[200000];
+  int room = 4096;
+  signal(SIGPIPE, count_break);
+  make_pair(SOCK_STREAM);
+  EXPECT(setsockopt(ends[1], SOL_SOCKET, SO_SNDBUF, &room, sizeof room) == 0);
+  pthread_t closer = start(close_later, &ends[0]);
+  ssize_t written = write(ends[1], bytes, sizeof bytes);
+  EXPECT(written > 0 && written < (ssize_t)sizeof bytes && breaks == 0);
+  pthread_join(closer, NULL);
+  EXPECT(write(ends[1], bytes, 1) < 0 && errno == EPIPE && breaks == 1);
+  EXPECT(close(ends[1]) == 0);
+  make_pair(SOCK_STREAM);
+  while (send(ends[1], bytes, sizeof bytes, MSG_DONTWAIT) > 0) continue;
+  closer = start(close_later, &ends[0]);
+  EXPECT(write(ends[1], bytes, 1) < 0 && errno == ECONNRESET && breaks == 1);
+  pthread_join(closer, NULL);
+  EXPECT(write(ends[1], bytes, 1) < 0 && errno == EPIPE && breaks == 2);
+  EXPECT(close(ends[1]) == 0);
+  // A pipe has the signal also where it has waited.
+  make_pipe();
+  closer = start(close_later, &ends[0]);
+  EXPECT(write(ends[1], bytes, sizeof bytes) == 65536 && breaks == 3);
+  pthread_join(closer, NULL);
+  EXPECT(close(ends[1]) == 0);
+}
+
 static void fills(void) {
   static char bytes[300000];
   int total = sizeof bytes;
@@ -355,7 +388,7 @@ int main(int count, char **names) {
       {"waits", waits},         {"end", end},           {"broken", broken},       {"fills", fills},
       {"impatient", impatient}, {"timeouts", timeouts}, {"datagrams", datagrams}, {"rights", rights},
       {"replaced", replaced},   {"cancelled", cancelled}, {"selects", selects},   {"library", library},
-      {"fortified", fortified},
+      {"fortified", fortified}, {"broken_late", broken_late},
   };
   (void)count;
   return check(facts, sizeof facts / sizeof facts[0], names);
