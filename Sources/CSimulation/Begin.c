@@ -99,7 +99,11 @@ void gcs_exit_now(int code) {
 }
 
 void _exit(int code) {
-  if (gcs_is_simulated() && getpid() == process) gcs_end(code);
+  if (getpid() == process) {
+    // The handler of a signal may call this on a thread that has no turn, or that takes no part.
+    if (gcs_is_simulated()) gcs_end(code);
+    else gcs_end_aside(code);
+  }
   gcs_exit_now(code);
 }
 

@@ -10,6 +10,9 @@ public func gcs_begin() { ProgramRun.begin() }
 @c @implementation
 public func gcs_end(_ code: Int32) { ProgramRun.end(code) }
 
+@c @implementation
+public func gcs_end_aside(_ code: Int32) { ProgramRun.endAside(code) }
+
 // MARK: Time
 
 @c @implementation

@@ -8,7 +8,7 @@ import Synchronization
 ///
 /// The program's end is the run's. Where nothing can go on, where the library is misused, and where the run passes its bounds, a
 /// thread that takes no part writes the report and ends the process. It also writes it for a thread that receives the signal of an
-/// error: what that takes is nothing for a handler.
+/// error, or ends the process in the handler of another one: what that takes is nothing for a handler.
 enum ProgramRun {
   /// How the process ends where the simulation ends it.
   private static let failed: Int32 = 99
@@ -25,6 +25,8 @@ enum ProgramRun {
 
   /// The signal that has come, or 0; and that its report is written.
   private static let signal = Atomic<Int32>(0)
+  /// The code with which a thread ends the process that has no turn; the least number if none does.
+  private static let code = Atomic<Int>(.min)
   /// No thread can go on, and one waits in the kernel for what others than the process may make ready.
   private static let isAwaitingOutside = Atomic<Bool>(false)
   private static let isReported = SimulatedTurn()
@@ -88,6 +90,13 @@ enum ProgramRun {
     let signal = signal.load(ordering: .relaxed)
     if signal != 0 {
       write(.signal(signal))
+      isReported.pass()
+      return
+    }
+    // relaxed: as above.
+    let code = code.load(ordering: .relaxed)
+    if code != .min {
+      if let escape = run.escape { write(.failure(escape)) } else { write(.exit(Int32(truncatingIfNeeded: code))) }
       isReported.pass()
       return
     }
@@ -161,7 +170,17 @@ enum ProgramRun {
   private static func speak(_ number: Int32) {
     // relaxed: passed with the turn. The first one counts.
     let (isFirst, _) = signal.compareExchange(expected: 0, desired: number, ordering: .relaxed)
-    if !isFirst { return }
+    if isFirst { awaitReport() }
+  }
+
+  /// As above. A thread that takes no part may come before there is a run.
+  static func endAside(_ number: Int32) {
+    // relaxed: passed with the turn. The first one counts.
+    let (isFirst, _) = code.compareExchange(expected: .min, desired: Int(number), ordering: .relaxed)
+    if isFirst, run != nil { awaitReport() }
+  }
+
+  private static func awaitReport() {
     run.over.pass()
     // The thread may hold a lock that the writer needs.
     _ = isReported.wait(nanoseconds: 2_000_000_000)

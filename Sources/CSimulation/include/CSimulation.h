@@ -33,6 +33,8 @@ void gcs_begin(void);
 
 /// The process is about to end with the code.
 void gcs_end(int code);
+/// The same, on a thread that is not simulated: only what the handler of a signal may do.
+void gcs_end_aside(int code);
 
 /// Virtual nanoseconds: of the uptime clock, and how far the wall clock is ahead of it.
 uint64_t gcs_now(void);

@@ -39,6 +39,8 @@ static void tell(int number) {
   if (number > 0 && write(told[1], "!", 1) != 1) abort();
 }
 
+static void leave(int number) { _exit(number == SIGALRM ? 0 : 1); }
+
 // A thread that the simulation does not see: it is started by the C library's own function, past the one that stands in for it.
 static void *use_queue(void *context) {
   dispatch_sync_f(dispatch_queue_create("outside", NULL), context, nothing);
@@ -145,6 +147,13 @@ int main(int count, char **arguments) {
     signal(SIGALRM, tell);
     alarm(1);
     if (pipe(told) != 0 || poll(&(struct pollfd){.fd = told[0], .events = POLLIN}, 1, -1) < 1) return 1;
+  }
+  if (strcmp(way, "handler") == 0) {
+    // On the main thread, which waits.
+    signal(SIGALRM, leave);
+    alarm(1);
+    poll(&(struct pollfd){.fd = eventfd(0, 0), .events = POLLIN}, 1, -1);
+    return 1;
   }
   if (strcmp(way, "behind") == 0) {
     // A worker stays in its item when main has left.
