@@ -1,5 +1,9 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
+#if !GRANDCENTRAL_DROPIN
+  import GrandCentral
+#endif
+
 /// What the body throws where a test framework has recorded an issue: the failure is told as that of an expectation.
 package struct RecordedIssue: Error {
   let text: String
@@ -36,7 +40,7 @@ public struct SimulationFailure: Error, CustomStringConvertible {
     /// There are more schedules than `.exhaustive` or `.everyOrder` may run, or the program does something of which `.everyOrder` does not
     /// know all orders (`gaps` says what that is); so many have not failed.
     case incomplete(Int, gaps: [String])
-    /// The kernel makes no more threads, or the run has more than it may.
+    /// The kernel makes no more threads, or the run has had as many as it may: 4,095 in all, those that have ended too.
     case noThread
 
     /// The body has thrown `error`, or a test framework has recorded an issue.
@@ -149,7 +153,8 @@ public struct SimulationFailure: Error, CustomStringConvertible {
       "the queues of the process do not come to rest: something runs, or waits, in an item outside the simulation"
     case .incomplete(let runs, let gaps): Self.incomplete(runs, gaps)
     case .badToken: "the token is none of a simulation"
-    case .noThread: "there is no thread for the simulation"
+    case .noThread:
+      "there is no thread for the simulation: a run has \(SimulatedKernel.mostThreads) in all at most, or the kernel makes no more"
     }
   }
 }

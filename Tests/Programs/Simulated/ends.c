@@ -39,6 +39,7 @@ static void tell(int number) {
   if (number > 0 && write(told[1], "!", 1) != 1) abort();
 }
 
+static void *end_at_once(void *context) { return context; }
 static void leave(int number) { _exit(number == SIGALRM ? 0 : 1); }
 
 // A thread that the simulation does not see: it is started by the C library's own function, past the one that stands in for it.
@@ -147,6 +148,13 @@ int main(int count, char **arguments) {
     signal(SIGALRM, tell);
     alarm(1);
     if (pipe(told) != 0 || poll(&(struct pollfd){.fd = told[0], .events = POLLIN}, 1, -1) < 1) return 1;
+  }
+  if (strcmp(way, "threads") == 0) {
+    // One after the other, and more than a run may have.
+    for (int count = 0; count < 4200; count += 1) {
+      pthread_t thread;
+      if (pthread_create(&thread, NULL, end_at_once, NULL) != 0 || pthread_join(thread, NULL) != 0) return 1;
+    }
   }
   if (strcmp(way, "handler") == 0) {
     // On the main thread, which waits.
