@@ -101,6 +101,8 @@ static int send_own(int number, int code, union sigval value) {
   if (!gcs_main_awaits(number)) {
     return code == SI_QUEUE ? __wrap_sigqueue(getpid(), number, value) : __wrap_kill(getpid(), number);
   }
+  // Only the kernel says that a `kill` has sent something.
+  if (code != SI_QUEUE) return __wrap_tgkill(getpid(), getpid(), number);
   siginfo_t info = {.si_signo = number, .si_code = code};
   info.si_pid = getpid();
   info.si_uid = getuid();
