@@ -167,7 +167,6 @@ int gc_descriptor_describe(int fd, gc_descriptor_kind *kind) {
       .is_file = S_ISREG(status.st_mode) || S_ISDIR(status.st_mode) || S_ISBLK(status.st_mode),
       .is_folder = S_ISDIR(status.st_mode),
       .is_nonblocking = (flags & O_NONBLOCK) != 0,
-      .appends = (flags & O_APPEND) != 0,
       .largest_message = message,
       .position = position >= 0 ? position : -errno,
   };

@@ -24,6 +24,24 @@ struct SingleTests {
     return calls
   }
 
+  @Test("I3: another user of the open file writes between the records, and over none", arguments: ["/tmp", "/dev/shm"])
+  func sharedPosition(folder: String) {
+    let file = temporaryFile(in: folder)
+    let files = [file, dup(file)]
+    let records = [UInt8(ascii: "A"), UInt8(ascii: "B")].map { [UInt8](repeating: $0, count: 1000) }
+    let writes = (0..<1000).map { write(files[$0 % 2], data(records[$0 % 2])) }
+    for one in writes { #expect(one.end() == Call(true, nil as String?)) }
+    lseek(file, 0, SEEK_SET)
+    let all = drain(file)
+    #expect(all.count == 1_000_000)
+    var counts = [0, 0]
+    for start in stride(from: 0, to: all.count, by: 1000) {
+      if let found = records.firstIndex(of: Array(all[start..<min(start + 1000, all.count)])) { counts[found] += 1 }
+    }
+    #expect(counts == [500, 500])
+    for file in files { close(file) }
+  }
+
   @Test("I6: a read brings what is there, or waits until something is")
   func readPipe() {
     let ends = Ends.pipe()

@@ -46,8 +46,6 @@ typedef struct gc_descriptor_kind {
   bool is_file;
   bool is_folder;
   bool is_nonblocking;
-  /// Every write goes to the end.
-  bool appends;
   /// A read that has room for less may lose the end of a message. 0 for a stream of bytes, a page for a pipe, PTRDIFF_MAX for what keeps
   /// messages of any size.
   ptrdiff_t largest_message;

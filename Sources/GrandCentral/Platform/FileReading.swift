@@ -69,12 +69,6 @@ enum FileReading {
     gc_channel_open(path, flags, mode)
   }
 
-  /// Where reading goes on; nil if the file has no such place.
-  static func position(_ descriptor: Int32) -> Int64? {
-    let position = gc_move_position(descriptor, 0)
-    return position < 0 ? nil : position
-  }
-
   /// Moves the file's position forward by `count` bytes.
   static func advance(_ descriptor: Int32, by count: Int) { _ = gc_move_position(descriptor, Int64(count)) }
 
@@ -96,8 +90,6 @@ struct DescriptorKind {
   let isFile: Bool
   let isFolder: Bool
   let isNonBlocking: Bool
-  /// Every write goes to the end.
-  let appends: Bool
   /// A read that has room for less may lose the end of a message. 0 for a stream of bytes, a page for a pipe, `Int.max` for
   /// what keeps messages of any size.
   let largestMessage: Int
@@ -111,7 +103,7 @@ struct DescriptorKind {
     return .success(
       DescriptorKind(
         isSocket: found.is_socket, isPipe: found.is_pipe, isFile: found.is_file, isFolder: found.is_folder,
-        isNonBlocking: found.is_nonblocking, appends: found.appends, largestMessage: found.largest_message,
+        isNonBlocking: found.is_nonblocking, largestMessage: found.largest_message,
         position: Errno(result: Int(found.position)).map { .failure($0) } ?? .success(found.position)))
   }
 }

@@ -112,7 +112,8 @@ extension Scenario {
   /// Channels work in a child, beside those of the parent.
   private static let ioFork: Body = {
     if Kernel.isThreadSanitized { skip("ThreadSanitizer starts no thread after a fork") }
-    let before = channel(file(in: "/dev/shm", 1_000_000))
+    // The ring serves random channels.
+    let before = channel(file(in: "/dev/shm", 1_000_000), .random)
     let (first, last) = (Outcome(), Outcome())
     before.read(offset: 0, length: 500_000, queue: .global(), ioHandler: first.handler)
     require(first.ended.wait() && first.error.value == 0, "the parent reads")
@@ -120,7 +121,7 @@ extension Scenario {
     if child == 0 {
       for folder in ["/dev/shm", "/tmp"] {
         let outcome = Outcome()
-        channel(file(in: folder, 1_000_000)).read(
+        channel(file(in: folder, 1_000_000), .random).read(
           offset: 0, length: .max, queue: .global(), ioHandler: outcome.handler)
         require(outcome.ended.wait() && outcome.bytes.value == 1_000_000, "the child reads in \(folder)")
       }
@@ -129,7 +130,7 @@ extension Scenario {
     var status: Int32 = 0
     waitpid(child, &status, 0)
     report("child", Int(status))
-    before.read(offset: 0, length: .max, queue: .global(), ioHandler: last.handler)
+    before.read(offset: 500_000, length: .max, queue: .global(), ioHandler: last.handler)
     require(last.ended.wait() && last.bytes.value == 500_000, "the parent reads on")
   }
 
@@ -168,11 +169,14 @@ extension Scenario {
     let makePrivate: UInt = 1 << 18 | 1 << 14
     if mount("none", "/", "none", makePrivate, "") != 0 { skip("private: \(errno)") }
     if mount("tmpfs", "/mnt", "tmpfs", 0, "size=64k") != 0 { skip("mount: \(errno)") }
-    let outcome = Outcome()
-    channel(open("/mnt/file", O_RDWR | O_CREAT, 0o600)).write(
-      offset: 0, data: text(100_000), queue: .global(), ioHandler: outcome.handler)
-    require(outcome.ended.wait(), "the write ends")
-    report("error", outcome.error.value)
-    report("rest", outcome.bytes.value)
+    // The ring serves the random channel.
+    for (type, name) in [(DispatchIO.StreamType.stream, "stream"), (.random, "random")] {
+      let outcome = Outcome()
+      channel(open("/mnt/file", O_RDWR | O_CREAT | O_TRUNC, 0o600), type).write(
+        offset: 0, data: text(100_000), queue: .global(), ioHandler: outcome.handler)
+      require(outcome.ended.wait(), "the write ends")
+      report("error-\(name)", outcome.error.value)
+      report("rest-\(name)", outcome.bytes.value)
+    }
   }
 }

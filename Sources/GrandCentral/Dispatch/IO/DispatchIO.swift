@@ -19,8 +19,8 @@ import CPlatform
 /// Handlers of one operation are called one after the other, whatever their queue; the one with `done` is the last.
 ///
 /// For pipes, sockets, terminals and everything else that can block, the channel waits in the kernel's poll. Files are read
-/// from the page cache directly. What is not there is read by io_uring, or, where the kernel has none for us or
-/// `GRANDCENTRAL_IO=threads` is set, by at most eight helping threads.
+/// from the page cache directly. What is not there is read by at most eight helping threads, or, of a random channel, by
+/// io_uring, where the kernel has it for us and `GRANDCENTRAL_IO=threads` is not set.
 ///
 /// Differences from libdispatch: high water is 1 MiB unless set, and an operation that gets no further because its handler is
 /// slow pauses, so that the memory in flight stays within twice that; a pipe that no process has opened for writing yet is

@@ -56,9 +56,8 @@ final class IOFile: @unchecked Sendable {  // immutable, atomic, or guarded as s
   let refusesAskingToRead = Atomic<Bool>(false)
   let refusesAskingToWrite = Atomic<Bool>(false)
   let isAlwaysReady = Atomic<Bool>(false)
-  /// Pipes; set before it is open, as the two below are.
+  /// Pipes; set before it is open, as the one below is.
   private let pipe = Atomic<Bool>(false)
-  private let appends = Atomic<Bool>(false)
   private let largestMessage = Atomic<Int>(0)
   /// O_NONBLOCK is the channels', of this file or of one that shares it. Written under the lock of `IOFiles`.
   let isSwitched = Atomic<Bool>(false)
@@ -94,9 +93,8 @@ final class IOFile: @unchecked Sendable {  // immutable, atomic, or guarded as s
   func note(_ kind: DescriptorKind) {
     // relaxed: before the file is open.
     pipe.store(kind.isPipe, ordering: .relaxed)
-    appends.store(kind.appends, ordering: .relaxed)
-    // relaxed: before the file is open.
     largestMessage.store(kind.largestMessage, ordering: .relaxed)
+    // relaxed: before the file is open.
     manner.store(Self.manner(kind), ordering: .relaxed)
   }
 
@@ -147,11 +145,10 @@ final class IOFile: @unchecked Sendable {  // immutable, atomic, or guarded as s
   /// Whether it is known that a read brings one message, or whole records, and loses or refuses what it has no room for.
   var keepsMessages: Bool { leastRoom == IOBuffers.size }
 
-  /// Whether the kernel's ring serves it. The ring refuses a descriptor that has O_NONBLOCK, and we would not know where
-  /// appending has led to.
+  /// Whether the kernel's ring serves it. The ring refuses others that have O_NONBLOCK.
   var takesRing: Bool {
-    // relaxed: a hint, and set before it is open.
-    manner.load(ordering: .relaxed) == Manner.file && !appends.load(ordering: .relaxed)
+    // relaxed: set before it is open.
+    manner.load(ordering: .relaxed) == Manner.file
   }
 
   // MARK: Turns

@@ -33,8 +33,6 @@ final class IORequest: @unchecked Sendable {  // handed from the step to the rin
   let offset: Int64
   let spans: UnsafeMutablePointer<IOSpan>
   let count: Int
-  /// The ring's: the file's position is to be moved when it is done.
-  var movesPosition = false
   /// Written by the ring's reader or the helper, until `landed`.
   var result = 0
   private let fate = Atomic<UInt8>(Fate.pending)
@@ -67,6 +65,9 @@ final class IORequest: @unchecked Sendable {  // handed from the step to the rin
   }
 
   deinit { spans.deallocate() }
+
+  /// Whether the kernel's ring may carry it out (IOScheduler.P1).
+  var takesRing: Bool { operation != nil && offset != FileReading.Offset.position && file.takesRing }
 
   /// Carries it out on this thread.
   func perform() {

@@ -8,8 +8,12 @@ import Synchronization
 ///   ring      up to 64 requests are with the kernel; its completions make the ring's descriptor readable
 ///   helpers   up to 8 workers of the pool read and write, and are replaced meanwhile (see Blocking.swift)
 ///
-/// One of the two is chosen when the first request comes: the ring if the kernel has one for us and `GRANDCENTRAL_IO` does not
-/// say `threads`, else the helpers. Files are opened by helpers in either case.
+/// One of the two is chosen when the first request at an offset comes: the ring if the kernel has one for us and
+/// `GRANDCENTRAL_IO` does not say `threads`, else the helpers. Files are opened by helpers in either case.
+///
+/// IOScheduler.P1  Helpers alone read and write at a file's position. The kernel keeps it for the length of `read` and `write`,
+///     so that other users of the open file come before or after. A request of the ring that found out the position, and
+///     moved it later, would write over what they have written meanwhile.
 ///
 /// There is one scheduler for each engine: a forked child starts with a fresh one, as it does with a fresh engine, and a run of a
 /// simulation has its own in its world.
@@ -153,8 +157,9 @@ final class IOScheduler: @unchecked Sendable {  // guarded by its locks, as said
   /// Carries out a request later, on another thread or none.
   func start(_ request: IORequest) {
     lock.lock()
-    choose()
-    if request.operation == nil || ring == nil || !request.file.takesRing {
+    let takesRing = request.takesRing
+    if takesRing { choose() }
+    if !takesRing || ring == nil {
       let isNeeded = appendForHelpers(request)
       lock.unlock()
       if isNeeded { sendHelper() }
@@ -168,17 +173,13 @@ final class IOScheduler: @unchecked Sendable {  // guarded by its locks, as said
 
   /// Guarded by `lock`. True if the kernel does not take it, and one more helper is to be sent for it.
   private func submit(_ request: IORequest) -> Bool {
-    // The kernel moves the position itself if asked to, but not by what came before an error.
-    let descriptor = request.file.rawDescriptor
-    request.movesPosition = request.offset == FileReading.Offset.position
-    let offset = request.movesPosition ? FileReading.position(descriptor) : request.offset
-    guard let ring, let offset else { return appendForHelpers(request) }
+    guard let ring else { return appendForHelpers(request) }
     let reference = Owned(request).give()
     let token = UInt64(reference.bits)
     inRing += 1
     if ring.pointee.submit(
-      writes: request.writes, descriptor, request.spans, request.count, at: offset, token: token)
-    {
+      writes: request.writes, request.file.rawDescriptor, request.spans, request.count, at: request.offset, token: token
+    ) {
       return false
     }
     inRing -= 1
@@ -214,9 +215,6 @@ final class IOScheduler: @unchecked Sendable {  // guarded by its locks, as said
       if let next = ringBacklog.popFirst() { isNeeded = submit(next) }
       lock.unlock()
       if isNeeded { sendHelper() }
-      if request.movesPosition, completion.result > 0 {
-        FileReading.advance(request.file.rawDescriptor, by: completion.result)
-      }
       request.complete(completion.result)
     }
     engine.pointee.poller.rearm(watch)

@@ -294,7 +294,6 @@ int gc_descriptor_describe(int fd, gc_descriptor_kind *kind) {
       .is_file = file->kind->is_file,
       .is_folder = inode != NULL && inode->is_folder,
       .is_nonblocking = file->is_nonblocking,
-      .appends = file->appends,
       .largest_message = file->kind->keeps_messages ? PTRDIFF_MAX : file->kind->is_pipe ? 4096 : 0,
       .position = file->kind->is_file ? file->position : -ESPIPE,
   };

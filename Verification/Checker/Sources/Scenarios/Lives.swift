@@ -195,9 +195,9 @@ private final class ReadLife: @unchecked Sendable {  // fibres take turns
   var bytes = 0, dones = 0, cleanups = 0
   var error: Int32 = -1
 
-  func channel(_ descriptor: Int32) -> IOChannel {
+  func channel(_ descriptor: Int32, isRandom: Bool = false) -> IOChannel {
     IOChannel.make(
-      isRandom: false, descriptor: descriptor,
+      isRandom: isRandom, descriptor: descriptor,
       cleanup: IOCleanup(
         queue: .global(),
         handler: { _ in
@@ -250,7 +250,7 @@ private func channelLives() -> [Scenario] {
       standInForPool()
       ck_machine_offer_rings(false)
       _ = ck_machine_make_file("/file", "xy")
-      let life = ReadLife(), channel = life.channel(FileReading.open("/file", 0, 0))
+      let life = ReadLife(), channel = life.channel(FileReading.open("/file", 0, 0), isRandom: true)
       life.read(channel)
       work()
       run.thread {
