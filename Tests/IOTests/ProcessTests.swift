@@ -57,6 +57,12 @@ struct ProcessTests {
     #expect(result.number("error") == Int(EACCES) && result.number("cleanup") == 0, "\(result)")
   }
 
+  @Test("I3: where the kernel has no thread for what the ring cannot do at once, helpers write")
+  func noRingThreads() {
+    guard let result = run("io-no-ring-threads", ["GRANDCENTRAL_IO": "auto"]) else { return }
+    #expect(result.number("size") == 200, "\(result)")
+  }
+
   @Test("I3, I7: a disk that is full ends the write with ENOSPC and what is left", arguments: ["uring", "threads"])
   func smallDisk(way: String) {
     guard let result = run("io-small-disk", ["GRANDCENTRAL_IO": way]) else { return }

@@ -111,6 +111,8 @@ struct DescriptorKind {
 extension Errno {
   /// ENXIO
   static let noSuchDevice = Errno(code: 6)
+  /// EFAULT
+  static let badAddress = Errno(code: 14)
   /// ESPIPE
   static let illegalSeek = Errno(code: 29)
   /// EOPNOTSUPP

@@ -8,7 +8,7 @@ import GrandCentral
 extension Scenario {
   static let channels: [String: Body] = [
     "io-way": ioWay, "io-no-descriptors": ioNoDescriptors, "io-fork": ioFork, "io-no-access": ioNoAccess,
-    "io-small-disk": ioSmallDisk,
+    "io-small-disk": ioSmallDisk, "io-no-ring-threads": ioNoRingThreads,
   ]
 
   /// What a read or write ended with.
@@ -151,6 +151,32 @@ extension Scenario {
     require(eventually { cleaned.value >= 0 }, "the cleanup handler")
     report("cleanup", cleaned.value)
     unlink(template)
+  }
+
+  /// The kernel has no thread for what the ring cannot do at once.
+  private static let ioNoRingThreads: Body = {
+    let descriptor = file(in: "/tmp", 0)
+    // The limit is not one of root's.
+    if geteuid() == 0, setuid(65_534) != 0 { skip("cannot become nobody") }
+    // The workers are there before.
+    let begun = Latch(4)
+    for _ in 0..<4 {
+      DispatchQueue.global().async {
+        begun.open()
+        begun.wait()
+      }
+    }
+    require(begun.wait(), "the workers begin")
+    var none = rlimit(rlim_cur: 0, rlim_max: 0)
+    setrlimit(__rlimit_resource_t(__RLIMIT_NPROC.rawValue), &none)
+    let random = channel(descriptor, .random)
+    let outcomes = (0..<20).map { index in
+      let outcome = Outcome()
+      random.write(offset: index * 10, data: text(10), queue: .global(), ioHandler: outcome.handler)
+      return outcome
+    }
+    for outcome in outcomes { require(outcome.ended.wait() && outcome.error.value == 0, "\(outcome.error.value)") }
+    report("size", Int(lseek(descriptor, 0, SEEK_END)))
   }
 
   /// A file system of 64 KiB.

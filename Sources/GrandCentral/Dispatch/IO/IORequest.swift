@@ -69,6 +69,18 @@ final class IORequest: @unchecked Sendable {  // handed from the step to the rin
   /// Whether the kernel's ring may carry it out (IOScheduler.P1).
   var takesRing: Bool { operation != nil && offset != FileReading.Offset.position && file.takesRing }
 
+  /// Whether the ring's result says that the kernel has not carried it out, and a helper does: the thread that has handed it over
+  /// is gone, or the kernel has no thread for it. An error of the file's own comes again there.
+  @_optimize(size)
+  func isRefused(_ result: Int) -> Bool {
+    switch Errno(result: result) {
+    case .badAddress, .canceled, .interrupted, .again:
+      // relaxed: one that is abandoned after this is carried out nevertheless.
+      return fate.load(ordering: .relaxed) == Fate.pending
+    default: return false
+    }
+  }
+
   /// Carries it out on this thread.
   func perform() {
     switch task {

@@ -209,13 +209,16 @@ final class IOScheduler: @unchecked Sendable {  // guarded by its locks, as said
     while let completion = ring.pointee.take() {
       // unsafe: `submit` has made the token from a retained request.
       let request = Owned<IORequest>(bits: UInt(completion.token)).take()
+      let isRefused = request.isRefused(completion.result)
       lock.lock()
       inRing -= 1
       var isNeeded = false
       if let next = ringBacklog.popFirst() { isNeeded = submit(next) }
+      let isNeededHere = isRefused && appendForHelpers(request)
       lock.unlock()
       if isNeeded { sendHelper() }
-      request.complete(completion.result)
+      if isNeededHere { sendHelper() }
+      if !isRefused { request.complete(completion.result) }
     }
     engine.pointee.poller.rearm(watch)
   }
