@@ -212,12 +212,11 @@ final class IOScheduler: @unchecked Sendable {  // guarded by its locks, as said
       let isRefused = request.isRefused(completion.result)
       lock.lock()
       inRing -= 1
-      var isNeeded = false
-      if let next = ringBacklog.popFirst() { isNeeded = submit(next) }
-      let isNeededHere = isRefused && appendForHelpers(request)
+      var needed = isRefused && appendForHelpers(request) ? 1 : 0
+      // One that the kernel does not take leaves its place to the next: none waits while there is room.
+      while inRing < Self.mostInRing, let next = ringBacklog.popFirst() { if submit(next) { needed += 1 } }
       lock.unlock()
-      if isNeeded { sendHelper() }
-      if isNeededHere { sendHelper() }
+      for _ in 0..<needed { sendHelper() }
       if !isRefused { request.complete(completion.result) }
     }
     engine.pointee.poller.rearm(watch)
