@@ -63,6 +63,19 @@ struct ProcessTests {
     #expect(result.number("size") == 200, "\(result)")
   }
 
+  @Test(
+    "I3: a file system that takes the question whether a write would wait for an invalid argument is not asked again")
+  func refusedQuestion() {
+    guard let result = run("io-odd-writes", ["GC_ERROR": "\(EINVAL)"]) else { return }
+    #expect(result.number("error") == 0 && result.number("size") == 1_000, "\(result)")
+  }
+
+  @Test("I7: writes that write nothing, and name no error, end with EIO")
+  func emptyWrites() {
+    guard let result = run("io-odd-writes", ["GC_ERROR": "0"]) else { return }
+    #expect(result.number("error") == Int(EIO) && result.number("rest") == 1_000, "\(result)")
+  }
+
   @Test("I3, I7: a disk that is full ends the write with ENOSPC and what is left", arguments: ["uring", "threads"])
   func smallDisk(way: String) {
     guard let result = run("io-small-disk", ["GRANDCENTRAL_IO": way]) else { return }

@@ -9,6 +9,7 @@ extension Scenario {
   static let channels: [String: Body] = [
     "io-way": ioWay, "io-no-descriptors": ioNoDescriptors, "io-fork": ioFork, "io-no-access": ioNoAccess,
     "io-small-disk": ioSmallDisk, "io-no-ring-threads": ioNoRingThreads,
+    "io-odd-writes": ioOddWrites,
   ]
 
   /// What a read or write ended with.
@@ -176,6 +177,22 @@ extension Scenario {
       return outcome
     }
     for outcome in outcomes { require(outcome.ended.wait() && outcome.error.value == 0, "\(outcome.error.value)") }
+    report("size", Int(lseek(descriptor, 0, SEEK_END)))
+  }
+
+  /// What writes answer: `GC_ERROR` to the question whether they would wait, or, if it is 0, that nothing was written.
+  private static let ioOddWrites: Body = {
+    let error = getenv("GC_ERROR").flatMap { Int32(String(cString: $0)) } ?? 0
+    let noWait = SystemCallFilter.Condition.hasBit(0x8, argument: 5)
+    guard SystemCallFilter.refuse([.pwritev2], with: error, where: error == 0 ? nil : noWait) else {
+      skip("no filters")
+    }
+    let outcome = Outcome()
+    let descriptor = file(in: "/tmp", 0)
+    channel(descriptor).write(offset: 0, data: text(1_000), queue: .global(), ioHandler: outcome.handler)
+    require(outcome.ended.wait(), "the write ends")
+    report("error", outcome.error.value)
+    report("rest", outcome.bytes.value)
     report("size", Int(lseek(descriptor, 0, SEEK_END)))
   }
 

@@ -68,9 +68,12 @@ extension IOFile {
 
   private func asked(_ result: Int, reads: Bool) -> Transfer {
     switch Errno(result: result) {
-    case nil: return result == 0 && reads ? .end : .moved(result)
+    // A file that takes nothing and names no error: IOOperation.land has the end of it.
+    case nil: return result > 0 ? .moved(result) : reads ? .end : .slow
     case .again: return .slow
-    case .notSupported:
+    // Some file systems call it an invalid argument of a write. Where another argument is, the slow way says so.
+    case .notSupported,
+      .invalidArgument where !reads:
       if reads {
         // relaxed: a note.
         refusesAskingToRead.store(true, ordering: .relaxed)
@@ -85,12 +88,12 @@ extension IOFile {
 
   private func outcome(_ result: Int, reads: Bool) -> Transfer {
     if result > 0 { return .moved(result) }
-    guard let error = Errno(result: result) else {
-      if !reads { return .later }
+    let error = Errno(result: result)
+    if error == nil, reads {
       // A pipe that no process has opened for writing yet has not ended: then it has not been hung up either.
       return isPipe && !Descriptor.isReady(rawDescriptor, .hangUp) ? .later : .end
     }
-    if error != .again { return .failed(error) }
+    if let error, error != .again { return .failed(error) }
     // relaxed: only ever set.
     return isAlwaysReady.load(ordering: .relaxed) ? .slow : .later
   }

@@ -44,7 +44,8 @@ extension IOOperation {
     if let error = Errno(result: result) {
       fail(error)
     } else if direction == .write {
-      accountWritten(result)
+      // A write that waits for as long as it takes, and takes nothing, would be tried for ever.
+      if result == 0 { fail(.inputOutput) } else { accountWritten(result) }
     } else if result == 0 {
       end()
     } else {
