@@ -89,25 +89,31 @@ extension Scenario {
 
   /// A path cannot be opened; a pipe that cannot be watched is, later.
   private static let ioNoDescriptors: Body = {
-    var ends: [Int32] = [0, 0]
-    require(pipe(&ends) == 0, "pipe")
+    var (ends, others): ([Int32], [Int32]) = ([0, 0], [0, 0])
+    require(pipe(&ends) == 0 && pipe(&others) == 0, "pipe")
     var limit = rlimit()
     getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
     var none = limit
     none.rlim_cur = 0
     setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &none)
-    let (path, waiting) = (Outcome(), Outcome())
+    let (path, waiting, ticking) = (Outcome(), Outcome(), Outcome())
     let opened = DispatchIO(type: .stream, path: "/etc/passwd", oflag: O_RDONLY, mode: 0, queue: .global()) { _ in }!
     opened.read(offset: 0, length: .max, queue: .global(), ioHandler: path.handler)
     require(path.ended.wait(), "the open fails")
     report("open", path.error.value)
     let stream = channel(ends[0])
     stream.read(offset: 0, length: 3, queue: .global(), ioHandler: waiting.handler)
-    report("early", waiting.ended.wait(seconds: 0.1))
+    // Its interval is over long after there are descriptors again.
+    let another = channel(others[0])
+    another.setInterval(interval: .seconds(3_600))
+    another.read(offset: 0, length: 3, queue: .global(), ioHandler: ticking.handler)
+    report("early", waiting.ended.wait(seconds: 0.1) || ticking.ended.isOpen)
     setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-    require(write(ends[1], "abc", 3) == 3, "write")
-    require(waiting.ended.wait(), "the read ends once there are descriptors again")
-    report("read", waiting.error.value)
+    for end in [ends[1], others[1]] { require(write(end, "abc", 3) == 3, "write") }
+    for outcome in [waiting, ticking] {
+      require(outcome.ended.wait(), "the read ends once there are descriptors again")
+    }
+    report("read", waiting.error.value + ticking.error.value)
   }
 
   /// Channels work in a child, beside those of the parent.

@@ -195,6 +195,8 @@ final class IOTicker: @unchecked Sendable {  // why: the entry is the wheel's wh
   private let entry: TimerEntry.Pointer
   /// The step's alone.
   var isIn = false
+  /// The step's alone: when it ticks, while it is in.
+  private var due: UInt64 = 0
 
   init(_ operation: IOOperation) {
     // unsafe: an entry is as large as a node.
@@ -210,14 +212,24 @@ final class IOTicker: @unchecked Sendable {  // why: the entry is the wheel's wh
     Magazine.giveRarely(UnsafeMutableRawPointer(entry))
   }
 
-  /// The step: ticks once, unless it is about to.
+  /// The step: ticks once, after so long or before.
+  @_optimize(size)
   func start(after interval: UInt64) {
-    if isIn { return }
-    isIn = true
     let engine = Engine.shared
+    let then = Clock.uptime.now().addingSaturated(interval)
+    if isIn {
+      // One that cannot be moved is on its way.
+      if then < due,
+        engine.pointee.timers.move(entry, on: .uptime, to: then, leeway: interval / 10, in: engine.pointee)
+      {
+        due = then
+      }
+      return
+    }
+    isIn = true
+    due = then
     retain()
-    let now = Clock.uptime.now()
-    entry.pointee.schedule(now.addingSaturated(interval), leeway: interval / 10)
+    entry.pointee.schedule(then, leeway: interval / 10)
     engine.pointee.timers.add(entry, on: .uptime, in: engine.pointee)
   }
 
