@@ -173,6 +173,11 @@ int gc_descriptor_describe(int fd, gc_descriptor_kind *kind) {
   return 0;
 }
 
+bool gc_descriptor_is_nonblocking(int fd) {
+  int flags = fcntl(fd, F_GETFL);
+  return flags >= 0 && (flags & O_NONBLOCK) != 0;
+}
+
 int gc_descriptor_set_nonblocking(int fd, bool on) {
   int flags = fcntl(fd, F_GETFL);
   if (flags < 0) return -errno;

@@ -57,6 +57,7 @@ typedef struct gc_descriptor_kind {
 int64_t gc_move_position(int fd, int64_t distance);
 
 int gc_descriptor_describe(int fd, gc_descriptor_kind *kind);
+bool gc_descriptor_is_nonblocking(int fd);
 int gc_descriptor_set_nonblocking(int fd, bool on);
 /// Whether two descriptors of this process stand for the same open file, so that they share its flags. Where the kernel
 /// does not tell: whether they stand for the same file.

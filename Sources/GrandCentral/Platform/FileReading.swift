@@ -74,6 +74,8 @@ enum FileReading {
 
   static func close(_ descriptor: Int32) { _ = gc_close(descriptor) }
 
+  static func isNonBlocking(_ descriptor: Int32) -> Bool { gc_descriptor_is_nonblocking(descriptor) }
+
   /// Changes how the open file behaves, in every process that has it.
   @discardableResult
   static func setNonBlocking(_ descriptor: Int32, _ on: Bool) -> Errno? {
@@ -89,7 +91,7 @@ struct DescriptorKind {
   /// A regular file, a folder, a block device.
   let isFile: Bool
   let isFolder: Bool
-  let isNonBlocking: Bool
+  var isNonBlocking: Bool
   /// A read that has room for less may lose the end of a message. 0 for a stream of bytes, a page for a pipe, `Int.max` for
   /// what keeps messages of any size.
   let largestMessage: Int

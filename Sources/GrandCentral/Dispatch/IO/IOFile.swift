@@ -188,18 +188,16 @@ final class IOFile: @unchecked Sendable {  // immutable, atomic, or guarded as s
   // MARK: The end
 
   /// Guarded by the lock of `IOFiles`: there is no user any more. `keepsSwitch` says that another file shares O_NONBLOCK and
-  /// needs it.
-  func giveBack(keepsSwitch: Bool) {
+  /// needs it. Returns what is to be closed, or -1.
+  func giveBack(keepsSwitch: Bool) -> Int32 {
     waits.0.end()
     waits.1.end()
     // relaxed: the last user.
     let raw = descriptor.exchange(-1, ordering: .relaxed)
-    if raw < 0 { return }
-    if path != nil {
-      FileReading.close(raw)
-    } else if isSwitched.load(ordering: .relaxed), !keepsSwitch {
-      FileReading.setNonBlocking(raw, false)
-    }
+    if raw < 0 || path != nil { return raw }
+    // relaxed: written under the lock.
+    if isSwitched.load(ordering: .relaxed), !keepsSwitch { FileReading.setNonBlocking(raw, false) }
+    return -1
   }
 
   /// Sends the cleanup handlers.

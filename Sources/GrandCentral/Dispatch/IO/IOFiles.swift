@@ -25,23 +25,30 @@ struct IOFiles: ~Copyable, @unchecked Sendable {  // guarded by `lock`
   func enter(_ descriptor: Int32) -> Result<IOFile, Errno> {
     if descriptor < 0 { return .failure(.badDescriptor) }
     let index = Int(descriptor)
-    lock.lock()
-    defer { lock.unlock() }
-    if let known = entry(at: index) {
-      let file = known.object
-      if file.spoiledError != 0 { return .failure(Errno(code: file.spoiledError)) }
-      file.users += 1
-      return .success(file)
-    }
+    if let known = lock.withLock({ enterKnown(index) }) { return known }
+    // Without the lock: the kernel may take long, for example while a file is read at its position.
     switch DescriptorKind.of(descriptor) {
     case .failure(let error): return .failure(error)
-    case .success(let kind):
+    case .success(var kind):
+      lock.lock()
+      defer { lock.unlock() }
+      // Meanwhile another thread may have entered it, or a channel of a duplicate may have put O_NONBLOCK back.
+      if let known = enterKnown(index) { return known }
+      if kind.isNonBlocking { kind.isNonBlocking = FileReading.isNonBlocking(descriptor) }
       let file = IOFile(descriptor, kind)
       while table.pointee.count <= index { table.pointee.append(nil) }
       table.pointee[index] = Borrowed(file)
       if kind.isNonBlocking, sharesSwitch(file) { noteSwitched(file) }
       return .success(file)
     }
+  }
+
+  /// Guarded by `lock`: one user more of the descriptor's file; nil if there is none.
+  private func enterKnown(_ index: Int) -> Result<IOFile, Errno>? {
+    guard let file = entry(at: index)?.object else { return nil }
+    if file.spoiledError != 0 { return .failure(Errno(code: file.spoiledError)) }
+    file.users += 1
+    return .success(file)
   }
 
   // MARK: O_NONBLOCK
@@ -77,14 +84,16 @@ struct IOFiles: ~Copyable, @unchecked Sendable {  // guarded by `lock`
   /// One user more of a file that has one.
   func enter(_ file: IOFile) { lock.withLock { file.users += 1 } }
 
-  /// One user less. The last one gives the descriptor back, and then all cleanup handlers run.
+  /// One user less. The last one gives the descriptor back, and then all cleanup handlers run. A helper closes a path's: that may
+  /// take long.
   func leave(_ file: IOFile, cleanup: IOCleanup? = nil) {
     lock.lock()
     if let cleanup { file.cleanups.append(cleanup) }
     file.users -= 1
     let isLast = file.users == 0
-    if isLast { giveBack(file) }
+    let open = isLast ? giveBack(file) : -1
     lock.unlock()
+    if open >= 0 { return IOScheduler.shared.start(IORequest(.close(open), of: file)) }
     if isLast { file.finish() }
   }
 
@@ -93,13 +102,13 @@ struct IOFiles: ~Copyable, @unchecked Sendable {  // guarded by `lock`
     index < table.pointee.count ? table.pointee[index] : nil
   }
 
-  /// Guarded by `lock`: the next user of the same descriptor finds it as it was.
-  private func giveBack(_ file: IOFile) {
+  /// Guarded by `lock`: the next user of the same descriptor finds it as it was. Returns what is to be closed, or -1.
+  private func giveBack(_ file: IOFile) -> Int32 {
     if file.path == nil {
       // A child of a fork gives its parent's channels back: it has a table of its own, and the flags stay the parent's.
       let index = Int(file.rawDescriptor)
       // unsafe: a file leaves before it goes.
-      guard entry(at: index)?.use({ $0 === file }) == true else { return }
+      guard entry(at: index)?.use({ $0 === file }) == true else { return -1 }
       table.pointee[index] = nil
     }
     // relaxed: written under the lock.
@@ -108,7 +117,7 @@ struct IOFiles: ~Copyable, @unchecked Sendable {  // guarded by `lock`
     if wasSwitched {
       switched.pointee.removeAll { other in other.use { $0 === file } }
     }
-    file.giveBack(keepsSwitch: keepsSwitch)
+    return file.giveBack(keepsSwitch: keepsSwitch)
   }
 }
 

@@ -2,8 +2,8 @@
 
 import Synchronization
 
-/// Something that may take long: a read or write that the page cache does not serve, looking at a path, or opening it. The
-/// kernel's ring carries it out, or a helper.
+/// Something that may take long: a read or write that the page cache does not serve, looking at a path, opening it, or
+/// closing it. The kernel's ring carries it out, or a helper.
 ///
 /// IORequest.R1  While it is on its way it owns what its spans cover: the operation may end before it (`abandon`).
 /// IORequest.R2  The file has one user more from `abandon` on, so that the descriptor stays until the request is done.
@@ -22,6 +22,8 @@ final class IORequest: @unchecked Sendable {  // handed from the step to the rin
   /// What is done for a file, in place of a transfer.
   enum Task {
     case examine, open
+    /// No user is left: the descriptor, and then the cleanup handlers.
+    case close(Int32)
   }
 
   let file: IOFile
@@ -86,6 +88,9 @@ final class IORequest: @unchecked Sendable {  // handed from the step to the rin
     switch task {
     case .examine: return file.look()
     case .open: return file.open()
+    case .close(let descriptor):
+      FileReading.close(descriptor)
+      return file.finish()
     case nil: break
     }
     let descriptor = file.rawDescriptor

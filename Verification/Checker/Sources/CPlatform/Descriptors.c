@@ -300,6 +300,12 @@ int gc_descriptor_describe(int fd, gc_descriptor_kind *kind) {
   return 0;
 }
 
+bool gc_descriptor_is_nonblocking(int fd) {
+  machine_point("is-nonblocking", NULL);
+  machine_file *file = machine_file_of(fd);
+  return file != NULL && file->is_nonblocking;
+}
+
 int gc_descriptor_set_nonblocking(int fd, bool on) {
   machine_point("set-nonblocking", NULL);
   machine_file *file = machine_file_of(fd);
