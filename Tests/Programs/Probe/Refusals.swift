@@ -111,9 +111,11 @@ extension Scenario {
     refuse([.io_uring_setup])
     let (done, bytes) = (Latch(), Counter())
     let file = open("/proc/self/maps", O_RDONLY)
-    DispatchIO.read(fromFileDescriptor: file, maxLength: 100, runningHandlerOn: .global()) { data, _ in
-      bytes.add(data.count)
-      done.open()
+    // The ring would serve a random channel.
+    let channel = DispatchIO(type: .random, fileDescriptor: file, queue: .global()) { _ in }
+    channel.read(offset: 0, length: 100, queue: .global()) { isDone, data, _ in
+      bytes.add(data?.count ?? 0)
+      if isDone { done.open() }
     }
     require(done.wait(), "the file is read")
     report("bytes", bytes.value)
