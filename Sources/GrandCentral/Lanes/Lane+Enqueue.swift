@@ -67,6 +67,8 @@ extension Lane {
       if state.load(ordering: .relaxed).urgency < urgency { return pushMoreUrgent(job, behind: previous, urgency) }
       items.endPush(job.raw, behind: previous)
     } else {
+      // relaxed: this thread's own step, or another one's. An owner keeps the lane, and nobody else takes its items.
+      if state.load(ordering: .relaxed).owner == Thread.id { return pushAsOwner(job, urgency) }
       // The activation's.
       let own = Owned(self as Lane)
       items.endPush(first: job.raw)
@@ -78,6 +80,12 @@ extension Lane {
         own.release()
       }
     }
+  }
+
+  @inline(never)
+  private final func pushAsOwner(_ job: Job, _ urgency: UInt8) {
+    items.endPush(first: job.raw)
+    state.update { $0.announceAsOwner(urgency: urgency) }
   }
 
   @inline(never)

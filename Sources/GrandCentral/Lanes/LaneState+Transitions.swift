@@ -63,6 +63,13 @@ extension LaneState {
     return send(in: bandOfUrgency)
   }
 
+  /// As `announce`, by the owner, who looks at the list before it gives the lane up (Lane.L9).
+  mutating func announceAsOwner(urgency: UInt8) {
+    assert(isOwned && !has(Self.enqueued), "the owner's step, Lane.L9")
+    rawValue |= Self.dirty
+    raise(to: urgency)
+  }
+
   /// Something more urgent than the lane's band has joined it. If the lane is enqueued, an activation in the higher band
   /// must overtake the one on its way.
   mutating func overtake(urgency: UInt8) -> Call {

@@ -44,16 +44,21 @@ public final class DispatchSemaphore: DispatchObject, @unchecked Sendable {  // 
   ///
   /// A negative value traps (GC0008). Complexity: O(1). Blocking: never.
   public init(value: Int) {
+    let value = UInt(bitPattern: value) <= UInt(Self.most) ? value : Self.largest(value)
+    start = value
+    self.value = Atomic(World.isSimulated ? value + Self.simulated : value)
+    super.init()
+  }
+
+  @inline(never)
+  private static func largest(_ value: Int) -> Int {
     if value < 0 {
       Fault.misuse(
         .semaphoreNegativeValue,
         "DispatchSemaphore(value:) was given " + String(value) + "; a semaphore starts at 0 or above. Start at 0 and "
           + "wait for signals.")
     }
-    let value = min(value, Self.most)
-    start = value
-    self.value = Atomic(World.isSimulated ? value + Self.simulated : value)
-    super.init()
+    return most
   }
 
   deinit {
