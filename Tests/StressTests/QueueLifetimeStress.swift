@@ -43,35 +43,6 @@ struct QueueLifetimeStress {
     } while Stress.runs(until: deadline)
   }
 
-  /// As the C interface's callers do it: nobody holds the queue but its items, and the thread that submits the last one goes on.
-  @Test("O1, Lane.L10: the last item of a queue, or the one behind a suspension, releases the queue")
-  func lastItemsRelease() {
-    let (deadline, ran) = (Stress.deadline(), Counter())
-    var expected = 0
-    repeat {
-      for round in 0..<1_000 {
-        let queue = Unmanaged.passRetained(DispatchQueue(label: "last", qos: round % 3 == 0 ? .utility : .unspecified))
-        let isSuspended = round % 4 == 0
-        expected += 2
-        queue._withUnsafeGuaranteedRef { queue in
-          if isSuspended { queue.suspend() }
-          queue.async { ran.add() }
-        }
-        let address = UInt(bitPattern: queue.toOpaque())
-        queue._withUnsafeGuaranteedRef { queue in
-          queue.async(qos: round % 2 == 0 ? .userInitiated : .unspecified) {
-            ran.add()
-            Unmanaged<DispatchQueue>.fromOpaque(UnsafeRawPointer(bitPattern: address)!).release()
-          }
-        }
-        if isSuspended { queue._withUnsafeGuaranteedRef { $0.resume() } }
-      }
-      let all = eventually { ran.value == expected }
-      #expect(all, "\(ran.value) of \(expected)")
-      if !all { return }
-    } while Stress.runs(until: deadline)
-  }
-
   /// Only an optimised build could show what this is about: where a client's copy of the value is retained.
   @Test("Q14: a value that is read while another thread replaces it stays whole")
   func valuesAreReplaced() {

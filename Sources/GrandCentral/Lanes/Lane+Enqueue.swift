@@ -11,7 +11,7 @@ extension Lane {
     let qos = submissionQoS
     let job = Job(invoke: Items.plain, qos: qos.rawValue, band: qos.band)
     job.setBody(Job.Body(run: work))
-    enqueue(job)
+    enqueue(job, isKept: true)
   }
 
   /// The QoS of an item that is given none: the queue's, otherwise the submitter's.
@@ -58,9 +58,21 @@ extension Lane {
     }
   }
 
-  /// Lane.L10: the caller of the C interface need not have a reference, and the item may give back the last one.
   @inline(__always)
-  final func push(_ job: Job) {
+  final func push(_ job: Job, isKept: Bool = false) {
+    if !isKept { return pushUnkept(job) }
+    let urgency = Urgency.of(job.band)
+    if items.push(job.raw) {
+      answer(state.update { $0.announce(urgency: urgency) })
+      return
+    }
+    // relaxed: a hint; `overtake` decides.
+    if state.load(ordering: .relaxed).urgency < urgency { overtake(urgency) }
+  }
+
+  /// Lane.L10: a caller of the C interface need not have a reference, and the item may give back the last one.
+  @inline(__always)
+  private final func pushUnkept(_ job: Job) {
     let urgency = Urgency.of(job.band)
     if let previous = items.beginPush(job.raw) {
       // relaxed: a hint; `overtake` decides. The item cannot be reached yet, so the lane keeps its urgency (Lane.L6).

@@ -79,12 +79,14 @@ extension Lane.Kind {
 
 extension Lane {
   /// Takes `job` in behind everything that was taken in before. How that is done differs by kind.
+  ///
+  /// - Parameter isKept: Whether the caller has a reference until this returns (Lane.L10).
   @inline(__always)
-  final func enqueue(_ job: Job) {
+  final func enqueue(_ job: Job, isKept: Bool = false) {
     if Recorder.isOn { recordSubmission(of: job) }
-    if kind.onlyLists { return push(job) }
+    if kind.onlyLists { return push(job, isKept: isKept) }
     switch kind {
-    case .serial, .main, .sorted: push(job)
+    case .serial, .main, .sorted: push(job, isKept: isKept)
     case .runQueue:
       if job.qos != ownQoS.rawValue { nameQueue(of: job) }
       Engine.current.submit(job)

@@ -136,6 +136,32 @@ static void refused_sources(void) {
   CHECK(dispatch_source_create(DISPATCH_SOURCE_TYPE_DATA_ADD, 5, 0, NULL) == NULL);
 }
 
+static dispatch_semaphore_t released;
+
+static void nothing(void *context) { (void)context; }
+
+static void release_queue(void *queue) {
+  dispatch_release(queue);
+  dispatch_semaphore_signal(released);
+}
+
+// The last item of a queue, or the one behind a suspension, releases it: the thread that has submitted it, or resumes, touches it no more.
+static void last_items(void) {
+  enum { rounds = 20000 };
+  released = dispatch_semaphore_create(0);
+  for (int round = 0; round < rounds; round++) {
+    dispatch_queue_t queue = dispatch_queue_create("last", round % 5 == 0 ? DISPATCH_QUEUE_CONCURRENT : NULL);
+    bool is_suspended = round % 4 == 0;
+    if (is_suspended) dispatch_suspend(queue);
+    dispatch_async_f(queue, NULL, nothing);
+    // A barrier, because the items of a concurrent queue have no order.
+    dispatch_barrier_async_f(queue, queue, release_queue);
+    if (is_suspended) dispatch_resume(queue);
+  }
+  for (int round = 0; round < rounds; round++) CHECK(dispatch_semaphore_wait(released, DISPATCH_TIME_FOREVER) == 0);
+  dispatch_release(released);
+}
+
 // A child gives back what its parent has.
 static void channels_of_parents(void) {
   int ends[2];
@@ -161,5 +187,6 @@ int main(void) {
   fixed_targets();
   barriers();
   refused_sources();
+  last_items();
   printf("%d checks\n", checks);
 }
