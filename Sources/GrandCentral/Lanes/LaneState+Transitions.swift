@@ -63,7 +63,7 @@ extension LaneState {
     return send(in: bandOfUrgency)
   }
 
-  /// As `announce`, by the owner, who looks at the list before it gives the lane up (Lane.L9).
+  /// As `announce`, by the owner, which looks at the list before it gives the lane up (Lane.L9).
   mutating func announceAsOwner(urgency: UInt8) {
     assert(isOwned && !has(Self.enqueued), "the owner's step, Lane.L9")
     rawValue |= Self.dirty
