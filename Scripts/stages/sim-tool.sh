@@ -182,7 +182,7 @@ ends signal 'escape: the program has sent itself a signal'
 ends orphan 'escape: a child, or a timer of the kernel, may send the program a signal'
 ends awaited 'escape: another process may send the signal that is waited for: main waits for a signal'
 ends broken 'the program is brought down by the signal 13, SIGPIPE'
-ends threads 'escape: there is no thread for the simulation: a run has 4095 in all at most'
+ends threads 'there is no thread for the simulation: a run has 4095 in all at most'
 ends stranger 'escape: the thread'
 expect 'which the simulation has not started, has used the library beside it' said
 # A thread that takes no part may be the one that would wake others: that is no deadlock.

@@ -71,7 +71,7 @@ extension Lane {
   }
 
   /// Lane.L10: a caller of the C interface need not have a reference, and the item may give back the last one.
-  @inline(__always)
+  @inline(never)
   private final func pushUnkept(_ job: Job) {
     let urgency = Urgency.of(job.band)
     if let previous = items.beginPush(job.raw) {
