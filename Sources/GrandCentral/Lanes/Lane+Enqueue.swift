@@ -54,12 +54,17 @@ extension Lane {
     if !job.flags.contains(.barrier), items.tailIsNil, enterRead() {
       redirect(job)
     } else {
-      push(job)
+      pushSlow(job)
     }
   }
 
+  /// As `push`, which is long, and is copied to where it is called.
+  @inline(never)
+  final func pushSlow(_ job: Job) { pushUnkept(job) }
+
+  /// - Parameter isKept: Whether the caller has a reference until this returns.
   @inline(__always)
-  final func push(_ job: Job, isKept: Bool = false) {
+  final func push(_ job: Job, isKept: Bool) {
     if !isKept { return pushUnkept(job) }
     let urgency = Urgency.of(job.band)
     if items.push(job.raw) {
@@ -71,7 +76,7 @@ extension Lane {
   }
 
   /// Lane.L10: a caller of the C interface need not have a reference, and the item may give back the last one.
-  @inline(never)
+  @inline(__always)
   private final func pushUnkept(_ job: Job) {
     let urgency = Urgency.of(job.band)
     if let previous = items.beginPush(job.raw) {

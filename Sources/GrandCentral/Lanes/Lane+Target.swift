@@ -36,7 +36,7 @@ extension Lane {
     let job = Job(invoke: Lane.retarget, flags: [.barrier, .retarget], band: base.band)
     job.owner = reference.word
     job.extra = Owned(target).intoWord()
-    push(job)
+    pushSlow(job)
   }
 
   /// Whether the queue is inactive, and has the new target now. Activation takes the lock as well.

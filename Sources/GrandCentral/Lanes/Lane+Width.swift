@@ -47,7 +47,7 @@ extension Lane {
     } else {
       let job = Job(invoke: Lane.widen, flags: .barrier, band: .normal, owner: reference.word)
       job.number = UInt(value)
-      push(job)
+      pushSlow(job)
     }
   }
 

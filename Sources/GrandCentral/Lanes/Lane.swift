@@ -91,7 +91,7 @@ extension DispatchObject {
     }
 
     /// Takes in an item of a lane that counts: `Kind.counted`, for the subclass that does it.
-    func enqueueCounted(_ job: Job) { push(job) }
+    func enqueueCounted(_ job: Job) { pushSlow(job) }
 
     /// What stands for an activation of `Kind.main`, for the subclass that knows the main thread's loop.
     func callMainThread() {}

@@ -30,7 +30,7 @@ final class PooledQueue: DispatchSerialQueue, @unchecked Sendable {  // atomics;
     submitted.wrappingAdd(1, ordering: .relaxed)
     job.inner = job.invoke
     job.invoke = PooledQueue.counted
-    push(job)
+    pushSlow(job)
   }
 
   private static let counted: Job.Invoke = { raw in
