@@ -174,6 +174,25 @@ struct TimeTests {
     }
   }
 
+  /// A source that reads byte by byte, and closes both ends when it is cancelled; and what it has read.
+  private static func reader(
+    of input: Int32, in sim: Simulation, closing output: Int32
+  ) -> (any DispatchSourceRead, Box<[UInt8]>) {
+    let received = Box<[UInt8]>([])
+    let source = DispatchSource.makeReadSource(fileDescriptor: input, queue: DispatchQueue(label: "reader"))
+    source.setEventHandler {
+      var byte: UInt8 = 0
+      sim.expect(read(input, &byte, 1) == 1)
+      received.value.append(byte)
+    }
+    source.setCancelHandler {
+      close(input)
+      close(output)
+    }
+    source.resume()
+    return (source, received)
+  }
+
   @Test("A pipe or a socket pair inside of the process: its reader is told, and time stands still for that")
   func pipes() async {
     await #expect(processExitsWith: .success) {
@@ -184,18 +203,7 @@ struct TimeTests {
         let isSocket = runs.value % 2 == 0
         sim.expect((isSocket ? socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) : pipe(&ends)) == 0)
         let (input, output) = (ends[0], ends[1])
-        let received = Box<[UInt8]>([])
-        let source = DispatchSource.makeReadSource(fileDescriptor: input, queue: DispatchQueue(label: "reader"))
-        source.setEventHandler {
-          var byte: UInt8 = 0
-          sim.expect(read(input, &byte, 1) == 1)
-          received.value.append(byte)
-        }
-        source.setCancelHandler {
-          close(input)
-          close(output)
-        }
-        source.resume()
+        let (source, received) = Self.reader(of: input, in: sim, closing: output)
         for byte in 1...3 as ClosedRange<UInt8> {
           DispatchQueue.global().asyncAfter(deadline: .now() + .seconds(Int(byte))) {
             var byte = byte
@@ -218,18 +226,7 @@ struct TimeTests {
         var ends: [Int32] = [0, 0]
         sim.expect(pipe(&ends) == 0)
         let (input, output) = (ends[0], ends[1])
-        let received = Box<[UInt8]>([])
-        let source = DispatchSource.makeReadSource(fileDescriptor: input, queue: DispatchQueue(label: "reader"))
-        source.setEventHandler {
-          var byte: UInt8 = 0
-          sim.expect(read(input, &byte, 1) == 1)
-          received.value.append(byte)
-        }
-        source.setCancelHandler {
-          close(input)
-          close(output)
-        }
-        source.resume()
+        let (source, received) = Self.reader(of: input, in: sim, closing: output)
         sim.run()
         for byte in 1...3 as ClosedRange<UInt8> {
           var byte = byte
