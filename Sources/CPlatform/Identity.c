@@ -7,6 +7,7 @@
 #include "CPlatformIdentity.h"
 
 #include "CPlatform.h"
+#include "CPlatformSwiftLocks.h"
 
 #include <pthread.h>
 #include <unistd.h>
@@ -27,19 +28,31 @@ static void begin_in_child(void) {
 __attribute__((weak, visibility("hidden"))) void gc_before_fork(void);
 __attribute__((weak, visibility("hidden"))) void gc_after_fork(bool in_child);
 
+static gc_swift_thread_ids swift_thread_ids;
+
+static void stop(void) {
+  if (!gc_before_fork) return;
+  gc_swift_thread_ids found = gc_find_swift_thread_ids();
+  gc_before_fork();
+  // One thread forks at a time from here on (Fork.F2).
+  swift_thread_ids = found;
+}
+
 static void go_on_in_parent(void) {
   if (gc_after_fork) gc_after_fork(false);
 }
 
 static void go_on_in_child(void) {
   begin_in_child();
-  if (gc_after_fork) gc_after_fork(true);
+  if (!gc_after_fork) return;
+  gc_renew_swift_thread_ids(&swift_thread_ids);
+  gc_after_fork(true);
 }
 
 // Runs before any code asks, and before there is any fork (Fork.F1).
 __attribute__((constructor)) static void begin(void) {
   note_main_thread();
-  pthread_atfork(gc_before_fork, go_on_in_parent, go_on_in_child);
+  pthread_atfork(stop, go_on_in_parent, go_on_in_child);
 }
 
 bool gc_is_forked(void) { return gc_fork_generation() != 0; }

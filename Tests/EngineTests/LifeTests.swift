@@ -113,6 +113,14 @@ struct LifeTests {
     #expect(result.number("child") == 1, "\(result)")
   }
 
+  @Test("E5: two threads of a child may want the same value that is made at its first use")
+  func forkThenBegin() {
+    let result = Probe.run("fork-then-begin")
+    #expect(result.ended, "\(result)")
+    guard result.skipped == nil else { return }
+    #expect(result.number("status") == 0, "\(result)")
+  }
+
   @Test("E5: a child works if another thread first uses the library meanwhile, or handlers of the program do")
   func forkWhileEngineBegins() {
     for scenario in ["fork-while-engine-begins", "fork-with-handlers"] {

@@ -30,13 +30,15 @@ import Synchronization
 //     the second one waits for the first.
 // Fork.F3  As a fork begins, the runtime knows the types that the library's own code uses (`Dispatch/TypesAtFork.swift`), and what is made at
 //     its first use, under a "once" of the runtime, is made: the global queues. Both wait for threads that are at it, and nothing is held.
+// Fork.F4  The runtime's locks know the child's thread by its own id (`SwiftLocks.c`): with the parent's, which each thread remembers, a
+//     lock that two threads of the child want is never free again.
 //
-// before, nothing held   1  types and queues (Fork.F3)
+// before, nothing held   1  where the runtime remembers the thread's id (Fork.F4); types and queues (Fork.F3)
 //                        2  the locks of the layer above; `upkeep`, the hooks', the one under which the engine is made; those of the
 //                           engine, if there is one; those of memory and of signals; the region's
 //                        3  unoptimised: the engine's threads come to rest
 // after, in the parent   4  all unlocked, in the other order
-// after, in the child    4  the generation, and the first thread's id (`Identity.c`)
+// after, in the child    4  the generation, and the first thread's id (`Identity.c`); the runtime's (Fork.F4)
 //                        5  the region is left to the parent; then memory is as new, and unlocked
 //                        6  a new engine, if there was one; all else unlocked
 //

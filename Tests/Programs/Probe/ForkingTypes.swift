@@ -11,7 +11,39 @@ extension Scenario {
   static let forkingTypes: [String: Body] = [
     "fork-while-optional-begins": { forkTwice({ use(First?.self) }, { use(Second?.self) }) },
     "fork-while-array-begins": { forkTwice({ useArray(of: First.self) }, { useArray(of: Second.self) }) },
+    "fork-then-begin": forkThenBegin,
   ]
+
+  /// Made at their first use: in the parent, and in the child while another thread wants it too.
+  private enum Made {
+    static let inParent = getpid()
+    static let inChild = Made.makeInChild()
+    static let other = Latch()
+
+    private static func makeInChild() -> pid_t {
+      let thread = BlockedThread {
+        _ = Made.inChild
+        Made.other.open()
+      }
+      if !thread.isAsleep() { _exit(2) }
+      return getpid()
+    }
+  }
+
+  /// The thread that forks has had a lock of the runtime before, and has one in the child that another thread wants.
+  @Sendable private static func forkThenBegin() {
+    if Kernel.isThreadSanitized { skip("ThreadSanitizer starts no thread after a fork") }
+    require(Made.inParent == getpid() && !Made.other.isOpen, "made in the parent")
+    let child = gc_fork()
+    if child == 0 {
+      alarm(20)
+      _exit(Made.inChild == getpid() && Made.other.wait() ? 0 : 1)
+    }
+    require(child > 0, "fork")
+    var status: Int32 = -1
+    require(waitpid(child, &status, 0) == child, "waitpid")
+    report("status", Int(status))
+  }
 
   private struct First { let number: Int }
   private struct Second { let number: Int }
