@@ -32,10 +32,9 @@ static gc_swift_thread_ids swift_thread_ids;
 
 static void stop(void) {
   if (!gc_before_fork) return;
-  gc_swift_thread_ids found = gc_find_swift_thread_ids();
   gc_before_fork();
   // One thread forks at a time from here on (Fork.F2).
-  swift_thread_ids = found;
+  gc_find_swift_thread_ids(&swift_thread_ids);
 }
 
 static void go_on_in_parent(void) {

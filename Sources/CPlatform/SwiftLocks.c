@@ -20,7 +20,9 @@
 // comes to remember the id in another way is left as it is.
 //
 // The search asks the dynamic linker, which has a lock, so it comes before
-// the copy, when nothing is held.
+// the copy. It comes last there: what the library does before may be the first
+// for which the thread asks the kernel for its id. No thread that has the
+// dynamic linker's lock waits for one of the library's.
 //
 //===----------------------------------------------------------------------===//
 #define _GNU_SOURCE 1
@@ -66,10 +68,9 @@ static int look(struct dl_phdr_info *object, size_t size, void *raw) {
   return ids->count == GC_SWIFT_LIBRARIES;
 }
 
-gc_swift_thread_ids gc_find_swift_thread_ids(void) {
-  gc_swift_thread_ids ids = {.thread = (uint32_t)syscall(SYS_gettid)};
-  dl_iterate_phdr(look, &ids);
-  return ids;
+void gc_find_swift_thread_ids(gc_swift_thread_ids *ids) {
+  *ids = (gc_swift_thread_ids){.thread = (uint32_t)syscall(SYS_gettid)};
+  dl_iterate_phdr(look, ids);
 }
 
 void gc_renew_swift_thread_ids(const gc_swift_thread_ids *ids) {

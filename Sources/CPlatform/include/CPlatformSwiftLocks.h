@@ -24,8 +24,8 @@ typedef struct {
   uint32_t *words[GC_SWIFT_LIBRARIES];
 } gc_swift_thread_ids;
 
-/// The forking thread calls it in the parent, with no lock held.
-gc_swift_thread_ids gc_find_swift_thread_ids(void);
+/// The forking thread calls it in the parent, when all else is ready for the copy.
+void gc_find_swift_thread_ids(gc_swift_thread_ids *GC_NONNULL ids);
 
 /// The forking thread calls it in the child.
 void gc_renew_swift_thread_ids(const gc_swift_thread_ids *GC_NONNULL ids);

@@ -33,14 +33,15 @@ import Synchronization
 // Fork.F4  The runtime's locks know the child's thread by its own id (`SwiftLocks.c`): with the parent's, which each thread remembers, a
 //     lock that two threads of the child want is never free again.
 //
-// before, nothing held   1  where the runtime remembers the thread's id (Fork.F4); types and queues (Fork.F3)
+// before, nothing held   1  types and queues (Fork.F3)
 //                        2  the locks of the layer above; `upkeep`, the hooks', the one under which the engine is made; those of the
 //                           engine, if there is one; those of memory and of signals; the region's
 //                        3  unoptimised: the engine's threads come to rest
-// after, in the parent   4  all unlocked, in the other order
-// after, in the child    4  the generation, and the first thread's id (`Identity.c`); the runtime's (Fork.F4)
-//                        5  the region is left to the parent; then memory is as new, and unlocked
-//                        6  a new engine, if there was one; all else unlocked
+//                        4  where the runtime remembers the thread's id is known (Fork.F4)
+// after, in the parent   5  all unlocked, in the other order
+// after, in the child    5  the generation, and the first thread's id (`Identity.c`); the runtime's (Fork.F4)
+//                        6  the region is left to the parent; then memory is as new, and unlocked
+//                        7  a new engine, if there was one; all else unlocked
 //
 // Rejected: handlers that the engine's maker installs, with a child that makes good for a fork that began before (any lock may then be held
 // by any thread, and each would have to be reset); an engine made as the process is loaded (each process would pay).
