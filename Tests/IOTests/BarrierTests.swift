@@ -195,6 +195,21 @@ struct SharedBarrierTests {
     close(ends.writing)
   }
 
+  @Test("I6: a hundred barriers that wait, and what waits between them, come in order")
+  func hundred() {
+    let ends = Ends.pipe()
+    let (channel, order) = (DispatchIO.stream(ends.reading), Recorder<Int>())
+    for index in 0..<100 {
+      channel.read(offset: 0, length: 1, queue: .global()) { done, _, _ in if done { order.note(2 * index) } }
+      channel.barrier { order.note(2 * index + 1) }
+    }
+    ends.write(String(repeating: "x", count: 100))
+    waitFor { order.count == 200 }
+    #expect(order.values == Array(0..<200))
+    channel.close()
+    close(ends.writing)
+  }
+
   @Test("I6: no operation of any channel is under way while a barrier runs, and none is lost")
   func many() {
     let file = temporaryFile(pattern(4096))

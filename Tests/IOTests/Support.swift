@@ -18,6 +18,13 @@ func takeLong() {
   while monotonicNanoseconds() - begin < 1_000_000 {}
 }
 
+/// The processor time that the calling thread needs for `body`, in nanoseconds.
+func processorTime(_ body: () -> Void) -> UInt64 {
+  let begin = threadNanoseconds()
+  body()
+  return threadNanoseconds() - begin
+}
+
 /// One call of a channel's handler.
 struct Call: Sendable, Equatable {
   let done: Bool

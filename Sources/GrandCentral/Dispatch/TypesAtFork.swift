@@ -34,6 +34,7 @@
       // Channels.
       noteArray(of: IOGate.Entry?.self)
       noteArray(of: IOCleanup.self)
+      noteArray(of: IOOrders.Entry.self)
       noteArray(of: Borrowed<IOFile>.self)
       noteArray(of: Borrowed<IOFile>?.self)
       // Sources.

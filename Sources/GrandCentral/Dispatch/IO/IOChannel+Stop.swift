@@ -87,6 +87,11 @@ extension IOOperation {
   /// Whether its calls, and its end if it is stopped, come behind those of others: see IOFile and IOChannel.B5.
   var endsInOrder: Bool { !isRandom && serialQueue != 0 }
 
+  /// Equal for operations that come behind each other in that way; 0 for one that does not. The lowest bit is the direction: an address is
+  /// even.
+  @inline(__always)
+  var order: UInt { endsInOrder ? serialQueue | (direction == .write ? 1 : 0) : 0 }
+
   /// Of one that ends in order.
   @_optimize(size)
   func isOfOneOrder(with other: IOOperation) -> Bool {

@@ -20,9 +20,11 @@ struct IOBarriers {
   private var ended = 0
   /// Operations that wait in a gate, and whose barrier has ended.
   private var free: Int32 = 0
-  /// Operations that wait, by ticket: the last count is of the newest barrier's. (Not of `Int`: the checker's scenarios have arrays of those,
-  /// and would be linked to this module's code for them, which it watches.)
+  /// Operations that wait, by ticket: the last count is of the newest barrier's, the one at `head` of the oldest that has not ended. (Not
+  /// of `Int`: the checker's scenarios have arrays of those, and would be linked to this module's code for them, which it watches.)
   private var gated: [Int32] = []
+  private var head = 0
+  private static let leastToMove = 32
   /// Operations that have started, and whose last handler has not returned.
   private var started = 0
   private var noted: [IOChannel] = []
@@ -43,7 +45,7 @@ struct IOBarriers {
 
   @_optimize(size)
   private mutating func count(_ ticket: Int, _ change: Int32) {
-    if ticket > ended { gated[ticket - ended - 1] += change } else { free += change }
+    if ticket > ended { gated[head + ticket - ended - 1] += change } else { free += change }
   }
 
   /// Whether the operation has started; else its channel is noted. One that is not carried out always does.
@@ -78,7 +80,13 @@ struct IOBarriers {
   mutating func barrierHasEnded() -> [IOChannel] {
     ended += 1
     // None waits for an older one: IOBarriers.F3.
-    free = gated.removeFirst()
+    free = gated[head]
+    head += 1
+    // What stays moves up when at least as much has ended, so that each count is moved once on average.
+    if head == gated.count || head >= Self.leastToMove && head * 2 >= gated.count {
+      gated.removeFirst(head)
+      head = 0
+    }
     return takeNoted()
   }
 

@@ -213,8 +213,8 @@ struct IOTurns {
   private var running = 0
   private var first: IOOperation?
   private var last: IOOperation?
-  /// Those that trail, the newest first, linked by `next`.
-  private var trailing: IOOperation?
+  /// Of those that trail, the newest of each order: the next one of that order has its first call behind that one's last.
+  private var trailing = IOOrders()
 
   init(width: Int) { self.width = width }
 
@@ -252,27 +252,21 @@ struct IOTurns {
   /// It is kicked with its turn afterwards, so it sees what is noted here.
   private mutating func begin(_ operation: IOOperation) {
     operation.place = .hasTurn
-    var one = trailing
-    while let seen = one, !seen.isOfOneOrder(with: operation) { one = seen.next }
-    guard let one else { return }
+    // Only what is of an order trails.
+    guard let one = trailing.newest(of: operation.order) else { return }
     one.behind = operation
     operation.stayBehind()
   }
 
   mutating func trail(_ operation: IOOperation) {
-    if !operation.endsInOrder { return }
-    operation.next = trailing
-    trailing = operation
+    if operation.endsInOrder { trailing.note(operation) }
   }
 
   /// Returns the operation whose handler may be called now.
   mutating func trailNoMore(_ operation: IOOperation) -> IOOperation? {
     if !operation.endsInOrder { return nil }
-    var newer: IOOperation?
-    while let one = newer?.next ?? trailing, one !== operation { newer = one }
-    if let newer { newer.next = operation.next } else { trailing = operation.next }
+    if trailing.newest(of: operation.order) === operation { trailing.forget(operation.order) }
     let behind = operation.behind
-    operation.next = nil
     operation.behind = nil
     return behind
   }
