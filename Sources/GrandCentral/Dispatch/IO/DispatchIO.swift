@@ -195,7 +195,7 @@ public class DispatchIO: DispatchObject, @unchecked Sendable {  // immutable; th
   /// What is under way is finished, unless `flags` says `.stop`; what waits behind a barrier ends when the barrier has run, either way.
   /// Then the cleanup handler is called.
   ///
-  /// Complexity: O(1). To stop n operations whose handlers run on q serial queues: O(n · q). Blocking: never.
+  /// Complexity: O(1). To stop n operations: O(n). Blocking: never.
   public final func close(flags: CloseFlags = []) { channel.close(stop: flags.contains(.stop)) }
 
   // MARK: Properties

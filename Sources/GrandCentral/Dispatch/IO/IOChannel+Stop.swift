@@ -33,26 +33,60 @@ extension IOChannel {
   @inline(never)
   @_optimize(size)
   func end(_ operation: IOOperation) {
-    var before = operation.endsInOrder ? operation.older : nil
-    while let one = before, !one.isOfOneOrder(with: operation) { before = one.older }
-    operation.kickSlow(before == nil ? IOState.mayEnd : 0)
+    if orders == nil { chainAll() }
+    chain(operation)
+    operation.kickSlow(operation.sooner == nil ? IOState.mayEnd : 0)
   }
 
-  /// The operation's last handler has returned, and it is still listed: the next one behind it may end.
+  /// The operation's last handler has returned, and it is still listed and chained: the next one behind it may end.
   @inline(never)
   @_optimize(size)
   func letEnd(behind operation: IOOperation) {
-    var behind = operation.endsInOrder ? operation.newer?.object : nil
-    while let one = behind, !one.isOfOneOrder(with: operation) { behind = one.newer?.object }
-    if let behind, behind.hasStarted, behind.state.load().has(IOState.cancelled) { behind.kickSlow(IOState.mayEnd) }
+    let (sooner, later) = (operation.sooner?.object, operation.later?.object)
+    operation.isChained = false
+    operation.sooner = nil
+    operation.later = nil
+    sooner?.later = later.map { Borrowed($0) }
+    if let later {
+      later.sooner = sooner.map { Borrowed($0) }
+    } else if let sooner {
+      orders?.note(sooner)
+    } else {
+      orders?.forget(operation.order)
+    }
+    if let later, sooner == nil, later.state.load().has(IOState.cancelled) { later.kickSlow(IOState.mayEnd) }
+  }
+
+  /// An operation is not carried out, for the first time: no later one is. Those that have started before may be, or may end in the same way.
+  @inline(never)
+  @_optimize(size)
+  private func chainAll() {
+    orders = IOOrders()
+    startedOnes(from: oldest) { chain($0) }
+  }
+
+  /// The operation comes behind those of its order that have started before, and have not ended.
+  @_optimize(size)
+  private func chain(_ operation: IOOperation) {
+    if operation.isChained || !operation.endsInOrder { return }
+    operation.isChained = true
+    if let sooner = orders?.newest(of: operation.order) {
+      sooner.later = Borrowed(operation)
+      operation.sooner = Borrowed(sooner)
+    }
+    orders?.note(operation)
+  }
+
+  private var oldest: IOOperation? {
+    var next = newest
+    while let older = next?.older { next = older }
+    return next
   }
 
   /// The channel is suspended no more: the handlers of those that have come as far are called. What the gate holds goes on waiting there.
   @_optimize(size)
   func goOn() {
-    var next = newest
-    while let older = next?.older { next = older }
-    startedOnes(from: next) { $0.kickSlow() }
+    startedOnes(from: oldest) { $0.kickSlow() }
   }
 }
 
@@ -91,10 +125,4 @@ extension IOOperation {
   /// even.
   @inline(__always)
   var order: UInt { endsInOrder ? serialQueue | (direction == .write ? 1 : 0) : 0 }
-
-  /// Of one that ends in order.
-  @_optimize(size)
-  func isOfOneOrder(with other: IOOperation) -> Bool {
-    direction == other.direction && serialQueue == other.serialQueue
-  }
 }

@@ -57,6 +57,7 @@ final class IOChannel: @unchecked Sendable {  // immutable, atomic, or guarded b
   @exclusivity(unchecked) private var hasLeft = false
   @exclusivity(unchecked) private(set) var newest: IOOperation?
   @exclusivity(unchecked) private(set) var listed = 0
+  @exclusivity(unchecked) var orders: IOOrders?
   @exclusivity(unchecked) private var started = 0
   @exclusivity(unchecked) private(set) var gate = IOGate()
   @exclusivity(unchecked) private var isInBarrier = false
@@ -288,7 +289,6 @@ final class IOChannel: @unchecked Sendable {  // immutable, atomic, or guarded b
 
   @_optimize(size)
   private func list(_ operation: IOOperation) {
-    operation.isListed = true
     listed += 1
     operation.older = newest
     newest?.newer = Borrowed(operation)
@@ -298,8 +298,7 @@ final class IOChannel: @unchecked Sendable {  // immutable, atomic, or guarded b
 
   @_optimize(size)
   private func unlist(_ operation: IOOperation) {
-    if isStopped || failure != 0 { letEnd(behind: operation) }
-    operation.isListed = false
+    if operation.isChained { letEnd(behind: operation) }
     listed -= 1
     let (older, newer) = (operation.older, operation.newer?.object)
     if let newer { newer.older = older } else { newest = older }

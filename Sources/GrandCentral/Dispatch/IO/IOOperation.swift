@@ -111,11 +111,13 @@ final class IOOperation: @unchecked Sendable {  // see IOState.swift
   /// Guarded by the file's lock: why the file could not be opened when this operation wanted it; 0 if it was not tried,
   /// or could.
   @exclusivity(unchecked) var openError: Int32 = 0
-  /// Guarded by the channel's lock: its place among the channel's operations; whether it is there, and past the
-  /// barriers.
+  /// Guarded by the channel's lock: its place among the channel's operations; whether it is past the barriers. Once operations are not
+  /// carried out: whether it is chained, to the next ones of its order that have started, sooner and later.
   @exclusivity(unchecked) var older: IOOperation?
   @exclusivity(unchecked) var newer: Borrowed<IOOperation>?
-  @exclusivity(unchecked) var isListed = false
+  @exclusivity(unchecked) var sooner: Borrowed<IOOperation>?
+  @exclusivity(unchecked) var later: Borrowed<IOOperation>?
+  @exclusivity(unchecked) var isChained = false
   @exclusivity(unchecked) var hasStarted = false
 
   init(
