@@ -261,8 +261,9 @@ static void put_chunk(output *output, uint64_t place, gc_insight_chunk *chunk) {
   uint64_t number = __atomic_load_n(&chunk->number, __ATOMIC_ACQUIRE);
   head.count = __atomic_load_n(&chunk->count, __ATOMIC_ACQUIRE);
   put_shared(output, (const char *)chunk, sizeof *chunk, place);
-  // acquire, and an addition of nothing: the copy was made before this look.
-  bool is_same = __atomic_fetch_add(&chunk->number, 0, __ATOMIC_ACQ_REL) == number;
+  // The copy was made before this look. pairs with: the fence in RecorderChunks
+  __atomic_thread_fence(__ATOMIC_ACQUIRE);
+  bool is_same = __atomic_load_n(&chunk->number, __ATOMIC_RELAXED) == number;
   if (!is_same) head.state = GC_CHUNK_FREE;
   put(output, &head, sizeof head, place);
 }

@@ -134,8 +134,9 @@ bool gc_insight_copy_whole(void *copy, const void *entry, size_t size, uint32_t 
     // acquire: the copy is made after this look. pairs with: InsightSequence.change
     uint32_t before = __atomic_load_n(sequence, __ATOMIC_ACQUIRE);
     gc_insight_copy(copy, entry, size);
-    // release, and an addition of nothing: the copy is made before this look, as in InsightSequence.whole
-    uint32_t after = __atomic_fetch_add(sequence, 0, __ATOMIC_RELEASE);
+    // The copy is made before the second look, as in InsightSequence.whole.
+    __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    uint32_t after = __atomic_load_n(sequence, __ATOMIC_RELAXED);
     if (before % 2 == 0 && before == after) return true;
   }
   return false;

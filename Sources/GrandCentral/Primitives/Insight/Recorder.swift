@@ -183,6 +183,9 @@ enum RecorderChunks {
     chunk.count.pointee.store(0, ordering: .relaxed)
     // pairs with: readers in other processes – publishes that none of the old chunk's records is there any more
     chunk.number.pointee.store(begun, ordering: .releasing)
+    // seq-cst: as a fence that releases, see InsightSequence; a reader's copy would have records of this use, and its second look the
+    // former number.
+    atomicMemoryFence(ordering: .sequentiallyConsistent)
     chunk.pointee.tid = Thread.id
     chunk.pointee.thread = UInt32(me.entry - InsightRegion.threads(memory))
     chunk.pointee.counter = counter

@@ -3,13 +3,55 @@
 import CPlatform
 import CheckerCore
 import CheckerKit
+import Synchronization
 
 @testable import GrandCentral
 
 // What the engine keeps for others to look at: its own beginning, workers' records, what they run; and what a fork locks.
 
+/// A record of the insight region: its number, and two words that change together.
+private struct SharedRecord {
+  let words = UnsafeMutablePointer<Atomic<UInt32>>.allocate(capacity: 3)
+
+  init() { for index in 0..<3 { (words + index).initialize(to: Atomic(0)) } }
+
+  /// One word at a time; nothing orders them.
+  func change() {
+    InsightSequence(words).change {
+      (words + 1).pointee.store(1, ordering: .relaxed)
+      (words + 2).pointee.store(1, ordering: .relaxed)
+    }
+  }
+
+  func copy() -> (UInt32, UInt32) {
+    ((words + 1).pointee.load(ordering: .relaxed), (words + 2).pointee.load(ordering: .relaxed))
+  }
+}
+
 func records() -> [Scenario] {
   [
+    protocolScenario("a thread looks at a record of the region that changes", of: "InsightSequence", unusual: 0) {
+      run in
+      let record = SharedRecord()
+      run.thread { record.change() }
+      run.thread {
+        if let copy = InsightSequence(record.words).whole({ record.copy() }) {
+          run.check(copy.0 == copy.1, "the copy has half of a change")
+        }
+      }
+    },
+    protocolScenario("another process looks at a record of the region", of: "InsightSequence", unusual: 0) { run in
+      let record = SharedRecord()
+      run.thread { record.change() }
+      run.thread {
+        // As `RegionMemory.stable` of the tool, which cannot write there.
+        let before = record.words.pointee.load(ordering: .acquiring)
+        let copy = record.copy()
+        atomicMemoryFence(ordering: .acquiring)
+        let after = record.words.pointee.load(ordering: .acquiring)
+        if before & 1 == 0, before == after { run.check(copy.0 == copy.1, "the copy has half of a change") }
+      }
+    },
     protocolScenario("the engine is looked for while it is made", of: "Engine", unusual: 0) { run in
       run.thread { _ = Engine.shared }
       run.thread { if let engine = Engine.existing { run.check(engine.pointee.workers.count == 0, "it has begun") } }
