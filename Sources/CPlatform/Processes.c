@@ -150,10 +150,10 @@ void gc_connector_close(int connector) {
   close(connector);
 }
 
-int gc_connector_next(int connector, int32_t *pid) {
+int gc_connector_next(int connector, int32_t *pid, int32_t *child) {
   struct proc_event event;
   int result = gc_connector_receive(connector, &event);
-  *pid = 0;
+  *pid = *child = 0;
   if (result == -ENOBUFS) return GC_CONNECTOR_LOST;
   if (result != 0) return result < 0 ? result : 0;
   switch ((uint32_t)event.what) {
@@ -161,6 +161,7 @@ int gc_connector_next(int connector, int32_t *pid) {
       // The kernel reports new threads in the same way.
       if (event.event_data.fork.child_pid != event.event_data.fork.child_tgid) return 0;
       *pid = event.event_data.fork.parent_tgid;
+      *child = event.event_data.fork.child_tgid;
       return GC_CONNECTOR_FORK;
     case PROC_EVENT_EXEC:
       *pid = event.event_data.exec.process_tgid;

@@ -290,6 +290,15 @@ struct ProcessSourceTests {
     narrow.end()
   }
 
+  @Test(
+    "S12: what a process has done before its end is told before its end, though all of that is found at once",
+    .enabled(if: DispatchSource.supportedProcessEvents.contains(.fork), "needs CAP_NET_ADMIN"))
+  func lastWords() {
+    let result = Probe.run("process-last-words")
+    #expect(result.ended, "\(result)")
+    #expect(result.number("fork") == 1 && result.number("exec") == 1 && result.number("after") == 0, "\(result)")
+  }
+
   @Test("S12: what cannot be had is said in one line")
   func missing() {
     let result = Probe.run("process-missing")

@@ -43,8 +43,8 @@ void gc_connector_close(int connector);
 
 enum { GC_CONNECTOR_FORK = 1, GC_CONNECTOR_EXEC = 2, GC_CONNECTOR_LOST = 4 };
 
-/// The next message: what process `pid` has done, 0 when it has done something else; -EAGAIN when there is none.
-int gc_connector_next(int connector, int32_t *pid);
+/// The next message: what process `pid` has done, 0 when it has done something else; -EAGAIN when there is none. A fork has made `child`.
+int gc_connector_next(int connector, int32_t *pid, int32_t *child);
 
 #pragma GCC visibility pop
 

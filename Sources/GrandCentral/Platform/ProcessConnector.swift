@@ -8,7 +8,7 @@ import CPlatform
 /// Known by its number here; `close` ends it.
 enum ProcessConnector {
   enum Message {
-    case forked(Int32)
+    case forked(Int32, child: Int32)
     case executed(Int32)
     /// Messages were dropped.
     case lost
@@ -38,9 +38,9 @@ enum ProcessConnector {
   /// The next message; nil when none waits.
   @_optimize(size)
   static func next(_ descriptor: Int32) -> Message? {
-    var process: Int32 = 0
-    switch gc_connector_next(descriptor, &process) {
-    case Int32(GC_CONNECTOR_FORK): return .forked(process)
+    var (process, child): (Int32, Int32) = (0, 0)
+    switch gc_connector_next(descriptor, &process, &child) {
+    case Int32(GC_CONNECTOR_FORK): return .forked(process, child: child)
     case Int32(GC_CONNECTOR_EXEC): return .executed(process)
     case Int32(GC_CONNECTOR_LOST): return .lost
     case let result: return result < 0 ? nil : .other

@@ -8,7 +8,7 @@ import GrandCentral
 extension Scenario {
   static let processes: [String: Body] = [
     "process-missing": processMissing, "process-unprivileged": processUnprivileged, "process-idle": processIdle,
-    "process-fork": processFork,
+    "process-fork": processFork, "process-last-words": processLastWords,
   ]
 
   /// A child that ends when this process does, or when it is killed.
@@ -85,5 +85,53 @@ extension Scenario {
     kill(watched, SIGKILL)
     report("parent", ended.wait())
     parents.cancel()
+  }
+
+  /// A shell. It reads from one of the two descriptors and writes to the other one.
+  private static func shell(_ script: String, reading: Int32 = 0, writing: Int32 = 1) -> pid_t {
+    var actions = posix_spawn_file_actions_t()
+    posix_spawn_file_actions_init(&actions)
+    if reading != 0 { posix_spawn_file_actions_adddup2(&actions, reading, 0) }
+    if writing != 1 { posix_spawn_file_actions_adddup2(&actions, writing, 1) }
+    defer { posix_spawn_file_actions_destroy(&actions) }
+    let arguments = ["/bin/sh", "-c", script].map { strdup($0) } + [nil]
+    defer { for argument in arguments { free(argument) } }
+    var process = pid_t()
+    require(posix_spawn(&process, "/bin/sh", &actions, nil, arguments, environ) == 0, "a shell starts")
+    return process
+  }
+
+  /// While this process stands still, a child forks a hundred times, becomes another program, and ends. This process finds all
+  /// of that at once when it goes on.
+  private static let processLastWords: Body = {
+    if !DispatchSource.supportedProcessEvents.contains(.exec) { skip("needs CAP_NET_ADMIN") }
+    guard let ends = Kernel.closeOnExecPipe() else { return require(false, "descriptors") }
+    let child = shell(
+      "read x; i=0; while [ $i -lt 100 ]; do (:); i=$((i+1)); done; exec /bin/true", reading: ends.readEnd)
+    let (calls, registered, ended) = (Recorder<UInt>(), Latch(), Latch())
+    let queue = DispatchQueue(label: "process")
+    let source = DispatchSource.makeProcessSource(identifier: child, eventMask: [.exit, .fork, .exec], queue: queue)
+    source.setRegistrationHandler { registered.open() }
+    source.setEventHandler { [unowned source] in
+      let data: DispatchSource.ProcessEvent = source.data
+      calls.note(data.rawValue)
+      if data.contains(.exit) { ended.open() }
+    }
+    source.activate()
+    require(registered.wait(), "the child is watched")
+    // The third field of the file is the state: T for one that stands still, Z for one that has ended.
+    let script = """
+      await() { while read -r line < /proc/$1/stat && s=${line##*) } && [ "${s%% *}" != $2 ]; do :; done; }
+      kill -STOP \(getpid()); await \(getpid()) T; echo go; await \(child) Z; kill -CONT \(getpid())
+      """
+    let controller = shell(script, writing: ends.writeEnd)
+    require(ended.wait(), "the exit is heard of")
+    queue.sync {}
+    let events = calls.values.map { DispatchSource.ProcessEvent(rawValue: $0) }
+    report("fork", events.contains { $0.contains(.fork) })
+    report("exec", events.contains { $0.contains(.exec) })
+    report("after", events.drop { !$0.contains(.exit) }.count - 1)
+    source.cancel()
+    for process in [child, controller] { waitpid(process, nil, 0) }
   }
 }

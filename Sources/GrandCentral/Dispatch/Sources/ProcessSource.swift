@@ -6,7 +6,8 @@ import Synchronization
 ///
 /// The end of the process makes its descriptor readable, for good: the report disarms the watch, and the delivery takes
 /// it off. Forks and execs come from a socket that hears of all processes; each source that wants them has one, and gives
-/// it up with the process.
+/// it up with the process. What the kernel has to tell of the process, the socket has when the end is reported: so the report of the
+/// end hears all of that first. Afterwards nothing is heard of the number, which may be another process's.
 ///
 /// Data are merged before the event is made known, as in UserDataSource.
 final class ProcessSource: DispatchSource, DispatchSourceProcess, @unchecked Sendable {  // as its fields say
@@ -26,6 +27,8 @@ final class ProcessSource: DispatchSource, DispatchSourceProcess, @unchecked Sen
   private let generation = Thread.forkGeneration
   @exclusivity(unchecked) private var processWatch: DescriptorWatch.Pointer?
   @exclusivity(unchecked) private var connectorWatch: DescriptorWatch.Pointer?
+  /// Guarded by the descriptor table's lock: the process's number is another one's now.
+  @exclusivity(unchecked) private var hasSuccessor = false
 
   @_optimize(size)
   init(identifier: Int32, mask: DispatchSource.ProcessEvent, queue: DispatchQueue?) {
@@ -222,6 +225,8 @@ final class ProcessSource: DispatchSource, DispatchSourceProcess, @unchecked Sen
 
   @_optimize(size)
   private func noteEnd() {
+    // Not without the table's lock, nor where there is no connector: no connector is listed then.
+    if let connectorWatch, connectorWatch.pointee.isListed { hear(Self.mostQueued) }
     noteExitStatus()
     // relaxed: the event, which comes afterwards, publishes it.
     hasEnded.store(true, ordering: .relaxed)
@@ -231,21 +236,32 @@ final class ProcessSource: DispatchSource, DispatchSourceProcess, @unchecked Sen
   }
 
   private static let largestPortion = 64
+  /// No socket's buffer has room for as many messages as that, unless the system's owner has made it ten times larger.
+  private static let mostQueued = 4_096
 
-  /// Messages about all processes; what is left is reported again.
+  /// Messages about all processes, so many at most; what is left is reported again.
   @_optimize(size)
-  private func hear() {
+  private func hear(_ most: Int = largestPortion) {
     // unsafe: set before the watch was listed.
     let connector = connectorWatch!.pointee.descriptor
-    for _ in 0..<Self.largestPortion {
+    for _ in 0..<most {
       switch ProcessConnector.next(connector) {
       case .none: return
-      case .forked(process): note(.fork)
+      case .forked(process, child: _): note(.fork)
+      case .forked(_, child: process): noteBirth()
       case .executed(process): note(.exec)
       case .lost: reportLoss()
       default: break
       }
     }
+  }
+
+  /// A process of that number was made: another one, if the one that is watched has ended. Its end may not have been reported yet.
+  @_optimize(size)
+  private func noteBirth() {
+    // relaxed: written before anything was watched.
+    let place = pidfd.load(ordering: .relaxed)
+    if place > 0, Descriptor.isReady(place - 1, .readable) { hasSuccessor = true }
   }
 
   @_optimize(size)
@@ -260,7 +276,7 @@ final class ProcessSource: DispatchSource, DispatchSourceProcess, @unchecked Sen
   private func note(_ event: DispatchSource.ProcessEvent) {
     let data = event.intersection(wanted)
     // relaxed: a process's number may be another one's after its end.
-    if data.isEmpty || event != .exit && hasEnded.load(ordering: .relaxed) { return }
+    if data.isEmpty || event != .exit && (hasSuccessor || hasEnded.load(ordering: .relaxed)) { return }
     // pairs with: takeEvent – publishes what the process has done
     merged.bitwiseOr(data.rawValue, ordering: .releasing)
     fire()

@@ -155,10 +155,11 @@ int gc_connector_open(void) {
 
 void gc_connector_close(int fd) { gc_close(fd); }
 
-int gc_connector_next(int fd, int32_t *pid) {
+int gc_connector_next(int fd, int32_t *pid, int32_t *child) {
   machine_point("connector-next", machine_file_of(fd));
   machine_file *file = machine_file_of(fd);
-  *pid = 0;
+  // The machine does not say which process is made.
+  *pid = *child = 0;
   if (file == NULL || file->kind != &connector_kind) return -EBADF;
   connector *connector = file->state;
   machine_sync(file);
