@@ -43,6 +43,7 @@ public class DispatchIO: DispatchObject, @unchecked Sendable {  // immutable; th
     @_alwaysEmitIntoClient public init(rawValue: UInt) { self.rawValue = rawValue }
 
     /// Interrupts operations under way: their handlers are called with ECANCELED; those of a stream in the order of submission.
+    /// What a disk is just reading for a stream is waited for, for 100 ms at most, and delivered before.
     @_alwaysEmitIntoClient public static var stop: DispatchIO.CloseFlags { CloseFlags(rawValue: 1) }
   }
 

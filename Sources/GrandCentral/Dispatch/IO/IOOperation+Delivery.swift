@@ -195,6 +195,8 @@ final class IOTicker: @unchecked Sendable {  // why: the entry is the wheel's wh
   private let entry: TimerEntry.Pointer
   /// The step's alone.
   var isIn = false
+  /// The step's alone: until when the stopped operation waits for its request (IOOperation.C1); 0 before it is stopped.
+  var patienceEnds: UInt64 = 0
   /// The step's alone: when it ticks, while it is in.
   private var due: UInt64 = 0
 

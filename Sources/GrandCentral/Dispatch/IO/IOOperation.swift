@@ -213,7 +213,10 @@ final class IOOperation: @unchecked Sendable {  // see IOState.swift
     if seen.has(IOState.cancelled) { cancel() }
     if seen.has(IOState.ticked) { tick() }
     if direction == .write { report() }
-    if request != nil { return }
+    if request != nil {
+      if seen.has(IOState.cancelled) { awaitResult() }
+      return
+    }
     if outcome != nil, waitsToEnd(seen) { return }
     guard outcome == nil, let file else { return finish() }
     if !seen.has(IOState.turn) { return }

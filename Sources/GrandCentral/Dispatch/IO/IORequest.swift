@@ -9,7 +9,8 @@ import Synchronization
 /// IORequest.R2  The file has one user more from `abandon` on, so that the descriptor stays until the request is done.
 /// IORequest.R3  The turn of an abandoned request's operation goes on when both have happened: the request is done, and the
 ///     last delivery is on its way, or the operation trails. So no operation reads or writes at a position that the request is about to move. What an
-///     abandoned read has brought is left to the next one: the position goes back.
+///     abandoned read has brought is left to the next one: the position goes back. That moves it for others as well that share it, so a
+///     read at a position is abandoned only if it takes long (IOOperation.C1).
 final class IORequest: @unchecked Sendable {  // handed from the step to the ring or a helper and back, by `fate`
   static let mostSpans = 16
 
