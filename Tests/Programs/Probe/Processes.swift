@@ -94,7 +94,8 @@ extension Scenario {
     if reading != 0 { posix_spawn_file_actions_adddup2(&actions, reading, 0) }
     if writing != 1 { posix_spawn_file_actions_adddup2(&actions, writing, 1) }
     defer { posix_spawn_file_actions_destroy(&actions) }
-    let arguments = ["/bin/sh", "-c", script].map { strdup($0) } + [nil]
+    let words: [String] = ["/bin/sh", "-c", script]
+    let arguments: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) } + [nil]
     defer { for argument in arguments { free(argument) } }
     var process = pid_t()
     require(posix_spawn(&process, "/bin/sh", &actions, nil, arguments, environ) == 0, "a shell starts")
