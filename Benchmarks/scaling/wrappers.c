@@ -74,7 +74,7 @@ REAL(ssize_t, gc_write, int, const void *, size_t);
 ssize_t __wrap_gc_write(int fd, const void *buffer, size_t count) {
   enter();
   ssize_t result = __real_gc_write(fd, buffer, count);
-  // A polling thread looks again. Apart from messages, only the poller's own descriptor is written to here.
+  // A polling thread looks again. Only the poller's own descriptor is written to here.
   int woken = machine_wake(&poll_channel, INT_MAX);
   if (counting) {
     total.woken += (uint64_t)woken;

@@ -76,20 +76,48 @@ static ssize_t write_once(int fd, const gc_span *spans, int count, int64_t offse
   }
 }
 
-// SIGPIPE comes to this thread. While it is blocked it waits, and is taken before the mask is put back.
-static ssize_t write_masked(int fd, const gc_span *spans, int count, int64_t offset, int manner) {
-  sigset_t pipe_signal, before, pending;
-  sigemptyset(&pipe_signal);
-  sigaddset(&pipe_signal, SIGPIPE);
-  sigpending(&pending);
-  bool was_pending = sigismember(&pending, SIGPIPE) == 1;
-  pthread_sigmask(SIG_BLOCK, &pipe_signal, &before);
-  ssize_t r = write_once(fd, spans, count, offset, manner);
-  if (r == -EPIPE && !was_pending) {
-    struct timespec none = {0, 0};
-    while (sigtimedwait(&pipe_signal, NULL, &none) < 0 && errno == EINTR) {}
+#define BIT(number) (UINT64_C(1) << ((number) - 1))
+
+// What a write raises comes to its thread: SIGPIPE where no process reads, SIGXFSZ where the file may not become larger. While the two are
+// blocked they wait, and the one that has come is taken before the mask is put back. All by system calls: the C library's functions that
+// change masks note what the program wants, and a handler of signals may be the caller.
+typedef struct {
+  uint64_t pending, mask;
+} signals_before;
+
+static signals_before hold_signals(void) {
+  const uint64_t held = BIT(SIGPIPE) | BIT(SIGXFSZ);
+  signals_before before = {0, 0};
+  syscall(SYS_rt_sigpending, &before.pending, sizeof before.pending);
+  syscall(SYS_rt_sigprocmask, (long)SIG_BLOCK, &held, &before.mask, sizeof held);
+  return before;
+}
+
+static void let_signals_go(const signals_before *before, ssize_t result) {
+  const uint64_t raised = result == -EPIPE ? BIT(SIGPIPE) : result == -EFBIG ? BIT(SIGXFSZ) : 0;
+  const struct timespec none = {0, 0};
+  if ((raised & ~before->pending) != 0) {
+    while (syscall(SYS_rt_sigtimedwait, &raised, NULL, &none, sizeof raised) < 0 && errno == EINTR) {}
   }
-  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  syscall(SYS_rt_sigprocmask, (long)SIG_SETMASK, &before->mask, NULL, sizeof before->mask);
+}
+
+static ssize_t write_masked(int fd, const gc_span *spans, int count, int64_t offset, int manner) {
+  const signals_before before = hold_signals();
+  ssize_t r = write_once(fd, spans, count, offset, manner);
+  let_signals_go(&before, r);
+  return r;
+}
+
+ssize_t gc_write_quietly(int fd, const void *bytes, size_t count) {
+  int former = errno;
+  const signals_before before = hold_signals();
+  ssize_t r;
+  do r = write(fd, bytes, count);
+  while (r < 0 && errno == EINTR);
+  if (r < 0) r = -errno;
+  let_signals_go(&before, r);
+  errno = former;
   return r;
 }
 

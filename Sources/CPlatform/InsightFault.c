@@ -4,6 +4,7 @@
 // gets the signal which the environment has chosen does it and goes on.
 
 #define _GNU_SOURCE 1
+#include "CPlatformIO.h"
 #include "CPlatformInsightRegion.h"
 
 #include <errno.h>
@@ -26,7 +27,7 @@ static void tell(const char *words, const char *path) {
   memcpy(line, words, length);
   memcpy(line + length, path, rest);
   line[length + rest] = '\n';
-  while (write(2, line, length + rest + 1) < 0 && errno == EINTR) {}
+  gc_write_quietly(2, line, length + rest + 1);
 }
 
 /// The setting's path; false if it is too long.

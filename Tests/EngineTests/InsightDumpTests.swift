@@ -174,6 +174,16 @@ struct InsightDumpTests {
     }
   }
 
+  @Test("F1: a report that no process reads ends nothing, and a fault ends the process as ever, with its core file")
+  func brokenErrors() throws {
+    let path = "/tmp/gc-core-broken-\(getpid())"
+    defer { unlink(path) }
+    let result = Probe.run("broken-errors", environment: ["GRANDCENTRAL_CORE": path, "GRANDCENTRAL_DUMP": "off"])
+    #expect(result["cancelled"] == "1", "\(result)")
+    #expect(result.end == .killed(SIGABRT), "\(result)")
+    try expectCore(path, threads: 1...8)
+  }
+
   @Test("E5: the parent's threads are none of the child's")
   func forks() {
     let result = Probe.run("dump-fork", environment: Self.inspect)

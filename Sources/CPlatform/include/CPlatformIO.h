@@ -35,6 +35,9 @@ enum {
 ssize_t gc_readv(int fd, const gc_span *spans, int count, int64_t offset, int manner);
 /// For what may raise SIGPIPE, set `may_break`.
 ssize_t gc_writev(int fd, const gc_span *spans, int count, int64_t offset, int manner, bool may_break);
+/// Writes a message, to whatever the program has there: no signal comes of it, neither SIGPIPE nor SIGXFSZ. For handlers of signals as
+/// well; errno stays as it is.
+ssize_t gc_write_quietly(int fd, const void *bytes, size_t count);
 ssize_t gc_receive(int fd, void *start, size_t count);
 ssize_t gc_send(int fd, const gc_span *spans, int count);
 

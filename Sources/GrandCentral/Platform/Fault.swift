@@ -5,7 +5,8 @@ import CPlatform
 /// How the library speaks when something is wrong.
 ///
 /// Every message is one line, handed to the kernel in one `write`, so that lines of several threads do not mix. It is
-/// the same in debug and release builds: `precondition` and `assert` lose their text with `-O`, this does not.
+/// the same in debug and release builds: `precondition` and `assert` lose their text with `-O`, this does not. Where standard error is a pipe
+/// that no process reads, the message is lost, and nothing else happens.
 ///
 /// Before the process stops, what its threads and objects do follows, a line each, set in by two blanks; `GRANDCENTRAL_DUMP=off`
 /// leaves that out, and `GRANDCENTRAL_DUMP=/path` appends it to a file. `GRANDCENTRAL_CORE=/path` has a core file written there, which
@@ -70,7 +71,7 @@ enum Fault {
       guard let start = buffer.baseAddress else { return }
       var written = 0
       while written < buffer.count {
-        let count = gc_write(2, start + written, buffer.count - written)
+        let count = gc_write_quietly(2, start + written, buffer.count - written)
         if count <= 0 { return }
         written += count
       }

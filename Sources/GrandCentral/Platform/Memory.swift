@@ -91,7 +91,7 @@ struct PlainLine {
       line.count = min(line.count, room - 1)
       line.add(byte: 0x0A)
       // unsafe: the buffer holds at least as many bytes.
-      _ = gc_write(2, buffer.baseAddress, line.count)
+      _ = gc_write_quietly(2, buffer.baseAddress, line.count)
     }
   }
 

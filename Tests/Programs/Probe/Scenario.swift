@@ -11,7 +11,7 @@ enum Scenario {
     mainQueue, priority, quiet, blocking, idleness, limits, forking, forkingTypes, retargeting, exiting, poolSettings,
     poolHooks, applyConvoys, staleBits, signals, files, processes, channels, asyncBlocking, exhaustion, refusals,
     olderKernels, watching, backtraces, overtaken, displacing, insight,
-    insightDumps, vacancies, applyMeetings,
+    insightDumps, vacancies, applyMeetings, brokenErrors,
   ]
 
   static func main() {

@@ -177,6 +177,10 @@ static ssize_t write_all(int fd, const char *bytes, size_t count, bool now) {
 
 ssize_t gc_write(int fd, const void *buffer, size_t count) { return write_all(fd, buffer, count, false); }
 
+ssize_t gc_write_quietly(int fd, const void *bytes, size_t count) {
+  return carry_out(fd, do_write, (void *)bytes, count, false, "write");
+}
+
 ssize_t gc_receive(int fd, void *start, size_t count) {
   return carry_out(fd, do_receive, start, count, true, "receive");
 }
