@@ -1,10 +1,11 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 //
 // What the process shows of itself, as text, written by the process. A signal handler may do it, and a thread that holds
-// any lock: nothing here allocates, waits or takes a lock, and errno stays as it is. Arrays are found by what the library has put
-// into the head, kept here, as other processes may write the region.
+// any lock: nothing here allocates, waits or takes a lock, no signal comes of a write, and errno stays as it is. Arrays are found
+// by what the library has put into the head, kept here, as other processes may write the region.
 
 #define _GNU_SOURCE 1
+#include "CPlatformIO.h"
 #include "CPlatformInsightRegion.h"
 
 #include <errno.h>
@@ -94,8 +95,7 @@ PIECE end(line *line) {
   line->text[line->length++] = '\n';
   size_t written = 0;
   while (written < line->length) {
-    ssize_t count = write(line->descriptor, line->text + written, line->length - written);
-    if (count < 0 && errno == EINTR) continue;
+    ssize_t count = gc_write_quietly(line->descriptor, line->text + written, line->length - written);
     if (count <= 0) {
       line->failed = true;
       break;

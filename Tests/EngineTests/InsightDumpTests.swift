@@ -184,6 +184,21 @@ struct InsightDumpTests {
     try expectCore(path, threads: 1...8)
   }
 
+  @Test("F3: what a process shows of itself is lost where no process reads it or the file is full, and ends nothing")
+  func brokenDumps() {
+    let path = "/tmp/gc-dump-broken-\(getpid())"
+    defer { unlink(path) }
+    let environment = ["GRANDCENTRAL_DUMP_SIGNAL": "USR2", "GRANDCENTRAL_DUMP": path]
+    // At the signal it goes to standard error, and then to the file; at the fault as well.
+    for setting in [environment.filter { $0.key == "GRANDCENTRAL_DUMP_SIGNAL" }, environment] {
+      let result = Probe.run("broken-errors-dump", environment: setting)
+      #expect(result["goesOn"] == "1" && result["written"] == "0", "\(result)")
+      #expect(result["left"] == "0" && result["stays"] == "1", "\(result)")
+      if setting["GRANDCENTRAL_DUMP"] != nil { #expect(result["limited"] == "0", "\(result)") }
+      #expect(result.end == .killed(SIGABRT), "\(result)")
+    }
+  }
+
   @Test("E5: the parent's threads are none of the child's")
   func forks() {
     let result = Probe.run("dump-fork", environment: Self.inspect)
