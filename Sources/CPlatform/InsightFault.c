@@ -6,6 +6,7 @@
 #define _GNU_SOURCE 1
 #include "CPlatformIO.h"
 #include "CPlatformInsightRegion.h"
+#include "CPlatformSignals.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -78,7 +79,8 @@ void gc_insight_await_fault(void) {
 
 // MARK: The chosen signal
 
-/// Which signal GRANDCENTRAL_DUMP_SIGNAL chooses, by its name or its number; 0 if it is none that a program can handle.
+/// Which signal GRANDCENTRAL_DUMP_SIGNAL chooses, by its name or its number; 0 if it is none that a program can handle
+/// without having caused it.
 static int chosen_signal(const char *value) {
   static const struct {
     const char *name;
@@ -92,7 +94,9 @@ static int chosen_signal(const char *value) {
   char *end;
   long number = strtol(value, &end, 10);
   bool is_number = *value >= '0' && *value <= '9' && *end == 0;
-  return is_number && number > 0 && number <= SIGRTMAX && number != SIGKILL && number != SIGSTOP ? (int)number : 0;
+  // A thread that has caused a signal causes it again when the handler returns: a crash would be written over and over. SIGABRT ends a fault.
+  bool is_free = is_number && number <= SIGRTMAX && number != SIGABRT && gc_signal_can_be_watched((int)number);
+  return is_free ? (int)number : 0;
 }
 
 static void write_on_request(int number) {
