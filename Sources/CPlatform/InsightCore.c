@@ -323,11 +323,11 @@ static bool write_core(int descriptor, char *base, const gc_insight_head *parts)
 
 /// Waits for the memory for so many milliseconds at most.
 static bool take_memory(uint32_t patience) {
-  const struct timespec pause = {0, 1000000};
   // pairs with: gc_insight_write_core – publishes that the memory is not used any more
   while (__atomic_exchange_n(&memory.is_used, true, __ATOMIC_ACQUIRE)) {
     if (patience-- == 0) return false;
-    nanosleep(&pause, NULL);
+    struct timespec rest = {0, 1000000};
+    while (nanosleep(&rest, &rest) != 0 && errno == EINTR) {}
   }
   return true;
 }

@@ -66,15 +66,19 @@ void gc_insight_write_core_at_fault(void) {
 }
 
 void gc_insight_await_fault(void) {
-  /// The thread that ends the process.
-  static uint32_t first;
-  uint32_t nobody = 0, own = gc_thread_id();
+  /// The process, and the thread that ends it. What the child of a fork finds here may be its parent's.
+  static uint64_t first;
+  uint64_t seen = 0;
+  const uint64_t process = (uint32_t)getpid(), own = process << 32 | gc_thread_id();
   // relaxed: nothing of the thread's is read.
-  if (__atomic_compare_exchange_n(&first, &nobody, own, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) return;
-  // A handler of signals has interrupted the first one.
-  if (nobody == own) return;
-  const struct timespec longest = {10, 0};
-  nanosleep(&longest, NULL);
+  while (!__atomic_compare_exchange_n(&first, &seen, own, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+    // A handler of signals has interrupted the first one.
+    if (seen == own) return;
+    if (seen >> 32 != process) continue;
+    struct timespec rest = {10, 0};
+    while (nanosleep(&rest, &rest) != 0 && errno == EINTR) {}
+    return;
+  }
 }
 
 // MARK: The chosen signal

@@ -201,6 +201,14 @@ struct InsightDumpTests {
     }
   }
 
+  @Test("F1, F3: a thread with a fault waits for the first one's core file, whatever signals come; no child does")
+  func faultAwaited() {
+    let result = Probe.run("fault-awaited")
+    #expect(result.ended, "\(result)")
+    #expect(result["waits"] == "1" && result.number("interrupted") == 5, "\(result)")
+    #expect(result.number("child") == 0, "\(result)")
+  }
+
   @Test("E5: the parent's threads are none of the child's")
   func forks() {
     let result = Probe.run("dump-fork", environment: Self.inspect)

@@ -1,5 +1,6 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
+import CPlatform
 import ContractSupport
 import Glibc
 import GrandCentral
@@ -11,6 +12,7 @@ extension Scenario {
     "dump-text": dumpText, "dump-fault": dumpFault, "dump-in-handler": dumpInHandler, "dump-fork": dumpFork,
     "dump-signal": dumpSignal,
     "core-file": coreFile, "core-in-handler": coreInHandler, "core-refused": coreRefused, "core-faults": coreFaults,
+    "fault-awaited": faultAwaited,
   ]
 
   /// Written by one thread, before the process is looked at.
@@ -197,6 +199,49 @@ extension Scenario {
     }
     start.open()
     for thread in threads { thread.join() }
+  }
+
+  private static let second = Atomic<Int32>(0)
+
+  /// The main thread is the one that ends the process. Another one waits for that, whatever signals it handles meanwhile. The child
+  /// of a fork does not wait for its parent.
+  private static func faultAwaited() {
+    gc_insight_await_fault()
+    let child = fork()
+    if child == 0 {
+      // The wait would last ten seconds.
+      signal(SIGALRM, SIG_DFL)
+      alarm(9)
+      gc_insight_await_fault()
+      _exit(0)
+    }
+    var status: Int32 = -1
+    while waitpid(child, &status, 0) < 0 && errno == EINTR {}
+    report("child", status)
+
+    signal(SIGUSR1) { _ in Scenario.handled.add(1, ordering: .relaxed) }
+    let isBack = Latch()
+    nonisolated(unsafe) var thread = pthread_t()
+    _ = PlainThread {
+      thread = pthread_self()
+      Scenario.second.store(Kernel.threadID, ordering: .releasing)
+      gc_insight_await_fault()
+      isBack.open()
+    }
+    func sleeps() -> Bool {
+      let identifier = second.load(ordering: .acquiring)
+      return identifier != 0 && ProcessThreads.record(of: identifier)?.state == "S"
+    }
+    for round in 0..<5 {
+      while !sleeps(), !isBack.isOpen { sched_yield() }
+      if isBack.isOpen { break }
+      pthread_kill(thread, SIGUSR1)
+      while handled.load(ordering: .relaxed) == round, !isBack.isOpen { sched_yield() }
+    }
+    while !sleeps(), !isBack.isOpen { sched_yield() }
+    report("waits", !isBack.isOpen)
+    report("interrupted", handled.load(ordering: .relaxed))
+    _exit(0)
   }
 
   private static func dumpFork() {
