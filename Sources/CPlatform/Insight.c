@@ -19,7 +19,7 @@
 
 __attribute__((aligned(GC_LARGEST_PAGE))) unsigned char gc_insight_page[GC_LARGEST_PAGE];
 
-uint32_t gc_insight_wishes(void) {
+static uint32_t read_wishes(void) {
   const char *inspect = secure_getenv("GRANDCENTRAL_INSPECT"), *record = secure_getenv("GRANDCENTRAL_RECORD");
   uint32_t wishes = inspect != NULL && strcmp(inspect, "1") == 0 ? GC_SWITCH_OBJECTS : 0;
   if (record == NULL) return wishes;
@@ -28,10 +28,15 @@ uint32_t gc_insight_wishes(void) {
   return wishes;
 }
 
+/// As they were when the program began: later on, other threads may change the environment at any time.
+static uint32_t wishes;
+
+uint32_t gc_insight_wishes(void) { return wishes; }
+
 __attribute__((constructor)) static void turn_wishes_on(void) {
-  uint32_t wishes = gc_insight_wishes();
-  if (gc_probes_are_wanted()) wishes |= GC_SWITCH_PROBE;
-  if (wishes != 0) *(volatile uint32_t *)gc_insight_page = wishes;
+  wishes = read_wishes();
+  uint32_t switches = wishes | (gc_probes_are_wanted() ? (uint32_t)GC_SWITCH_PROBE : 0);
+  if (switches != 0) *(volatile uint32_t *)gc_insight_page = switches;
 }
 
 bool gc_insight_is_cramped(void) {

@@ -175,6 +175,13 @@ struct InsightTests {
     #expect(result["programAsks"] == "1")
   }
 
+  @Test("F3: what the environment asked for when the program began stays on, though a killed tool wanted it as well")
+  func leftoverOfWishes() {
+    let result = Probe.run("insight-leftover", environment: ["GRANDCENTRAL_INSPECT": "1"])
+    #expect(result.ended, "\(result)")
+    #expect(result["toolIsGone"] == "1", "\(result)")
+  }
+
   @Test("F3: a group and a channel that were made before that is asked for are listed once they are used again")
   func late() {
     let result = Probe.run("insight-late")

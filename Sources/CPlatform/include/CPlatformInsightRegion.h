@@ -188,7 +188,7 @@ int gc_insight_take_entry(int count);
 void gc_insight_give_back_entry(int index);
 void gc_insight_forget_entries(void);
 
-/// The switches that the environment asks for: GRANDCENTRAL_INSPECT is `1` (objects are numbered when they are made),
+/// The switches that the environment has asked for when the program began: GRANDCENTRAL_INSPECT is `1` (objects are numbered when they are made),
 /// GRANDCENTRAL_RECORD is `ring` (the newest records are kept) or `collect` (a tool takes them away). They are on when the program's
 /// first instruction runs.
 uint32_t gc_insight_wishes(void);

@@ -55,8 +55,12 @@ extension Scenario {
     withExtendedLifetime(group) {}
   }
 
-  /// A tool that was killed has left the switch on; the program has turned it on itself.
+  /// A tool that was killed has left the switch on; the program has turned it on itself. What the environment says meanwhile counts
+  /// for nothing.
   static func insightLeftover() {
+    let isAsked = getenv("GRANDCENTRAL_INSPECT") != nil
+    unsetenv("GRANDCENTRAL_INSPECT")
+    if !isAsked { setenv("GRANDCENTRAL_RECORD", "ring", 1) }
     _ = GrandCentralRuntime.snapshot()
     _ = awaitRegion()
     let descriptor = open("/proc/self/fd/\(Region.link() ?? -1)", O_RDWR)

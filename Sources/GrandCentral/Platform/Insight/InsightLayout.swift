@@ -66,7 +66,7 @@ enum InsightLayout {
   @inline(__always)
   static var lists: Bool { gc_insight_lists() }
 
-  /// Those that the environment asks for.
+  /// Those that the environment has asked for when the program began.
   static var wishes: UInt32 { gc_insight_wishes() }
 
   /// Whether the process's address space is limited.

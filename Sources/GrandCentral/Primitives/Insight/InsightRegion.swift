@@ -234,11 +234,14 @@ enum InsightRegion {
   static func lookAfterTool() {
     let sign = head.pointee.heartbeat
     guard sign != 0 else { return }
-    let now = Clock.uptime.now()
-    guard now > sign, now - sign > InsightLayout.patience else { return }
     // relaxed: a setting.
     let kept = own.load(ordering: .relaxed) | InsightLayout.wishes
-    turnOff(InsightLayout.Switch.collect | (InsightLayout.Switch.record | InsightLayout.Switch.objects) & ~kept)
+    let tools = InsightLayout.Switch.collect | (InsightLayout.Switch.record | InsightLayout.Switch.objects) & ~kept
+    // A tool leaves its last sign behind: from then on each call comes this far.
+    guard InsightLayout.switches & tools != 0 else { return }
+    let now = Clock.uptime.now()
+    guard now > sign, now - sign > InsightLayout.patience else { return }
+    turnOff(tools)
   }
 
   // MARK: Fork
