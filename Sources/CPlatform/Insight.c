@@ -173,6 +173,8 @@ int gc_insight_make(size_t size, const gc_insight_head *head, void **base) {
   // The magic number comes last: a tool that looks at this moment finds it only where the head is whole.
   gc_insight_head *shown = all, whole = *head;
   whole.magic = shown->magic;
+  // Another process has taken what a tool has handed down: none takes this one's records away, before a tool comes that says so itself.
+  if (!is_handed_down && secure_getenv(GC_INSIGHT_OFFER_VARIABLE) != NULL) whole.switches &= ~(uint32_t)GC_SWITCH_COLLECT;
   memcpy(whole.library, GC_VERSION, sizeof GC_VERSION);
   memcpy(shown, &whole, sizeof whole);
   __atomic_store_n(&shown->magic, head->magic, __ATOMIC_RELEASE);

@@ -89,9 +89,15 @@ struct InsightTests {
     #expect(result["region"] == "0")
   }
 
-  @Test("F3: the flight recorder keeps the newest records, in the same memory")
-  func ring() throws {
-    let result = Probe.run("insight-ring", environment: ["GRANDCENTRAL_RECORD": "ring"])
+  @Test(
+    "F3: the flight recorder keeps the newest records, in the same memory; so does what a traced process starts",
+    arguments: [
+      ["GRANDCENTRAL_RECORD": "ring"],
+      // What the tool has handed down is another process's: the number is none of a page that could be taken.
+      ["GRANDCENTRAL_RECORD": "collect", "GRANDCENTRAL_REGION": "999"],
+    ])
+  func ring(environment: [String: String]) throws {
+    let result = Probe.run("insight-ring", environment: environment)
     #expect(result.ended, "\(result)")
     // Each thread that has records keeps four chunks, besides the one that it writes.
     #expect(try #require(result.number("chunks")) <= 40)

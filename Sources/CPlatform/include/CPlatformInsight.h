@@ -22,8 +22,9 @@
 // A tool that starts a program would find its region too late if the program ends at once. It makes the memfd itself, a page with
 // GC_INSIGHT_OFFER for a magic number and no `pid`, and hands it down to the command: a descriptor whose number stands in
 // GRANDCENTRAL_REGION. The first process that needs a region and finds it there puts its `pid` into it, by exchange, and makes it
-// its own. All others make one, as they do without a tool. Behind a region that was handed down, at head.size, stands the text of
-// /proc/PID/maps of that moment: the names of functions are found by it if the command has ended when the tool looks.
+// its own. All others make one, as they do without a tool, and their threads keep their newest records. Behind a region that was
+// handed down, at head.size, stands the text of /proc/PID/maps of that moment: the names of functions are found by it if the
+// command has ended when the tool looks.
 //
 // A program that becomes another one by exec needs another page. The tool hands several down, of which each has the
 // descriptor of the next one in `unlisted`. The process that takes a page puts its own number into the next one's
