@@ -56,10 +56,10 @@ enum { LONGEST_LIST = 1 << 20 };
 /// with threads, which was measured as 14 ms.
 enum { HIGH = 48 };
 
-/// Where that is possible, the descriptor is a high one.
+/// Where that is possible, the descriptor is a high one; it never is a standard stream's. Else -errno.
 static int moved_up(int descriptor) {
   int moved = fcntl(descriptor, F_DUPFD_CLOEXEC, HIGH);
-  if (moved < 0) return descriptor;
+  if (moved < 0) return gc_above_standard(descriptor);
   close(descriptor);
   return moved;
 }

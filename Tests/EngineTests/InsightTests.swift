@@ -82,6 +82,14 @@ struct InsightTests {
     #expect(result.number("leftOutAfterwards") == 0)
   }
 
+  @Test("K1: the region's descriptor is never a standard stream's, however few descriptors there may be")
+  func fewDescriptors() throws {
+    let result = Probe.run("insight-few-descriptors")
+    #expect(result.ended, "\(result)")
+    #expect(try #require(result.number("number")) > 2, "\(result)")
+    #expect(result["free"] == "1", "\(result)")
+  }
+
   @Test("K1: a program whose files must be small has no region, and runs")
   func smallFiles() {
     let result = Probe.run("insight-small-files")

@@ -14,7 +14,7 @@ extension Scenario {
     "insight-small-files": smallFiles, "insight-kinds": kinds, "insight-plain-threads": plainThreads,
     "insight-objects": insightObjects, "insight-leftover": insightLeftover,
     "insight-late": insightLate, "insight-late-groups": insightLateGroups, "insight-barrier": insightBarrier,
-    "insight-first-item": insightFirstItem,
+    "insight-first-item": insightFirstItem, "insight-few-descriptors": insightFewDescriptors,
   ]
 
   private static func waits() {

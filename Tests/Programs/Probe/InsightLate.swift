@@ -133,6 +133,20 @@ extension Scenario {
   }
 }
 
+extension Scenario {
+  /// Standard error is closed, and no number as high as the library asks for may be used.
+  static func insightFewDescriptors() {
+    var limit = rlimit()
+    getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+    limit.rlim_cur = 48
+    setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+    close(2)
+    _ = GrandCentralRuntime.snapshot()
+    report("number", Region.link() ?? -1)
+    report("free", fcntl(2, F_GETFD) < 0)
+  }
+}
+
 extension Scenario.Region {
   /// The objects that have a number.
   var objects: [gc_insight_object] { (1..<max(1, Int(head.objects_used))).map { object($0) } }
