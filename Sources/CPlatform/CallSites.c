@@ -103,6 +103,23 @@ static int find_symbol(const char *file, size_t size, uintptr_t offset, char *na
   return 0;
 }
 
+/// Opens the file that code is in. Libraries are known by their paths, a program by what it was called, which need not lead to it.
+static int open_file(const Dl_info *code) {
+  // A pipe that has taken the place of a file keeps no thread.
+  const int flags = O_RDONLY | O_NONBLOCK | O_CLOEXEC;
+  const uintptr_t entry = getauxval(AT_ENTRY);
+  Dl_info program;
+  if (dladdr((const void *)entry, &program) && program.dli_fbase == code->dli_fbase) {
+    int fd = open("/proc/self/exe", flags);
+    // Where the dynamic linker was called with the program's path, the file is the linker's.
+    ElfW(Ehdr) header;
+    bool is_whole = fd >= 0 && pread(fd, &header, sizeof header, 0) == sizeof header;
+    if (is_whole && header.e_entry + (header.e_type == ET_EXEC ? 0 : (uintptr_t)code->dli_fbase) == entry) return fd;
+    if (fd >= 0) close(fd);
+  }
+  return open(code->dli_fname, flags);
+}
+
 int gc_describe_code(const void *address, char *name, int name_room, char *place, int place_room) {
   Dl_info info;
   if (name_room > 0) name[0] = 0;
@@ -111,10 +128,9 @@ int gc_describe_code(const void *address, char *name, int name_room, char *place
   uintptr_t offset = (uintptr_t)address - (uintptr_t)info.dli_fbase;
   snprintf(place, (size_t)place_room, "%s+0x%zx", info.dli_fname, (size_t)offset);
   int length = 0;
-  int fd = open(info.dli_fname, O_RDONLY | O_CLOEXEC);
-  if (fd < 0) fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+  int fd = open_file(&info);
   struct stat status;
-  if (fd >= 0 && fstat(fd, &status) == 0 && status.st_size > 0) {
+  if (fd >= 0 && fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0) {
     char *file = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
     if (file != MAP_FAILED) {
       // The addresses in a file of fixed position (ET_EXEC) are those in memory.

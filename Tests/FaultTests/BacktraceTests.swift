@@ -23,6 +23,17 @@ struct BacktraceTests {
     #expect(result["came"] == nil)
   }
 
+  @Test("F1: the program's functions have names, also where its name leads to a folder or to a pipe")
+  func namesOfCode() throws {
+    let pipe = "/tmp/gc-name-\(getpid())"
+    try #require(mkfifo(pipe, 0o600) == 0)
+    defer { unlink(pipe) }
+    for name in ["contract-probe", "/", pipe] {
+      let result = Probe.run("code-names", environment: ["GC_NAME": name])
+      #expect(result.ended && result["name"] == "gc_is_open", "\(result)")
+    }
+  }
+
   @Test(
     "F1: a fault ends the process though SIGABRT is blocked or ignored",
     arguments: ["misuse-with-sigabrt-blocked", "misuse-with-sigabrt-ignored"])

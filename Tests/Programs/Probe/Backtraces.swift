@@ -1,5 +1,6 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
+import CPlatform
 import ContractSupport
 import Glibc
 import GrandCentral
@@ -23,7 +24,26 @@ extension Scenario {
       signal(SIGABRT, SIG_IGN)
       theProgramsMainFunction()
     },
+    "code-names": codeNames,
   ]
+
+  /// The program calls itself by the name GC_NAME, and looks for the name of a function that it does not export.
+  private static func codeNames() {
+    guard let wanted = getenv("GC_NAME").map({ String(cString: $0) }) else { return }
+    guard CommandLine.arguments[0] == wanted else {
+      var arguments: [UnsafeMutablePointer<CChar>?] = [strdup(wanted), strdup("code-names"), nil]
+      execv("/proc/self/exe", &arguments)
+      return complain("cannot run itself again")
+    }
+    // A pipe would keep the thread for ever.
+    alarm(60)
+    let function: @convention(c) (Int32) -> Bool = gc_is_open
+    let room = 256
+    let name = UnsafeMutablePointer<CChar>.allocate(capacity: room)
+    defer { name.deallocate() }
+    _ = gc_describe_code(unsafeBitCast(function, to: UnsafeRawPointer.self), name, Int32(room), nil, 0)
+    report("name", String(cString: name))
+  }
 
   @inline(never)
   private static func theProgramsMainFunction() {
