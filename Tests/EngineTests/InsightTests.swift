@@ -90,6 +90,16 @@ struct InsightTests {
     #expect(result["free"] == "1", "\(result)")
   }
 
+  @Test("K1: where all numbers are given, one is given again once its object has gone, and no search is made before")
+  func fullTable() {
+    let result = Probe.run("insight-full-table", environment: ["GRANDCENTRAL_INSPECT": "1"])
+    #expect(result.ended, "\(result)")
+    if result.skipped != nil { return }
+    #expect(result["full"] == "1", "\(result)")
+    #expect(result.number("taken") == 0, "\(result)")
+    #expect(result["ended"] == "1" && result["again"] == "1", "\(result)")
+  }
+
   @Test("K1: a program whose files must be small has no region, and runs")
   func smallFiles() {
     let result = Probe.run("insight-small-files")

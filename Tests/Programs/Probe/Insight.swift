@@ -15,6 +15,7 @@ extension Scenario {
     "insight-objects": insightObjects, "insight-leftover": insightLeftover,
     "insight-late": insightLate, "insight-late-groups": insightLateGroups, "insight-barrier": insightBarrier,
     "insight-first-item": insightFirstItem, "insight-few-descriptors": insightFewDescriptors,
+    "insight-full-table": insightFullTable,
   ]
 
   private static func waits() {

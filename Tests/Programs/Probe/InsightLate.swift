@@ -134,6 +134,36 @@ extension Scenario {
 }
 
 extension Scenario {
+  /// GRANDCENTRAL_INSPECT=1. Where address space is limited, there is room for 4,095 objects, and there are more. An entry is used again
+  /// when the library has seen its object go, whatever another process writes there.
+  static func insightFullTable() {
+    if Kernel.isSanitized { skip("the sanitizers need more address space") }
+    var limit = rlimit(rlim_cur: 1 << 40, rlim_max: 1 << 40)
+    setrlimit(__rlimit_resource_t(RLIMIT_AS.rawValue), &limit)
+    var queues = (0..<4_200).map { DispatchQueue(label: "queue \($0)") }
+    let region = awaitRegion()
+    let descriptor = open("/proc/self/fd/\(Region.link() ?? -1)", O_RDWR)
+    let mapped = mmap(nil, Int(region.head.size), PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0)
+    guard let raw = mapped, raw != MAP_FAILED else { return }
+    let objects = (raw + Int(region.head.objects.offset)).assumingMemoryBound(to: gc_insight_object.self)
+    let number = region.number(labelled: "queue 100")
+    report("full", region.head.objects_used == region.head.objects.count && number != 0)
+    /// Which numbers the next queues get, whose searches come by all entries.
+    func given(_ label: String) -> [UInt32] {
+      queues += (0..<20).map { DispatchQueue(label: "\(label) \($0)") }
+      return (0..<20).map { region.number(labelled: "\(label) \($0)") }.filter { $0 != 0 }
+    }
+    objects[Int(number)].ended = 1
+    report("taken", given("early").count)
+    objects[Int(number)].ended = 0
+    queues.remove(at: 100)
+    report("ended", objects[Int(number)].ended != 0)
+    // Long ago.
+    objects[Int(number)].ended = 1
+    report("again", given("late") == [number])
+    withExtendedLifetime(queues) {}
+  }
+
   /// Standard error is closed, and no number as high as the library asks for may be used.
   static func insightFewDescriptors() {
     var limit = rlimit()

@@ -42,6 +42,8 @@ enum InsightObjects {
   /// Behind the last entry that has been used. The caller holds the region's lock.
   static var end: Int { used }
 
+  /// Guarded by the region's lock: how many entries are of objects that have gone.
+  nonisolated(unsafe) private static var gone = 0
   /// Guarded by the region's lock: where the search for an entry to use again goes on.
   nonisolated(unsafe) private static var cursor = 1
   /// So many entries does one search look at.
@@ -93,11 +95,16 @@ enum InsightObjects {
       InsightRegion.head.pointee.objects_used = UInt32(used)
       return used - 1
     }
+    // Without this, a queue that has no number would search at each of its waits, under the lock that all share.
+    if gone == 0 { return 0 }
     let now = Cycles.now
     for _ in 0..<min(searched, most) {
       cursor = cursor + 1 == most ? 1 : cursor + 1
       let ended = InsightRegion.objects(memory)[cursor].ended
-      if ended != 0, now > ended, (now - ended) / 1_000 > Cycles.perMillisecond { return cursor }
+      if ended != 0, now > ended, (now - ended) / 1_000 > Cycles.perMillisecond {
+        gone -= 1
+        return cursor
+      }
     }
     return 0
   }
@@ -106,7 +113,10 @@ enum InsightObjects {
   @inline(never)
   @_optimize(size)
   static func end(_ number: UInt32) {
-    update(number) { $0.pointee.ended = max(1, Cycles.now) }
+    update(number) {
+      $0.pointee.ended = max(1, Cycles.now)
+      gone += 1
+    }
     if Recorder.isOn { Recorder.note(.freed, queue: number) }
   }
 
@@ -204,6 +214,7 @@ enum InsightObjects {
   @_optimize(size)
   static func resetAfterFork() {
     used = 1
+    gone = 0
     cursor = 1
   }
 }
