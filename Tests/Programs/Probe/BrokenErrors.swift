@@ -26,7 +26,10 @@ extension Scenario {
 
   /// A report, and a fault.
   private static func brokenReport() {
-    _ = GrandCentralRuntime.snapshot()
+    // The core file lists threads that wait.
+    let never = DispatchSemaphore(value: 0)
+    _ = PlainThread { never.wait() }
+    while GrandCentralRuntime.snapshot().threads.isEmpty { sched_yield() }
     breakErrors()
     let isCancelled = Latch()
     let source = DispatchSource.makeReadSource(fileDescriptor: 999)
