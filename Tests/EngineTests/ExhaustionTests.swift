@@ -54,7 +54,7 @@ struct ExhaustionTests {
     .timeLimit(.minutes(30)),
     arguments: [
       "events", "events-beside-spinning", "slot", "apply", "apply-beside-busy-workers", "sleepers",
-      "sleepers-beside-spinning", "long-items", "alone",
+      "sleepers-beside-spinning", "long-items", "alone", "withheld",
     ])
   func noMonitor(kind: String) {
     if !Kernel.isSanitized {

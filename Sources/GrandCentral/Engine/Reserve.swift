@@ -25,8 +25,9 @@ import Synchronization
 ///     asks. So no more of them than that are ever in ordered work. The monitor raises the limit for a loan, and takes all loans
 ///     back when fewer workers are awake.
 /// Reserve.R2  A worker that is withheld from ordered work sleeps although ordered work is pending. A thread that submits ordered work then
-///     wakes no worker, but the monitor, which stays awake while something is pending. A worker whose job has ended begins ordered work
-///     itself.
+///     wakes no worker, but the monitor, which stays awake while something is pending. If that thread has seen a searcher, it wakes nobody,
+///     and the searcher may be the worker that is withheld: so this one wakes the monitor as well before it sleeps, or stands in for it
+///     (`Vacancy`). A worker whose job has ended begins ordered work itself.
 /// Reserve.R3  `Engine.bandGrants` has the bits of the bands of which one worker may begin ordered work beyond the limit. The worker that
 ///     does so takes the bits away. The monitor sets them in a standstill, for bands that no worker is in.
 struct Reserve {

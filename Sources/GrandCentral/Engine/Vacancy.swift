@@ -11,9 +11,11 @@ import Synchronization
 // | one between two jobs     | a tick after the last look at the earliest          | one look                                            |
 // | one that is one too many | it would sleep, and something is pending, or a slot | until it is woken, nothing is pending any more, or  |
 // |                          | needs a watcher                                     | the kernel may be asked for a monitor again         |
+// | one of the reserve       | it would sleep, and ordered work is pending         | the same                                            |
 //
 // The first one sees to timers, events, slots and lone calls while all workers run jobs without end. The second one finds out that the others'
-// jobs block or run long, and gets one of their places. So what is left to the monitor waits only while each worker is in a job.
+// jobs block or run long, and gets one of their places. The third one finds a standstill, and lends itself (`Reserve`). So what is left to the
+// monitor waits only while each worker is in a job.
 //
 // A worker between two jobs remembers nothing from look to look, and need not: what the monitor remembers is for how long nothing has been
 // started, and this worker comes by because it starts jobs.
@@ -24,10 +26,10 @@ import Synchronization
 //     that the next search is to come by as well (`Place.searches`). The thread that is refused the monitor notes so at all places. A worker that
 //     overwrites this note comes by at its 64th search.
 // Vacancy.V2  A thread that leaves something to the monitor, and is refused it, looks for a sleeper afterwards, and wakes it. So does a monitor
-//     that lends its role. A worker that is one too many joins the idle list first, looks at what is pending, and then at the monitor's state. So it
-//     finds what is pending, or is woken. If it finds the state in another thread's hands, that thread has its look still before it, behind the step with which it puts the
-//     state back: a starter that was refused looks for a sleeper, and one that stood in looks at everything (Vacancy.V3). All of these
-//     steps are in the single order.
+//     that lends its role. A worker that may not begin what is pending, because it is one too many or of the reserve, joins the idle list first,
+//     looks at what is pending, and then at the monitor's state. So it finds what is pending, or is woken. If it finds the state in another
+//     thread's hands, that thread has its look still before it, behind the step with which it puts the state back: a starter that was refused
+//     looks for a sleeper, and one that stood in looks at everything (Vacancy.V3). All of these steps are in the single order.
 // Vacancy.V3  A worker that stands in takes the state away as a starter does, so that there is one monitor, or one that stands in (Monitor.M2).
 //     A thread that finds the state `filled` has published before. The worker looks at everything once more when it has put the state back, as the
 //     monitor does before it sleeps (Monitor.M1), and wakes another one if there is anything to watch: a monitor, if the kernel grants it

@@ -106,16 +106,17 @@ extension Engine {
       if surplus { giveUpWatch(worker) }
       joinIdle(worker)
       // seq-cst: Sleep.W3 after Sleep.W2.
-      let missed =
-        pending.load(ordering: .sequentiallyConsistent) & searchable != 0 || !isWatcher(worker) && slotsNeedWatcher
+      let waiting = pending.load(ordering: .sequentiallyConsistent)
+      let missed = waiting & searchable != 0 || !isWatcher(worker) && slotsNeedWatcher
       if missed, !surplus {
         leaveIdle(worker)
         continue
       }
-      // A surplus worker leaves the pending work to the active ones, and makes sure that another thread watches them, or does itself.
-      if missed {
+      // A surplus worker, or one that ordered work is withheld from (Reserve.R2), leaves what is pending to the active ones, and makes sure
+      // that another thread watches them, or does itself.
+      if missed || waiting != 0 {
         if !isClosing, monitor.isVacant, standIn(worker) { continue }
-        wakeIfNeeded()
+        if missed { wakeIfNeeded() } else { monitor.wake(self) }
       }
       if !sleep(worker) { return nil }
     }

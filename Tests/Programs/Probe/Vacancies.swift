@@ -46,6 +46,7 @@ extension Scenario {
       requireTimerBetweenLongItems()
     },
     "alone": { requireNoHelp() },
+    "withheld": { requireLastOfFour() },
     "sleepers": {
       haveWorkers(4)
       requireOthersWork { pause() }
@@ -146,6 +147,41 @@ extension Scenario {
       DispatchQueue.global().async { ran.open() }
       require(ran.wait(), "others begin")
     }
+  }
+
+  /// Three items of a global queue wait, unseen, for a fourth one. There is a fourth worker: the last thread of the budget, which ordered
+  /// work is withheld from.
+  private static func requireLastOfFour() {
+    limitThreads(5, most: 5)
+    GrandCentralRuntime.threadBudget = 4
+    GrandCentralRuntime.processorOverride = 4
+    let (gate, free) = (Latch(), Latch(4))
+    @Sendable func begin(on queue: DispatchQueue, _ body: @escaping @Sendable () -> Void) {
+      let begun = Latch()
+      queue.async {
+        begun.open()
+        body()
+      }
+      require(begun.wait(), "the item begins")
+    }
+    // The last worker is started for a serial queue.
+    for queue in [DispatchQueue.global(), .global(), .global(), DispatchQueue(label: "fourth")] {
+      begin(on: queue) {
+        gate.wait()
+        free.open()
+      }
+    }
+    gate.open()
+    require(free.wait(), "there are four workers")
+    let (met, ended) = (Latch(4), Latch(4))
+    @Sendable func meet() {
+      met.open()
+      met.wait()
+      ended.open()
+    }
+    for _ in 0..<3 { begin(on: .global()) { meet() } }
+    DispatchQueue.global().async { meet() }
+    require(ended.wait(), "the fourth item begins")
   }
 
   /// The kernel is asked for nothing while items last longer than a shortage is remembered for.
