@@ -50,6 +50,11 @@ struct ExhaustionTests {
   }
 
   @Test(
+    "E6: what is submitted while the kernel is not asked for threads begins once they can be had",
+    .timeLimit(.minutes(30)), arguments: ["short-of-threads-in-a-pause", "short-of-threads-beside-main-queue"])
+  func pause(scenario: String) { if !Kernel.isSanitized { _ = run(scenario) } }
+
+  @Test(
     "E6, E9: where all threads that can be had are workers, one of them stands in for the monitor",
     .timeLimit(.minutes(30)),
     arguments: [

@@ -47,7 +47,8 @@ struct Engine: ~Copyable, @unchecked Sendable {  // every field is immutable, at
   /// Searching workers look for about 5 µs before they sleep: a submitter within that time makes no system call.
   let searchSpin = SpinBudget(nanoseconds: 5_000)
   let retries = Retries()
-  /// A submitter has waited for a thread during this shortage; whether the budget's end has been reported.
+  /// How many submitters wait for a thread; whether one has during this shortage; whether the budget's end has been reported.
+  let standingIn = Atomic<Int>(0)
   let hasStoodIn = Atomic<Bool>(false)
   let exhaustionReported = Atomic<Bool>(false)
   /// Threads that have nothing to do end at once; see Engine+Closing.swift.

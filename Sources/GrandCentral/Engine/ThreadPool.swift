@@ -70,6 +70,9 @@ extension Engine {
     // relaxed: as in `isForsaken`.
     let isAlone = pool.load(ordering: .relaxed).live == 0
     if !isAlone, hasStoodIn.exchange(true, ordering: .relaxed) { return }
+    // relaxed: a number by itself, see `reportExhaustion`.
+    standingIn.wrappingAdd(1, ordering: .relaxed)
+    defer { standingIn.wrappingSubtract(1, ordering: .relaxed) }
     var (pause, waited) = (first, UInt64(0))
     while isForsaken, isAlone || waited < 1_000_000_000 {
       Thread.sleep(nanoseconds: pause)
@@ -81,7 +84,7 @@ extension Engine {
       if wake != .spawn { return carryOut(wake) }
       Shortages.threads.beginAsking()
       idle.lock.unlock()
-      guard let refusal = startOrWait() else { return }
+      guard let refusal = startOrWait(), refusal.error.isShortage else { return }
       pause = refusal.pause
     }
   }
@@ -98,8 +101,11 @@ extension Engine {
     let state = pool.load(ordering: .relaxed)
     // The kernel has no thread for us: that has been reported, and the monitor asks again.
     if Shortages.threads.isShort, state.live < Settings.threadBudget {
-      // The last worker is about to wait, perhaps for what is pending, and the monitor may have been refused as well.
-      if isForsaken, state.live > 0 { standIn(1_000_000) }
+      // The last worker is about to wait, perhaps for what is pending, and the monitor may have been refused as well. Or there is no worker,
+      // because the kernel has refused the monitor alone, and is not asked for a moment.
+      // relaxed: a thread that stands in no more has seen a worker, or another thread that asks for one, and stands in itself if it is refused.
+      let isSeenTo = state.live == 0 && (!Shortages.threads.mayEnd || standingIn.load(ordering: .relaxed) > 0)
+      if isForsaken, !isSeenTo { standIn(1_000_000) }
       return
     }
     // relaxed: a setting.

@@ -37,6 +37,8 @@ struct Shortage: ~Copyable, Sendable {
   private let shortSince = Atomic<UInt64>(0)
   /// Whether this spell has its line.
   private let isReported = Atomic<Bool>(false)
+  /// Whether the last refusal was none for want of something: asking again will not help.
+  private let isForGood = Atomic<Bool>(false)
   /// How many threads ask the kernel just now.
   private let asking = Atomic<UInt32>(0)
 
@@ -62,6 +64,12 @@ struct Shortage: ~Copyable, Sendable {
   private var isPauseOver: Bool {
     // relaxed: a hint; the kernel decides.
     Clock.uptime.now() >= closedUntil.load(ordering: .relaxed)
+  }
+
+  /// Whether what the kernel has refused may come back.
+  var mayEnd: Bool {
+    // relaxed: a hint; the kernel decides.
+    !isForGood.load(ordering: .relaxed)
   }
 
   // MARK: While it is asked for
@@ -114,7 +122,8 @@ struct Shortage: ~Copyable, Sendable {
   func refused(_ error: Errno, isReported mayReport: Bool = true) -> UInt64 {
     if World.isSimulated { return Self.longestPause }
     let now = Clock.uptime.now()
-    // relaxed: numbers for pacing; threads that are refused together agree on nothing else.
+    // relaxed: a hint, and numbers for pacing; threads that are refused together agree on nothing else.
+    isForGood.store(!error.isShortage, ordering: .relaxed)
     let last = lastRefusal.exchange(now, ordering: .relaxed)
     let isNewSpell = last == 0 || now > last && now - last > Self.spell
     if isNewSpell {
@@ -154,7 +163,8 @@ struct Shortage: ~Copyable, Sendable {
 
   @inline(never)
   private func end() {
-    // relaxed: numbers for pacing.
+    // relaxed: a hint, and numbers for pacing.
+    isForGood.store(false, ordering: .relaxed)
     pause.store(0, ordering: .relaxed)
     shortSince.store(0, ordering: .relaxed)
     closedUntil.store(0, ordering: .relaxed)

@@ -7,6 +7,7 @@ import GrandCentral
 extension Scenario {
   static let limits: [String: Body] = [
     "no-descriptors": noDescriptors, "few-threads": fewThreads, "all-wait-while-short-of-threads": allWaitWhileShort,
+    "short-of-threads-in-a-pause": submitInPause, "short-of-threads-beside-main-queue": waitBesideMainQueue,
   ]
 
   /// Not one more descriptor can be opened while the engine starts and works; timers may be late until it can.
@@ -71,6 +72,41 @@ extension Scenario {
     for _ in 0..<waiting { takeEnd(ends.from) }
     // LeakSanitizer would want a thread of its own at the exit.
     _exit(0)
+  }
+
+  /// The kernel has refused the monitor alone. An item is submitted while it is not asked, and no other thread would ask it again.
+  @Sendable private static func submitInPause() {
+    limitThreads(1, most: 100)
+    GrandCentralRuntime.processorOverride = 2
+    refuseForLong { DispatchQueue.concurrentPerform(iterations: 2) { _ in } }
+    require(setThreadLimit(100, 100), "the limit is raised")
+    DispatchQueue.global().async { _exit(0) }
+    dispatchMain()
+  }
+
+  /// The one worker waits, unseen, for an item that the kernel refuses a thread for. The main thread waits for the main queue's items.
+  @Sendable private static func waitBesideMainQueue() {
+    limitThreads(2, most: 100)
+    GrandCentralRuntime.processorOverride = 2
+    let (begun, answered) = (Latch(), Latch())
+    DispatchQueue.global().async {
+      begun.open()
+      answered.wait(seconds: 1e6)
+      _exit(0)
+    }
+    require(begun.wait(), "the first item begins")
+    refuseForLong { DispatchQueue.global().async { answered.open() } }
+    require(setThreadLimit(100, 100), "the limit is raised")
+    dispatchMain()
+  }
+
+  /// Has the kernel asked for threads, every millisecond or so, until their shortage is reported. From then on it is not asked for half a
+  /// second or more.
+  private static func refuseForLong(_ ask: () -> Void) {
+    let report = catchErrors()
+    var ready = pollfd(fd: report.from, events: Int16(POLLIN), revents: 0)
+    repeat { ask() } while poll(&ready, 1, 1) == 0
+    waitForReport(report)
   }
 
   /// How many of so many items have not ended when there is something to read from `report`.

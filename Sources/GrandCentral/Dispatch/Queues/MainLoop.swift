@@ -125,11 +125,12 @@ enum MainLoop {
     }
   }
 
-  /// The main thread has nothing to do: it sleeps, and waits for no particular thread.
+  /// The main thread has nothing to do: it sleeps, and waits for no particular thread. Workers may wait for each other meanwhile, and need a
+  /// thread more that the kernel refuses.
   @inline(never)
   private static func sleep() {
     InsightThread.ready?.fallAsleep(at: Cycles.now)
-    _ = parker.park()
+    _ = Blocking.sleep { parker.park(until: $0) }
     InsightThread.current?.become(InsightLayout.State.active, at: Cycles.now)
   }
 }
