@@ -81,7 +81,8 @@ extension Blocking {
   /// Blocking.B1  The last thread to begin its wait finds the shortage. Of the threads that ask the kernel, the last one is refused, for no
   ///     thread goes on. It has left its refusal before it ended asking. It began to ask before it let go of the idle list, which it
   ///     held while it counted the new worker as a searcher. The waiter has looked at the searchers: if it relies on one, it has held the
-  ///     list since, or has seen that the number went down again.
+  ///     list since, or has seen that the number went down again. A thread that relies on a monitor which is being started sees that its
+  ///     starter asks.
   ///
   /// - Parameter part: Returns false if the deadline has passed.
   @inline(__always)

@@ -89,8 +89,9 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
   @inline(never)
   private func wakeSlow(_ engine: borrowing Engine) -> Bool {
     while true {
-      // relaxed: this load finds the state that `wake` has found, or a later one; the publication precedes both (Monitor.M1).
-      let seen = state.load(ordering: .relaxed)
+      // This load finds the state that `wake` has found, or a later one; the publication precedes both (Monitor.M1).
+      // pairs with: below – publishes that the thread which starts the monitor asks the kernel (Blocking.B1)
+      let seen = state.load(ordering: .acquiring)
       switch seen {
       case State.asleep:
         // relaxed: the parker's token publishes; a thread that finds the monitor awake has published before the monitor's next
@@ -101,12 +102,16 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
         }
       case State.none, State.lent:
         if Shortages.threads.mayAsk {
+          Shortages.threads.beginAsking()
           // relaxed: on failure, looked at again.
           // pairs with: fallAsleep, start, standIn – publishes the notes of the monitor that was there before (Monitor.M2)
+          // pairs with: above – publishes that this thread asks the kernel
           let (chosen, _) = state.compareExchange(
-            expected: seen, desired: State.starting, successOrdering: .acquiring, failureOrdering: .relaxed)
+            expected: seen, desired: State.starting, successOrdering: .acquiringAndReleasing, failureOrdering: .relaxed)
+          let isThere = chosen && start(in: seen, engine)
+          Shortages.threads.endAsking()
+          if isThere { return true }
           if !chosen { continue }
-          if start(in: seen, engine) { return true }
         }
         engine.wakeStandIn()
         return false

@@ -76,7 +76,7 @@ struct Shortage: ~Copyable, Sendable {
 
   /// A thread of the caller is about to ask the kernel, and may be refused. Threads have this.
   func beginAsking() {
-    // relaxed: the callers' lock orders it.
+    // relaxed: the callers' next step orders it: they unlock, or release.
     asking.wrappingAdd(1, ordering: .relaxed)
   }
 

@@ -290,6 +290,23 @@ private func monitorStates() -> [Scenario] {
     },
     restarts("M2: the monitor ends beside a waker: its notes go to the next one", wakers: 1, refused: false),
     restarts("M2: two wakers, and the kernel refuses a thread", wakers: 2, refused: true),
+    protocolScenario("B1: a thread relies on a monitor that is being started, and waits", of: "Monitor") { run in
+      ck_machine_allow(UInt32(CK_MACHINE_THREADS))
+      _ = engine
+      _ = Shortages.threads.isShort
+      var relies = false, asks = false
+      run.thread { engine.pointee.monitor.wake(engine.pointee) }
+      run.thread {
+        relies = engine.pointee.monitor.wake(engine.pointee)
+        asks = Shortages.threads.mayBeShort
+      }
+      run.finally {
+        let state = engine.pointee.monitor.state.load(ordering: .relaxed)
+        run.check(
+          !relies || asks || state != Monitor.State.none || !Shortages.threads.isShort,
+          "the start was refused, and the thread that relies on it does not ask again")
+      }
+    },
     protocolScenario("a start that is refused: a later waker asks again", of: "Monitor") { run in
       ck_machine_allow(UInt32(CK_MACHINE_THREADS))
       _ = engine
