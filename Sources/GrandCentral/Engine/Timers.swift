@@ -115,28 +115,41 @@ struct Timers: ~Copyable, @unchecked Sendable {  // the wheels are guarded by `l
 
   /// Fires every timer that is due. The caller holds the poller's role.
   ///
-  /// - Returns: whether there were any.
   /// Due entries are unlinked under the lock and run outside of it: what they run may start and cancel timers.
-  func fireDue(in engine: borrowing Engine) -> Bool {
+  ///
+  /// - Parameter searcher: The calling worker, if it is counted as searching.
+  /// - Returns: whether there were any.
+  func fireDue(by searcher: Worker.Pointer? = nil, in engine: borrowing Engine) -> Bool {
     var anyFired = false
     for index in 0..<Self.clocks {
       // relaxed: a hint; a timer added now brings its own wake-up.
       let due = earliest[index].load(ordering: .relaxed)
       if due == .max { continue }
       let now = Clock(rawValue: UInt8(index))!.now()
-      if due <= now, fire(index, now) { anyFired = true }
+      if due <= now, fire(index, now, by: searcher, in: engine) { anyFired = true }
     }
     return anyFired
   }
 
   /// After so many entries, some ten microseconds, the lock is passed on to the threads that wait for it.
   private static let entriesAtOnce = 256
+  /// After so many of these steps the caller searches no more: a million timers take a tenth of a second.
+  private static let longestSearch = 4
 
-  private func fire(_ index: Int, _ now: UInt64) -> Bool {
+  private func fire(_ index: Int, _ now: UInt64, by searcher: Worker.Pointer?, in engine: borrowing Engine) -> Bool {
     var due = TimerChain()
+    var steps = 0
     if Recorder.isOn { World.tellOfTimers(World.firesTimers) }
     lock.lock()
-    while !wheel(index).pointee.advance(to: now, limit: Self.entriesAtOnce, into: &due) { lock.makeWay() }
+    while !wheel(index).pointee.advance(to: now, limit: Self.entriesAtOnce, into: &due) {
+      lock.makeWay()
+      steps += 1
+      if steps == Self.longestSearch, let searcher {
+        lock.unlock()
+        searcher.pointee.beginAsIfInJob(engine)
+        lock.lock()
+      }
+    }
     _ = noteEarliest(index)
     lock.unlock()
     due.sort()
@@ -146,6 +159,7 @@ struct Timers: ~Copyable, @unchecked Sendable {  // the wheels are guarded by `l
       gc_prefetch(due.first)
       entry.pointee.fire(UnsafeMutableRawPointer(entry))
     }
+    if steps >= Self.longestSearch, let searcher { searcher.pointee.endAsIfInJob(engine) }
     return anyFired
   }
 

@@ -23,7 +23,7 @@ extension Worker {
     InsightRegion.noteWorkerBegins(index)
     Probes.look()
     if Recorder.isOn { Recorder.note(.workerBegin) }
-    if let hook = Hooks.startHook() { runStartHook(hook, engine) }
+    if let hook = Hooks.startHook() { runStartHook(hook, engine.pointee) }
     var next = engine.pointee.searchOrSleep(me)
     while let job = next {
       start(job)
@@ -50,20 +50,35 @@ extension Worker {
     engine.pointee.workerHasEnded()
   }
 
-  /// Runs the start hook as if it were a job: it may wait for other work, seen or unseen. If this worker still counted as
-  /// searching, no thread would wake another one.
+  /// Runs the start hook as if it were a job: it may wait for other work, seen or unseen.
   @inline(never)
-  private func runStartHook(_ hook: @Sendable () -> Void, _ engine: Engine.Pointer) {
-    engine.pointee.stopSearching()
-    // relaxed: as in `start`.
-    let pulse = progress.load(ordering: .relaxed)
-    progress.store(pulse &+ 1, ordering: .relaxed)
+  private func runStartHook(_ hook: @Sendable () -> Void, _ engine: borrowing Engine) {
+    beginAsIfInJob(engine)
     hook()
     if gc_thread_self().pointee.worker == nil { Fork.parkForeignThread() }
+    endAsIfInJob(engine)
+  }
+
+  /// Owner, a searcher: begins what takes long, and is no job. If it still counted as searching, no thread would wake another worker for what
+  /// is submitted meanwhile. If it were in no job, the monitor would not see that it runs long.
+  @inline(never)
+  @_optimize(size)
+  func beginAsIfInJob(_ engine: borrowing Engine) {
+    // SlotWatch.S5: the slot may have been filled between jobs.
+    giveUpSlot(in: engine)
+    engine.stopSearching()
     // relaxed: as in `start`.
-    progress.store(pulse &+ 2, ordering: .relaxed)
-    if status.load(ordering: .relaxed) != Status.running { recover(engine.pointee) }
-    engine.pointee.startSearching()
+    progress.store(progress.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
+  }
+
+  /// Owner: searches again.
+  @inline(never)
+  @_optimize(size)
+  func endAsIfInJob(_ engine: borrowing Engine) {
+    // relaxed: as in `start`.
+    progress.store(progress.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
+    if status.load(ordering: .relaxed) != Status.running { recover(engine) }
+    engine.startSearching()
   }
 
   @inline(__always)
@@ -136,7 +151,7 @@ extension Engine {
       if !slotsAreWatched, let job = searchSpin.run({ place.pointee.findWork(in: self) }) { return job }
     }
     // A watcher naps instead of waiting for events: it asks the kernel here.
-    pollIfVacant(asksKernel: isWatcher(worker))
+    pollIfVacant(by: worker, asksKernel: isWatcher(worker))
     return findWorkThoroughly(worker) ?? stealAgedSlot(worker)
   }
 }

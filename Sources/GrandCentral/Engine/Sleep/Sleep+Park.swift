@@ -92,7 +92,7 @@ extension Engine {
     // relaxed: see above.
     worker.pointee.inPoll.store(false, ordering: .relaxed)
     worker.pointee.isHelper = leaveIdle(worker)
-    let brought = serve()
+    let brought = serve(by: worker)
     // relaxed: the worker's own note; a hint about work.
     let inVain = brought && worker.pointee.slotIsEmpty && pending.load(ordering: .relaxed) == 0
     worker.pointee.polledInVain.store(inVain, ordering: .relaxed)
@@ -100,11 +100,12 @@ extension Engine {
 
   /// Fires what is due while the caller holds the poller's role, and gives the role up.
   ///
+  /// - Parameter searcher: The calling worker, if it is counted as searching.
   /// - Returns: whether there were events of descriptors.
   @discardableResult
-  private func serve() -> Bool {
+  private func serve(by searcher: Worker.Pointer?) -> Bool {
     let brought = poller.dispatchEvents(in: self)
-    if timers.fireDue(in: self) { poller.noteFiring() }
+    if timers.fireDue(by: searcher, in: self) { poller.noteFiring() }
     poller.leave()
     if poller.isBusy { monitor.wake(self) }
     return brought
@@ -112,10 +113,12 @@ extension Engine {
 
   /// Looks at the timers and the kernel's events if no thread waits for them just now.
   ///
-  /// - Parameter asksKernel: false for a worker that will wait for events in a moment, if there is nothing else to do.
-  func pollIfVacant(asksKernel: Bool = true) {
+  /// - Parameters:
+  ///   - searcher: The calling worker, if it is counted as searching.
+  ///   - asksKernel: false for a worker that will wait for events in a moment, if there is nothing else to do.
+  func pollIfVacant(by searcher: Worker.Pointer? = nil, asksKernel: Bool = true) {
     guard poller.isMissed(timers), poller.enter(timers) else { return }
     poller.look(timers, asksKernel: asksKernel)
-    serve()
+    serve(by: searcher)
   }
 }

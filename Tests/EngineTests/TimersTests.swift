@@ -1,0 +1,40 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+import ContractSupport
+import Glibc
+import Testing
+
+@testable import GrandCentral
+
+@Suite("Timers that are due together")
+struct TimersTests {
+  private static let (started, fires, served) = (Latch(), Latch(), Latch())
+
+  private static func fire(_ index: Int) -> TimerEntry.Fire { index == 0 ? waits : passes }
+  private static let passes: TimerEntry.Fire = { _ in }
+  /// The first one waits, unseen, until an item has begun that was submitted while the timers fire.
+  private static let waits: TimerEntry.Fire = { _ in
+    // Some of them have fired before all were there: the machine has stood still for a second, and nothing is proved.
+    if !TimersTests.started.isOpen { _exit(EXIT_SUCCESS) }
+    TimersTests.fires.open()
+    TimersTests.served.wait(seconds: 1e6)
+  }
+
+  @Test("E9: an item that is submitted while thousands of timers fire begins meanwhile")
+  func submission() async {
+    await #expect(processExitsWith: .success) {
+      GrandCentralRuntime.processorOverride = 1
+      let (engine, count) = (Engine.shared, 4_000)
+      let due = Clock.uptime.now() + 1_000_000_000
+      let entries = TimerEntry.Pointer.allocate(capacity: count)
+      for index in 0..<count {
+        (entries + index).initialize(to: TimerEntry(deadline: due, fire: TimersTests.fire(index)))
+        engine.pointee.timers.add(entries + index, on: .uptime, in: engine.pointee)
+      }
+      TimersTests.started.open()
+      TimersTests.fires.wait()
+      DispatchQueue.global().async { TimersTests.served.open() }
+      _exit(TimersTests.served.wait() ? EXIT_SUCCESS : EXIT_FAILURE)
+    }
+  }
+}
