@@ -151,6 +151,10 @@ int gc_affinity_count(void) {
 
 int gc_online_processors(void) { return (int)sysconf(_SC_NPROCESSORS_ONLN); }
 
+// glibc has had it since 2.32.
+extern char __libc_single_threaded __attribute__((weak));
+bool gc_is_only_thread(void) { return &__libc_single_threaded != NULL && __libc_single_threaded != 0; }
+
 int gc_membarrier_register(void) {
   return (int)result(syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0));
 }

@@ -57,6 +57,13 @@ struct OlderKernelTests {
     #expect(result["line"]?.contains("(nothing that has a name)") == true, "\(result)")
   }
 
+  @Test("E9: a process registers for membarrier before it has a second thread, when that takes no time")
+  func earlyBarrier() {
+    let result = Probe.run("barrier-is-ready")
+    #expect(result.ended, "\(result)")
+    if result.skipped == nil { #expect(result.number("before") == 0 && result.number("after") == 1, "\(result)") }
+  }
+
   @Test("E6: without the process connector, exit is the only event of processes", arguments: [EPERM, EACCES])
   func listening(error: Int32) { #expect(run("without-listening", error)?.number("exitOnly") ?? 1 == 1) }
 }

@@ -199,6 +199,8 @@ int gc_fork(void);
 int gc_affinity_count(void);
 int gc_online_processors(void);
 
+/// Whether the process has never had a second thread, as far as the C library tells: musl does not.
+bool gc_is_only_thread(void);
 /// Registers the process for, and issues, a barrier that all its running threads pass.
 int gc_membarrier_register(void);
 /// Whether the kernel offers it.

@@ -101,6 +101,8 @@ extension Engine {
     boot.lock()
     defer { boot.unlock() }
     if let engine = existing { return engine }
+    // Its first thread is about to be started. Later a call of `concurrentPerform` would wait for it, when it waits already.
+    Barrier.registerEarly()
     let engine = makeApart()
     put(engine)
     return engine

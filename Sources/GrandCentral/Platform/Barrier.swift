@@ -33,10 +33,12 @@ enum Barrier {
   @inline(never)
   @_optimize(size)
   private static func askSlow() -> Bool {
-    let isOffered = gc_membarrier_is_offered()
+    // It works if it has been registered early, unless a filter has come since.
+    let works = gc_membarrier() == 0
+    let isOffered = works || gc_membarrier_is_offered()
+    let found = works ? State.registered : isOffered ? State.offered : State.refused
     // relaxed: a number by itself; every thread finds the same, or has registered.
-    _ = state.compareExchange(
-      expected: State.unasked, desired: isOffered ? State.offered : State.refused, ordering: .relaxed)
+    _ = state.compareExchange(expected: State.unasked, desired: found, ordering: .relaxed)
     return isOffered
   }
 
@@ -44,6 +46,12 @@ enum Barrier {
   static var isRegistered: Bool {
     // relaxed: a number by itself.
     state.load(ordering: .relaxed) == State.registered
+  }
+
+  /// Registers while that takes no time, because the process has one thread. Whether it works is found out when it is needed.
+  @_optimize(size)
+  static func registerEarly() {
+    if gc_is_only_thread() { _ = gc_membarrier_register() }
   }
 
   /// Whether `issue` works. The first time it registers: with several threads that takes some 10 ms.

@@ -12,6 +12,7 @@ extension Scenario {
     "without-nowait": withoutNoWait, "without-recorded-end": withoutRecordedEnd,
     "without-memory-files": withoutMemoryFiles,
     "without-comparison": withoutComparison, "without-barrier": withoutBarrier, "without-listening": withoutListening,
+    "barrier-is-ready": barrierIsReady,
   ]
 
   private static func refuse(_ calls: SystemCallFilter.Call..., where condition: SystemCallFilter.Condition? = nil) {
@@ -184,6 +185,15 @@ extension Scenario {
     report("line", String(decoding: text[..<max(0, count)], as: UTF8.self).split(separator: "\n").first ?? "")
     gate.open()
     require(ran.wait(), "all items run")
+  }
+
+  /// What a call whose iterations wait needs of the kernel is there from the first item on: later it would take 10 ms and more.
+  @Sendable private static func barrierIsReady() {
+    guard gc_membarrier_is_offered() else { skip("the kernel has no barrier") }
+    guard gc_is_only_thread() else { skip("there are other threads") }
+    report("before", gc_membarrier() == 0)
+    DispatchQueue.global().async {}
+    report("after", gc_membarrier() == 0)
   }
 
   /// Forks and execs of processes cannot be listened to; ends can.

@@ -62,6 +62,9 @@ static bool has_barrier;
 static void reset_barrier(void) { has_barrier = false; }
 MACHINE_PART(barrier, reset_barrier)
 
+// The threads of a scenario are there from its beginning.
+bool gc_is_only_thread(void) { return false; }
+
 int gc_membarrier_register(void) {
   machine_point("membarrier-register", NULL);
   if (machine_refuses(CK_MACHINE_BARRIER, "no membarrier")) return -ENOSYS;
