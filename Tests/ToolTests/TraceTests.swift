@@ -229,6 +229,41 @@ struct TraceTests {
   }
 }
 
+@Suite("Where a trace is written")
+struct TraceOutputTests {
+  @Test("a mistyped program or input leaves a trace that was there before, and no new file")
+  func mistyped() {
+    let folder = TemporaryFolder()
+    let earlier = Array("an earlier trace".utf8)
+    folder.file("earlier", earlier)
+    folder.file("notes", "no trace\n")
+    for name in ["earlier", "new"] {
+      let program = ToolProcess.run(["trace", "-o", name, "--", "./servre"], folder: folder.path)
+      #expect(program.code == 127, "\(program.error)")
+      let input = ToolProcess.run(["trace", "convert", "notes", "-o", name], folder: folder.path)
+      #expect(input.code == 5, "\(input.error)")
+    }
+    #expect(ProcessFile.bytes(folder.path + "/earlier") == earlier)
+    #expect(access(folder.path + "/new", F_OK) != 0)
+  }
+
+  @Test("what is written replaces all of a file that was there before, and is removed with it")
+  func replaces() throws {
+    let folder = TemporaryFolder()
+    let path = folder.path + "/file"
+    folder.file("file", "something longer")
+    let output = try TraceOutput(path)
+    output.write("short")
+    #expect(ProcessFile.bytes(path) == Array("something longer".utf8))
+    #expect(output.flush() && ProcessFile.bytes(path) == Array("short".utf8))
+    output.discard()
+    #expect(access(path, F_OK) != 0)
+    // Nothing at all is something to write as well.
+    folder.file("file", "something longer")
+    #expect(try TraceOutput(path).flush() && ProcessFile.bytes(path) == [])
+  }
+}
+
 @Suite("The format of a trace")
 struct TraceFormatTests {
   @Test("integers, texts and messages are encoded as protocol buffers are")

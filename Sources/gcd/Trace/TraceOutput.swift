@@ -15,6 +15,9 @@ final class TraceOutput {
   private var buffer: [UInt8] = []
   private(set) var written: UInt64 = 0
   private(set) var failure: Failure?
+  /// The file holds nothing but what is written here: it is new, or has been emptied. Until there is something to write, a
+  /// file that was there before stays as it was.
+  private var isOwn: Bool
 
   private static let chunk = 1 << 16
 
@@ -27,12 +30,14 @@ final class TraceOutput {
   init(_ file: String) throws(Failure) {
     buffer.reserveCapacity(Self.chunk * 2)
     if file == "-" {
-      (name, path, descriptor) = ("standard output", nil, 1)
+      (name, path, descriptor, isOwn) = ("standard output", nil, 1, true)
     } else {
       let path = Path(exactly: file)
-      let opened = path.withCString { open($0, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0o644) }
+      let flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY
+      let made = path.withCString { open($0, flags | O_EXCL, 0o644) }
+      let opened = made < 0 && errno == EEXIST ? path.withCString { open($0, flags, 0o644) } : made
       guard opened >= 0 else { throw Failure(code: errno) }
-      (name, self.path, descriptor) = (path.shown, path, opened)
+      (name, self.path, descriptor, isOwn) = (path.shown, path, opened, made >= 0)
     }
   }
 
@@ -54,7 +59,7 @@ final class TraceOutput {
   /// Hands everything to the kernel.
   @discardableResult
   func flush() -> Bool {
-    guard failure == nil else { return false }
+    guard failure == nil, takeOver() else { return false }
     var done = 0
     while done < buffer.count {
       let count = buffer.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress! + done, $0.count - done) }
@@ -71,20 +76,32 @@ final class TraceOutput {
     return true
   }
 
+  /// Empties a file that was there before; false if that fails.
+  private func takeOver() -> Bool {
+    if isOwn { return true }
+    if isRegular, ftruncate(descriptor, 0) != 0 {
+      failure = Failure(code: errno)
+      buffer.removeAll()
+      return false
+    }
+    isOwn = true
+    return true
+  }
+
   /// The message about a failure. Removes a file to which nothing has been written, and a file that is of no use unless it is
   /// whole.
   func report(_ failure: Failure, whole: Bool) -> String {
     let reason = String(cString: strerror(failure.code))
     if whole || written == 0 {
       discard()
-      return "\(name): \(reason)" + (path == nil ? "" : "; nothing is left there")
+      return "\(name): \(reason)" + (path == nil || !isOwn ? "" : "; nothing is left there")
     }
     return "\(name): \(reason) after \(NumberFormat.grouped(written)) bytes: it is cut off, and can be read up to there"
   }
 
-  /// Nothing will be written: removes a file that was made for it.
+  /// Nothing will be written: removes a file that was made or emptied for it. One that was there before stays.
   func discard() {
-    if let path, isRegular { _ = path.withCString { unlink($0) } }
+    if let path, isOwn, isRegular { _ = path.withCString { unlink($0) } }
   }
 
   private var isRegular: Bool {
