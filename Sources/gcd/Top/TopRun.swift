@@ -40,14 +40,22 @@ final class TopRun {
         ? JSONValue.object([("processes", .array(models.map(TopJSON.value)))]).text
         : plain(TopList.table(models))
       return Terminal.writeOutput(text + "\n") ? EXIT_SUCCESS : Terminal.cannotWrite
-    case .process(let process): return once(begin(process), nil)
+    case .process(let process):
+      // What was switched on must be switched off.
+      Interrupt.install()
+      TraceOutput.ignoreSignals()
+      return once(begin(process), nil)
     case .command(let command):
+      // What was started must end: keys of the terminal do not reach it. It ignores nothing that the tool's caller does not.
+      Interrupt.install()
       guard let child = start(command) else { return Self.cannotStart }
       defer { child.kill() }
+      TraceOutput.ignoreSignals()
       let session = begin(child.process)
       // A program that has only begun shows nothing yet.
       let limit = RegionClock.now().uptime + Self.firstRegion
       while !child.hasEnded, RegionClock.now().uptime < limit, (try? Snapshot(process: child.process)) == nil {
+        if let signal = Interrupt.received { return 128 + signal }
         Self.pause(0.02)
       }
       return once(session, child)
@@ -58,8 +66,6 @@ final class TopRun {
   private static let cannotStart: Int32 = 127
 
   private func once(_ session: TopSession, _ child: TopChild?) -> Int32 {
-    // What was switched on must be switched off.
-    Interrupt.install()
     do throws(RegionFailure) {
       _ = try session.look()
       let end = RegionClock.now().uptime + UInt64(options.interval * 1e9)

@@ -1,6 +1,7 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
 import CPlatform
+import Glibc
 import Synchronization
 import Testing
 
@@ -272,6 +273,39 @@ struct TopTests {
     #expect(ended.code == 7 && ended.error == "gcd: the command has exited with status 7\n" && ended.output.isEmpty)
     let killed = run("kill -KILL $$")
     #expect(killed.code == 137 && killed.error == "gcd: the command was killed by SIGKILL\n")
+  }
+
+  @Test("Ctrl-C, and an output without a reader, end the command as well", arguments: [true, false])
+  func endsCommand(isInterrupted: Bool) {
+    let folder = TemporaryFolder()
+    folder.fifo("output")
+    folder.fifo("gone")
+    let output = open(folder.path + "/output", O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+    defer { close(output) }
+    let withoutReader = "exec 3<>gone 4>gone 3<&-; exec \"$0\" \"$@\" >&4"
+    let tool = ToolProcess(
+      ["top", isInterrupted ? "--once" : "--web", "--output", "output", "--", "sh", "-c", "echo $$; exec sleep 1000"],
+      shell: isInterrupted ? nil : withoutReader, folder: folder.path)
+    // The command may be ended before it says anything where nothing reads what the tool says.
+    var said = next(output)
+    let process = said.flatMap { pid_t($0.dropLast()) }
+    if isInterrupted {
+      #expect(process != nil)
+      kill(tool.identifier, SIGINT)
+    }
+    #expect(tool.wait().code == (isInterrupted ? 128 + SIGINT : Terminal.cannotWrite))
+    while said?.isEmpty == false { said = next(output) }
+    #expect(said?.isEmpty == true, "the command runs on")
+    if said == nil, let process { kill(process, SIGKILL) }
+  }
+
+  /// What comes next through a pipe; empty once nothing has its other end any more, nil if nothing happens for a minute.
+  private func next(_ pipe: Int32) -> String? {
+    var polled = pollfd(fd: pipe, events: Int16(POLLIN), revents: 0)
+    guard poll(&polled, 1, 60_000) > 0 else { return nil }
+    var buffer = [UInt8](repeating: 0, count: 4096)
+    let count = read(pipe, &buffer, buffer.count)
+    return String(decoding: buffer[..<max(0, count)], as: UTF8.self)
   }
 
   // MARK: Rates

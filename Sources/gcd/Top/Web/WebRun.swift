@@ -28,6 +28,8 @@ final class WebRun {
         fail("\(TextLayout.printable(error.path)): \(String(cString: strerror(error.code)))", 127)
       }
     }
+    // Only now: the command gets signals as the tool had them.
+    TraceOutput.ignoreSignals()
     let run = WebRun(options, child, server)
     let code = run.run()
     run.session.end()
