@@ -3,6 +3,8 @@
 import Glibc
 import Testing
 
+@testable import gcd
+
 @Suite("gcd watch")
 struct WatchToolTests {
   /// The tool watching, its lines of JSON read as they come.
@@ -192,6 +194,32 @@ struct WatchToolTests {
     folder.file("b", "")
     let result = counted.process.wait()
     #expect(result.code == 0 && result.error.contains("ran: b\n"))
+  }
+
+  @Test("a command that is stopped ends with the tool, and with the terminal", arguments: [SIGINT, SIGHUP])
+  func stoppedCommand(signal: Int32) throws {
+    let folder = TemporaryFolder()
+    let watching = Watching(["."], ["--exec", "echo $$ here >&2; kill -STOP $$", "--debounce", "0"], in: folder)
+    folder.file("a", "")
+    var said = ""
+    let isRunning = watching.process.read { _, error in
+      said = error
+      return error.contains(" here\n")
+    }
+    #expect(isRunning)
+    let line = try #require(said.split(separator: "\n").first { $0.hasSuffix(" here") })
+    let command = try #require(line.split(separator: " ").first.flatMap { pid_t($0) })
+    defer { kill(command, SIGKILL) }
+    var state: Character?
+    for _ in 0..<60_000 where state != "T" {
+      state = ProcessFile.text("/proc/\(command)/stat").flatMap { KernelReading.state(ofStat: $0) }
+      usleep(1000)
+    }
+    #expect(state == "T")
+    kill(watching.process.identifier, signal)
+    let result = watching.process.wait()
+    #expect(result.code == 0 && result.error.contains("the command ran 1 time\n"), "\(result.error)")
+    #expect(kill(command, 0) == -1)
   }
 
   @Test("ends after exactly as many events as wanted, whatever else comes at once")

@@ -49,7 +49,11 @@ final class CommandRunner: @unchecked Sendable {  // why: touched on `queue` onl
     timer?.cancel()
     whenDone = done
     isDue = runsRest && !changed.isEmpty
-    if !runsRest { signal(SIGTERM) }
+    if !runsRest {
+      signal(SIGTERM)
+      // One that is stopped ends only when it goes on: it may have read from the terminal.
+      signal(SIGCONT)
+    }
     advance()
   }
 

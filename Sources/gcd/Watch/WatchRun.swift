@@ -106,7 +106,7 @@ final class WatchRun: @unchecked Sendable {  // why: touched on the ledger's que
   // MARK: The end
 
   private func listenForSignals() {
-    for number in [SIGINT, SIGTERM] where !Interrupt.isIgnored(number) {
+    for number in [SIGINT, SIGTERM, SIGHUP] where !Interrupt.isIgnored(number) {
       let source = DispatchSource.makeSignalSource(signal: number, queue: ledger.queue)
       ledger.sources.enter()
       source.setEventHandler {
