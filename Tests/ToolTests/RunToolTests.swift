@@ -3,6 +3,8 @@
 import Glibc
 import Testing
 
+@testable import gcd
+
 @Suite("gcd run and gcd doctor")
 struct RunToolTests {
   @Test("becomes the program: exit code, signals, number of the process, arguments")
@@ -136,6 +138,29 @@ struct RunToolTests {
     #expect(script["interpreter"]?.string?.hasSuffix("/sh") == true)
     #expect(script["needsLibdispatch"]?.bool == false && script["runs"]?.bool == true)
     #expect(ToolProcess.run(["run", "--library", other.path, folder.path + "/script"]).code == 5)
+  }
+
+  @Test("doctor does not run a loader that comes with the program")
+  func ownLoader() throws {
+    let other = OtherLibrary()
+    let folder = TemporaryFolder()
+    let original = try #require(MappedFile("/bin/true"))
+    let usual = Array(try #require(ElfFile(original)?.interpreter).utf8)
+    let own = Array((folder.path + "/ld64").utf8)
+    try #require(own.count <= usual.count)
+    var bytes = try #require(Self.bytes("/bin/true"))
+    let found = bytes.indices.first { bytes[$0...].starts(with: usual) }
+    let place = try #require(found)
+    bytes.replaceSubrange(
+      place..<place + usual.count, with: own + [UInt8](repeating: 0, count: usual.count - own.count))
+    folder.file("program", bytes)
+    folder.file("ld64", "#!/bin/sh\necho ran >\"$0.ran\"\n")
+    // Even if the test is root, others may write to them.
+    for name in ["program", "ld64"] { #expect(chmod(folder.path + "/" + name, 0o777) == 0) }
+    let doctor = ToolProcess.run(["doctor", "--json", "--library", other.path, folder.path + "/program"])
+    #expect(access(folder.path + "/ld64.ran", F_OK) != 0)
+    #expect(doctor.code == 1)
+    #expect(try JSON.parse(doctor.output)["obstacles"]?.array?.first?["id"]?.string == "untrusted-loader")
   }
 
   @Test("a program that gains rights is not run: the loader would ignore the environment")

@@ -11,7 +11,7 @@ enum DoctorRun {
     do { library = try DropIn.find(options.library) } catch { fail(error.words(ProgramRun.words)) }
     let program: Program
     do { program = try Program.find(options.program) } catch { fail(error.words(ProgramRun.words)) }
-    var examination = Examination(program, library)
+    var examination = Examination(program, library, isToRun: false)
     examination.compareNames()
     let report = options.printsJSON ? json(examination).line + "\n" : text(examination)
     guard Terminal.writeOutput(report) else { exit(cannotExamine) }

@@ -10,6 +10,8 @@ extension Examination.Obstacle {
       "is started with other rights (set-user-id, set-group-id or capabilities): the loader ignores the environment"
     case .otherMachine: "is for another kind of machine than the library"
     case .otherLoader(let path): "is loaded by \(TextLayout.printable(path)), which is not glibc's loader"
+    case .untrustedLoader(let path):
+      "is loaded by \(TextLayout.printable(path)), which others than root may have written: it is not run to be asked"
     case .librariesMissing(let names): "misses " + names.map { TextLayout.printable($0) }.joined(separator: ", ")
     case .staysWith(let paths):
       paths.isEmpty
@@ -30,6 +32,7 @@ extension Examination.Obstacle {
     case .gainsRights: "gains-rights"
     case .otherMachine: "other-machine"
     case .otherLoader: "other-loader"
+    case .untrustedLoader: "untrusted-loader"
     case .librariesMissing: "libraries-missing"
     case .staysWith: "stays-with"
     case .loaderRefuses: "loader-refuses"

@@ -34,6 +34,15 @@ struct Loader {
     self.interpreter = interpreter
   }
 
+  /// Whether asking it runs nothing that came with the program, which names its loader: it is root's file, and nobody else may write
+  /// to it, or it has loaded the tool. A file that is not there does not run.
+  var isTrusted: Bool {
+    guard let status = Path(exactly: interpreter).status else { return true }
+    if status.st_uid == 0, status.st_mode & S_IFMT == S_IFREG, status.st_mode & 0o022 == 0 { return true }
+    let own = MappedFile("/proc/self/exe").flatMap { ElfFile($0) }?.interpreter
+    return own.map { Files.areSame($0, interpreter) } ?? false
+  }
+
   /// Nil if the loader could not be asked. A list without an entry has a complaint.
   func list(_ binary: String, environment: [String]) -> Listing? {
     guard let result = try? CapturedCommand.run([interpreter, "--list", binary], environment: environment) else {

@@ -44,6 +44,8 @@ struct Examination {
     case gainsRights
     case otherMachine
     case otherLoader(String)
+    /// It would have to be run, and is not to be trusted.
+    case untrustedLoader(String)
     case librariesMissing([String])
     /// The loader takes this library, regardless of the environment.
     case staysWith([String])
@@ -63,7 +65,8 @@ struct Examination {
   /// How many names of libdispatch the program and its libraries want.
   private(set) var wanted = 0
 
-  init(_ program: Program, _ library: DropIn) {
+  /// - Parameter isToRun: The program is run afterwards, and its loader with it, whatever that is.
+  init(_ program: Program, _ library: DropIn, isToRun: Bool = true) {
     self.program = program
     self.library = library
     if program.elf.interpreter == nil { obstacles.append(.linkedStatically) }
@@ -73,6 +76,10 @@ struct Examination {
     guard program.elf.interpreter != nil else { return }
     guard let loader = Loader(program) else {
       obstacles.append(.otherLoader(program.elf.interpreter ?? ""))
+      return
+    }
+    guard isToRun || loader.isTrusted else {
+      obstacles.append(.untrustedLoader(loader.interpreter))
       return
     }
     now = loader.list(program.binary, environment: Replacement.environment)
