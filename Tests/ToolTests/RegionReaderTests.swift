@@ -136,6 +136,9 @@ struct RegionReaderTests {
         }
       }
     }
+    for (part, name) in zip(parts, ["threads", "objects", "names", "chunks"]) {
+      #expect(failure { $0[keyPath: part].count = .max } == .damaged("its \(name) are too many"))
+    }
     for change in [
       { $0.magic = 0 }, { $0.size = .max }, { $0.pid = .max },
     ] as [(inout gc_insight_head) -> Void] {
@@ -262,6 +265,33 @@ struct RegionReaderTests {
     }
     #expect(failure(path) == nil)
     finisher.join()
+  }
+
+  @Test("regions that are never finished are waited for together, however many there are")
+  func manyUnfinished() {
+    var region = MadeUpRegion()
+    region.head.magic = 0
+    let first = region.file()
+    let descriptors = [first] + (0..<100).map { _ in dup(first) }
+    defer { for descriptor in descriptors { close(descriptor) } }
+    let begun = RegionClock.now().uptime
+    _ = try? RegionFinder.regions(of: getpid())
+    // A moment for each would be twenty seconds.
+    #expect(RegionClock.now().uptime - begun < 10_000_000_000)
+  }
+
+  @Test("a process that says that it changes every object at once is read soon")
+  func changingObjects() throws {
+    var made = MadeUpRegion()
+    for number in 1..<MadeUpRegion.objects { made.object(number, "queue") { $0.sequence = UInt32(number) } }
+    #expect(try made.reader().objects().map(\.number) == [2, 4, 6])
+    let region = try made.reader()
+    let sequence = UInt64(MemoryLayout<gc_insight_object>.offset(of: \.sequence) ?? 0)
+    let place = made.head.objects.offset + UInt64(made.head.objects.stride)
+    var left = 5
+    #expect(region.memory.stable(gc_insight_object.self, at: place, sequence: sequence, &left) == nil && left == 0)
+    let stable = place + UInt64(made.head.objects.stride)
+    #expect(region.memory.stable(gc_insight_object.self, at: stable, sequence: sequence, &left) != nil)
   }
 
   @Test("a region shows the version of the library, which is that of the tool")

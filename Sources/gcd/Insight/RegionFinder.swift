@@ -22,11 +22,13 @@ enum RegionFinder {
       isClosed = !files.isEmpty
     }
     var regions: [RegionReader] = []
+    // In all: a process may have thousands of files that are called so, and never finish one.
+    let limit = RegionClock.now().uptime + patience
     var failure: RegionFailure = isClosed ? .closed(process) : .noRegion(process)
     for file in files {
       if !known.isEmpty, let identity = identity(file), known.contains(identity) { continue }
       do throws(RegionFailure) {
-        let region = try open(file, process, writable: writable)
+        let region = try open(file, process, writable: writable, until: limit)
         // Two descriptors or mappings of one region.
         if regions.contains(where: { $0.memory.identity == region.memory.identity }) { continue }
         regions.append(region)
@@ -42,8 +44,9 @@ enum RegionFinder {
   private static let patience: UInt64 = 200_000_000
 
   /// The region of a file; waits a moment for one that is being made.
-  static func open(_ file: String, _ process: pid_t, writable: Bool) throws(RegionFailure) -> RegionReader {
-    let limit = RegionClock.now().uptime + patience
+  static func open(
+    _ file: String, _ process: pid_t, writable: Bool, until limit: UInt64 = RegionClock.now().uptime + patience
+  ) throws(RegionFailure) -> RegionReader {
     while true {
       do throws(RegionFailure) { return try look(file, process, writable) } catch {
         guard error == .unfinished(process), RegionClock.now().uptime < limit else { throw error }
@@ -53,7 +56,8 @@ enum RegionFinder {
   }
 
   private static func look(_ file: String, _ process: pid_t, _ writable: Bool) throws(RegionFailure) -> RegionReader {
-    let descriptor = Glibc.open(file, (writable ? O_RDWR : O_RDONLY) | O_CLOEXEC)
+    // It may be anything that is called so, and a pipe would be waited for.
+    let descriptor = Glibc.open(file, (writable ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NONBLOCK)
     guard descriptor >= 0 else {
       switch errno {
       case ENOENT, ESRCH: throw .hasEnded(process)

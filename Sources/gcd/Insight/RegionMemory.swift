@@ -84,15 +84,22 @@ final class RegionMemory {
     return atomic64(offset).pointee.load(ordering: .acquiring)
   }
 
+  /// How often a value is read again: a writer is between its two steps for nanoseconds, unless it was stopped there.
+  static let tries = 1000
+
   /// A value under a sequence counter: one of an instant, or nil if the writer does not stop changing it.
-  func stable<Value: BitwiseCopyable>(_ type: Value.Type, at offset: UInt64, sequence: UInt64) -> Value? {
-    // A writer is between its two steps for nanoseconds, unless it was stopped there.
-    for _ in 0..<1000 {
+  ///
+  /// - Parameter left: How often values may be read again; each time counts.
+  func stable<Value: BitwiseCopyable>(
+    _ type: Value.Type, at offset: UInt64, sequence: UInt64, _ left: inout Int
+  ) -> Value? {
+    for _ in 0...min(Self.tries, left) {
       guard let before = word32(at: offset &+ sequence), let value: Value = copy(at: offset) else { return nil }
       // acquiring: the copy is made before the counter is read again.
       atomicMemoryFence(ordering: .acquiring)
       if before & 1 == 0, word32(at: offset &+ sequence) == before { return value }
       gc_pause()
+      left = max(0, left - 1)
     }
     return nil
   }

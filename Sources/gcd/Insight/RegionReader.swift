@@ -25,19 +25,21 @@ final class RegionReader {
     guard Self.versions.contains(head.version) else { throw .otherVersion(head.version) }
     guard head.size <= UInt64(memory.count) else { throw .damaged("it is shorter than it says") }
     guard head.pid <= UInt32(Int32.max) else { throw .damaged("no process has the number \(head.pid)") }
-    try Self.check(head.threads, MemoryLayout<gc_insight_thread>.size, memory, "threads")
-    try Self.check(head.objects, MemoryLayout<gc_insight_object>.size, memory, "objects")
-    try Self.check(head.names, MemoryLayout<gc_insight_name>.size, memory, "names")
-    try Self.check(head.chunks, Int(GC_INSIGHT_CHUNK_SIZE), memory, "chunks")
+    try Self.check(head.threads, MemoryLayout<gc_insight_thread>.size, memory, "threads", most: 1 << 14)
+    try Self.check(head.objects, MemoryLayout<gc_insight_object>.size, memory, "objects", most: 1 << 20)
+    try Self.check(head.names, MemoryLayout<gc_insight_name>.size, memory, "names", most: 1 << 20)
+    try Self.check(head.chunks, Int(GC_INSIGHT_CHUNK_SIZE), memory, "chunks", most: 1 << 13)
     self.memory = memory
     self.head = head
     process = pid_t(head.pid)
     library = RegionText.text(head.library)
   }
 
+  /// - Parameter most: More than any library has. Each look goes over all, and a file with holes in it costs its process nothing.
   private static func check(
-    _ part: gc_insight_part, _ size: Int, _ memory: RegionMemory, _ name: String
+    _ part: gc_insight_part, _ size: Int, _ memory: RegionMemory, _ name: String, most: UInt32
   ) throws(RegionFailure) {
+    guard part.count <= most else { throw .damaged("its \(name) are too many") }
     guard part.stride >= size, part.stride % 8 == 0, part.offset % 64 == 0 else {
       throw .damaged("its \(name) are of another size")
     }
@@ -84,7 +86,8 @@ final class RegionReader {
   func thread(_ index: Int) -> RegionThread? {
     guard (0..<Int(head.threads.count)).contains(index) else { return nil }
     let sequence = UInt64(MemoryLayout<gc_insight_thread>.offset(of: \.sequence) ?? 0)
-    let raw = memory.stable(gc_insight_thread.self, at: place(index, in: head.threads), sequence: sequence)
+    var tries = RegionMemory.tries
+    let raw = memory.stable(gc_insight_thread.self, at: place(index, in: head.threads), sequence: sequence, &tries)
     return raw.flatMap { $0.tid == 0 ? nil : RegionThread(index: index, $0) }
   }
 
@@ -116,14 +119,22 @@ final class RegionReader {
   /// The objects that have a number, gone or not.
   func objects() -> [RegionObject] {
     let count = used(\.objects_used, of: head.objects)
-    return count <= 1 ? [] : (1..<count).compactMap { object(UInt32($0)) }
+    // In all: few are changed at a time, and the process may say that it changes every one.
+    var tries = RegionMemory.tries * 64
+    return count <= 1 ? [] : (1..<count).compactMap { object(UInt32($0), &tries) }
   }
 
   /// Nil if nothing has the number.
   func object(_ number: UInt32) -> RegionObject? {
+    var tries = RegionMemory.tries
+    return object(number, &tries)
+  }
+
+  private func object(_ number: UInt32, _ tries: inout Int) -> RegionObject? {
     guard number > 0, number < head.objects.count else { return nil }
     let sequence = UInt64(MemoryLayout<gc_insight_object>.offset(of: \.sequence) ?? 0)
-    let raw = memory.stable(gc_insight_object.self, at: place(Int(number), in: head.objects), sequence: sequence)
+    let place = place(Int(number), in: head.objects)
+    let raw = memory.stable(gc_insight_object.self, at: place, sequence: sequence, &tries)
     return raw.flatMap { $0.kind == GC_OBJECT_FREE ? nil : RegionObject(number: number, $0) }
   }
 

@@ -142,8 +142,9 @@ enum KernelReading {
   }
 
   private static func memory(_ folder: String, at address: UInt64, words: Int) -> [UInt32] {
+    guard let offset = off_t(exactly: address) else { return [] }
     let file = open(folder + "mem", O_RDONLY | O_CLOEXEC)
-    guard file >= 0, let offset = off_t(exactly: address) else { return [] }
+    guard file >= 0 else { return [] }
     defer { close(file) }
     var values = [UInt32](repeating: 0, count: words)
     let count = values.withUnsafeMutableBytes { pread(file, $0.baseAddress, $0.count, offset) }

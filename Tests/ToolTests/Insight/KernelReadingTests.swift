@@ -26,6 +26,14 @@ struct KernelReadingTests {
     }
   }
 
+  @Test("an address that no file has leaves no descriptor open")
+  func wrongAddress() {
+    for _ in 0..<200 { #expect(KernelReading.word(getpid(), at: .max) == nil) }
+    let open = (0..<1024).count { KernelReading.file(getpid(), $0).hasSuffix("/mem") }
+    // Other tests may read memory at this moment.
+    #expect(open < 100)
+  }
+
   @Test("the line of a system call")
   func call() {
     let call = SystemCall(line: "0 0x5 0x7ffc 0x10 0x0 0x0 0x0 0x7ffd 0x7fdd")
