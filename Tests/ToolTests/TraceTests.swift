@@ -320,6 +320,38 @@ struct TraceFormatTests {
     #expect(deflate.zlib([UInt8](repeating: 7, count: 100_000)).count < 1000)
   }
 
+  @Test("lengths of a damaged timeline add up to the largest number")
+  func longSlices() throws {
+    let folder = TemporaryFolder()
+    let path = folder.path + "/trace"
+    let reader = TraceReader { _ in }
+    func track(_ number: UInt64, _ name: String, parent: UInt64, isProcess: Bool = false) {
+      var packet = ProtoBuffer()
+      packet.message(PerfettoField.Packet.track) {
+        $0.integer(PerfettoField.Track.identifier, number)
+        $0.integer(PerfettoField.Track.parent, parent)
+        if isProcess { $0.message(PerfettoField.Track.process) { $0.text(PerfettoField.Track.processName, name) } }
+        if !isProcess { $0.text(PerfettoField.Track.name, name) }
+      }
+      reader.packet(packet.bytes[...])
+    }
+    track(1, "program", parent: 0, isProcess: true)
+    track(2, "Queues", parent: 1)
+    track(3, "queue", parent: 2)
+    let names = TrackNames(reader: reader)
+    try #require(names.isQueue(3))
+    var export = StacksExport()
+    let output = try TraceOutput(path)
+    for _ in 0..<2 {
+      let slice = ReadFact.Slice(
+        track: 3, begin: 1, end: .max, name: "f", category: "item", flow: 0, endingFlow: 0, notes: [])
+      export.write(.slice(slice), names, output)
+    }
+    export.end(names, output)
+    output.flush()
+    #expect(ProcessFile.text(path) == "queue;f \(UInt64.max / 1000)\n")
+  }
+
   @Test("a file of random bytes is no trace, or one that is cut off or damaged")
   func randomFiles() {
     var random = SeededGenerator.fresh("files")

@@ -1,5 +1,13 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
+extension UInt64 {
+  /// The sum, or the largest number: what another process says may be anything.
+  func addingOrMost(_ other: UInt64) -> UInt64 {
+    let (sum, overflow) = addingReportingOverflow(other)
+    return overflow ? .max : sum
+  }
+}
+
 /// Numbers as people read them.
 package enum NumberFormat {
   /// 1234567 as "1,234,567".

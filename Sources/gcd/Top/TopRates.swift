@@ -152,7 +152,8 @@ struct TopRatesCounter {
     guard end > begin else { return }
     let counted = begin < lastLook ? min(counted[queue] ?? 0, lastLook - begin, end - begin) : 0
     self.counted[queue]? -= counted
-    rates.queues[queue, default: .init()].busy += end - begin - counted
+    let busy = rates.queues[queue]?.busy ?? 0
+    rates.queues[queue, default: .init()].busy = busy.addingOrMost(end - begin - counted)
   }
 
   /// Items that run at the look have been busy up to now, except those whose records have just been read.

@@ -83,13 +83,14 @@ struct StacksExport: TraceExport {
 
   mutating func write(_ fact: ReadFact, _ tracks: TrackNames, _ output: TraceOutput) {
     guard case .slice(let slice) = fact, tracks.isQueue(slice.track) else { return }
-    sums[Self.frame(tracks[slice.track].name) + ";" + Self.frame(slice.name), default: 0] += slice.end - slice.begin
+    let stack = Self.frame(tracks[slice.track].name) + ";" + Self.frame(slice.name)
+    sums[stack] = (sums[stack] ?? 0).addingOrMost(slice.end - slice.begin)
   }
 
   mutating func end(_ tracks: TrackNames, _ output: TraceOutput) {
     // Functions that took almost no time are shown too.
     for (stack, sum) in sums.sorted(by: { $0.key < $1.key }) {
-      output.write("\(stack) \(max(1, (sum + 500) / 1000))\n")
+      output.write("\(stack) \(max(1, sum.addingOrMost(500) / 1000))\n")
     }
   }
 

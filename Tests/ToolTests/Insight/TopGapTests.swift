@@ -48,6 +48,13 @@ struct TopGapTests {
     }
   }
 
+  @Test("items that say that they took centuries add up to the largest number")
+  func centuries() {
+    var counter = TopRatesCounter()
+    for _ in 0..<5 { counter.add(.item(queue: 1, job: 0, begin: 0, end: 1 << 62)) }
+    #expect(counter.take(length: second, lost: 0, moment: 9).queues[1]?.busy == .max)
+  }
+
   @Test("times in which something was lost, in any order and overlapping")
   func times() {
     var gaps = TopGaps()
