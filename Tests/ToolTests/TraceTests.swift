@@ -352,6 +352,26 @@ struct TraceFormatTests {
     #expect(ProcessFile.text(path) == "queue;f \(UInt64.max / 1000)\n")
   }
 
+  @Test("a compressed piece has no other one in it, however often a file says so")
+  func nestedPieces() {
+    typealias Field = PerfettoField
+    var deflate = Deflate()
+    func piece(_ content: ProtoBuffer) -> ProtoBuffer {
+      let small = deflate.zlib(content.bytes)
+      var buffer = ProtoBuffer()
+      buffer.message(Field.Trace.packet) { $0.data(Field.Packet.compressed, small) }
+      return buffer
+    }
+    var track = ProtoBuffer()
+    track.message(Field.Trace.packet) {
+      $0.message(Field.Packet.track) { $0.integer(Field.Track.identifier, 7) }
+    }
+    let plain = MadeUpTrace(piece(track).bytes)
+    #expect(plain.tracks[7] != nil && !plain.isDamaged)
+    let nested = MadeUpTrace(piece(piece(track)).bytes)
+    #expect(nested.tracks[7] == nil && nested.isDamaged)
+  }
+
   @Test("a file of random bytes is no trace, or one that is cut off or damaged")
   func randomFiles() {
     var random = SeededGenerator.fresh("files")

@@ -66,8 +66,8 @@ final class TraceReader {
 
   init(_ body: @escaping (ReadFact) -> Void) { self.body = body }
 
-  /// A whole packet.
-  func packet(_ bytes: ArraySlice<UInt8>) {
+  /// A whole packet. Only a damaged file has a compressed piece in another one.
+  func packet(_ bytes: ArraySlice<UInt8>, isInPiece: Bool = false) {
     packets += 1
     var reader = ProtoReader(bytes)
     var (timestamp, clock): (UInt64?, UInt64?) = (nil, nil)
@@ -92,7 +92,7 @@ final class TraceReader {
       case Field.Packet.defaults: defaults(value.message, &sequence)
       case Field.Packet.clockSnapshot: clocks(value.message, &sequence)
       case Field.Packet.compressed:
-        if let plain = Inflate.zlib(value.data) { self.packets(plain) } else { isDamaged = true }
+        if !isInPiece, let plain = Inflate.zlib(value.data) { self.packets(plain) } else { isDamaged = true }
       default: break
       }
     }
@@ -111,7 +111,7 @@ final class TraceReader {
   private func packets(_ bytes: [UInt8]) {
     var reader = ProtoReader(bytes[...])
     while let (field, value) = reader.next() {
-      if field == UInt64(Field.Trace.packet) { packet(value.data) }
+      if field == UInt64(Field.Trace.packet) { packet(value.data, isInPiece: true) }
     }
     if reader.isDamaged { isDamaged = true }
   }
