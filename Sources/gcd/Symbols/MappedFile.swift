@@ -54,6 +54,16 @@ final class MappedFile {
     return bytes[Int(offset)...].firstIndex(of: 0).map { UInt64($0) - offset }
   }
 
+  /// Adds the text from an offset, with the zero byte that ends it, to `target`; false outside of the file, and if it has more than `most`
+  /// bytes.
+  func append(textAt offset: UInt64, to target: inout [UInt8], atMost most: Int) -> Bool {
+    guard most > 0, offset < UInt64(bytes.count) else { return false }
+    let text = bytes[Int(offset)...].prefix(most)
+    guard let end = text.firstIndex(of: 0) else { return false }
+    target += text[...end]
+    return true
+  }
+
   /// A copy of so many bytes; nil outside of the file.
   func bytes(at offset: UInt64, count: UInt64) -> [UInt8]? {
     guard offset <= UInt64(bytes.count), count <= UInt64(bytes.count) - offset else { return nil }

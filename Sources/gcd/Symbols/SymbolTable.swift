@@ -3,30 +3,40 @@
 import CPlatform
 import Glibc
 
-/// The functions of an ELF file, by their places in it.
+/// The functions of an ELF file, by their places in it. All of it is copied: the file may be cut off later, while the process runs that it
+/// is of.
 struct SymbolTable {
   private struct Function {
     let address: UInt64
     let size: UInt64
-    /// Where its name stands in the file.
-    let name: UInt64
+    /// Where its name stands: in the file, and then in `names`.
+    var name: UInt64
   }
 
-  private let file: MappedFile
+  /// Texts that end with a zero byte.
+  private var names: [UInt8] = []
   private let segments: [ElfTables.Segment]
   private var functions: [Function] = []
 
   /// Nil for anything but a 64-bit ELF file with the least significant byte first.
   init?(_ file: MappedFile) {
     guard let tables = ElfTables(file) else { return nil }
-    self.file = file
     segments = tables.loadedSegments()
     let function: UInt8 = 2
     tables.forEachSymbol { symbol in
-      guard symbol.info & 0xf == function, symbol.section != 0 else { return }
+      guard symbol.info & 0xf == function, symbol.section != 0, symbol.name < UInt64(file.count) else { return }
       functions.append(Function(address: symbol.address, size: symbol.size, name: symbol.name))
     }
     functions.sort { ($0.address, $0.size, $0.name) < ($1.address, $1.size, $1.name) }
+    // Many symbols may have one name, but together their names are not much longer than the file.
+    for index in functions.indices {
+      let place = names.count
+      guard file.append(textAt: functions[index].name, to: &names, atMost: 2 * file.count - place) else {
+        functions.removeSubrange(index...)
+        break
+      }
+      functions[index].name = UInt64(place)
+    }
   }
 
   /// The name of the function whose code is at a place in the file.
@@ -44,7 +54,7 @@ struct SymbolTable {
     let found = functions[low - 1]
     // Assembler's functions have no size.
     guard found.size == 0 || address - found.address < found.size else { return nil }
-    return file.text(at: found.name).map(Self.demangled)
+    return Self.demangled(ExactText.text(names[Int(found.name)...].prefix { $0 != 0 }))
   }
 
   /// A name as people write it.
