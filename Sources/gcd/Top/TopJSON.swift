@@ -6,7 +6,9 @@ enum TopJSON {
     Members: snapshot (as of "gcd snapshot --json"), why (as of "gcd why --json"), and, if something is recorded, rates: seconds, \
     lost, queues {number, label, itemsPerSecond, busy, submittedPerSecond, latencyP50Nanoseconds, \
     latencyP99Nanoseconds, pending, oldestNanoseconds, eventsPerSecond, lateNanoseconds}. If lost is not 0, \
-    what is counted is at least so much, latencies are of what was submitted and began while nothing was lost, and pending is not known. With --all, processes: an array of these.
+    what is counted is at least so much, latencies are of what was submitted and began while nothing was lost, and pending is not known. \
+    If overfull is there, more was pending than the tool counts: pending is not known, and latencies are those of a sample. \
+    With --all, processes: an array of these.
     """
 
   static func value(_ model: TopModel) -> JSONValue {
@@ -32,9 +34,10 @@ enum TopJSON {
       members += nanoseconds("lateNanoseconds", queue.late == 0 ? nil : queue.late)
       return .object(members)
     }
-    return .object([
-      ("seconds", .number(Double(rates.length) / 1e9)), ("lost", .count(rates.lost)), ("queues", .array(queues)),
-    ])
+    let overfull: [(String, JSONValue)] = rates.isOverfull ? [("overfull", .bool(true))] : []
+    return .object(
+      [("seconds", .number(Double(rates.length) / 1e9)), ("lost", .count(rates.lost))] + overfull
+        + [("queues", .array(queues))])
   }
 
   private static func nanoseconds(_ name: String, _ nanoseconds: UInt64?) -> [(String, JSONValue)] {

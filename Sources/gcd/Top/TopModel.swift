@@ -23,7 +23,7 @@ struct TopModel: Sendable {
     if let rates {
       let latency = rates.latency
       second.add("p50 \(Self.length(latency.quantile(0.5)))  p99 \(Self.length(latency.quantile(0.99)))")
-      if rates.lost > 0 { second.add(" of a sample", .warning) }
+      if rates.lost > 0 || rates.isOverfull { second.add(" of a sample", .warning) }
       second.add("   items ", .bold)
       second.add("\(rates.mark)\(Self.rate(rates.perSecond(rates.items)))/s")
       if rates.lost > 0 {
@@ -31,7 +31,7 @@ struct TopModel: Sendable {
         second.add("   \(NumberFormat.grouped(rates.lost)) records lost", .warning)
       } else {
         second.add("   pending ", .bold)
-        second.add("\(rates.depth)")
+        if rates.isOverfull { second.add("more than are counted", .warning) } else { second.add("\(rates.depth)") }
       }
     } else {
       second.add("unknown: nothing is recorded", .dim)

@@ -76,6 +76,8 @@ struct TopRates: Sendable, Equatable {
   /// Records that had no room, or that were overwritten before they were read: if there are any, what is counted is at least so
   /// much. Latencies are then those of a sample: of what was submitted and began while nothing was lost.
   var lost: UInt64 = 0
+  /// More items have waited than are kept: how many wait, and since when, is not known, and latencies are those of a sample.
+  var isOverfull = false
 
   /// What stands before numbers that are counted.
   var mark: String { lost > 0 ? "≥" : "" }
@@ -115,11 +117,15 @@ struct TopRatesCounter {
   /// submission may be written where has been read already, and its item where has not been yet. It comes with the next look.
   private var early: [UInt32: UInt64] = [:]
   private var batch: [(time: UInt64, job: UInt32, queue: Int, isItem: Bool)] = []
-  /// A job whose begin was lost would stay.
-  private static let mostWaiting = 1 << 16
+  /// How many are kept: a job whose begin was lost would stay.
+  private let mostWaiting: Int
+  /// How many of those that were not kept have not begun.
+  private var forgotten = 0
   /// When records were lost since the last look, and before that one.
   private var gaps = TopGaps()
   private var formerGaps = TopGaps()
+
+  init(mostWaiting: Int = 1 << 20) { self.mostWaiting = mostWaiting }
 
   mutating func add(_ event: Event) {
     switch event {
@@ -186,6 +192,7 @@ struct TopRatesCounter {
           addLatency(entry.queue, from: submission.time, to: entry.time)
         } else {
           early[entry.job] = entry.time
+          forgotten = max(0, forgotten - 1)
         }
       } else if let begun = earlier[entry.job], begun >= entry.time, matched.insert(entry.job).inserted {
         addLatency(entry.queue, from: entry.time, to: begun)
@@ -195,18 +202,22 @@ struct TopRatesCounter {
       }
     }
     // Whether these have begun is not known then.
-    if lost > 0 { waiting.removeAll() }
-    for (queue, times) in pending(without: running) {
+    if lost > 0 { (waiting, forgotten) = ([:], 0) }
+    if waiting.count > mostWaiting {
+      forgotten += waiting.count
+      waiting.removeAll()
+    }
+    for (queue, times) in forgotten > 0 ? [:] : pending(without: running) {
       rates.queues[queue, default: .init()].depth = times.count
       rates.queues[queue, default: .init()].oldest = times.first ?? 0
     }
     addBusy(running, until: moment)
     batch.removeAll(keepingCapacity: true)
     (formerGaps, gaps) = (gaps, TopGaps())
-    if waiting.count > Self.mostWaiting { waiting.removeAll() }
     var taken = rates
     taken.length = length
     taken.lost = lost
+    taken.isOverfull = forgotten > 0
     taken.moment = moment
     rates = TopRates()
     return taken

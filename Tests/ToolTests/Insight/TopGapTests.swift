@@ -48,6 +48,37 @@ struct TopGapTests {
     }
   }
 
+  @Test("a hundred thousand items that wait are counted at each look")
+  func manyWaiting() {
+    var counter = TopRatesCounter()
+    for job in 1...100_000 as ClosedRange<UInt32> { submitted(&counter, UInt64(job), job: job) }
+    for _ in 0..<2 {
+      let rates = counter.take(length: second, lost: 0, moment: 200_000)
+      #expect(rates.queues[1]?.depth == 100_000 && rates.queues[1]?.oldest == 1 && !rates.isOverfull)
+    }
+  }
+
+  @Test("where more items wait than are kept, how many is unknown until those have begun that were not kept")
+  func overfull() throws {
+    var counter = TopRatesCounter(mostWaiting: 4)
+    func look(_ moment: UInt64) -> TopRates { counter.take(length: second, lost: 0, moment: moment) }
+    for job in 1...5 as ClosedRange<UInt32> { submitted(&counter, 10, job: job) }
+    let full = look(20)
+    #expect(full.isOverfull && full.depth == 0 && full.queues[1]?.oldest == 0 && full.queues[1]?.submitted == 5)
+    for job in 1...4 as ClosedRange<UInt32> { begun(&counter, 30, job: job) }
+    submitted(&counter, 30, job: 6)
+    let emptier = look(40)
+    #expect(emptier.isOverfull && emptier.depth == 0 && emptier.latency.count == 0)
+    let snapshot = sample([])
+    let model = TopModel(snapshot: snapshot, report: WhyAnalysis.report(snapshot), rates: emptier)
+    let head = model.head[1].text
+    #expect(head.contains(" of a sample ") && head.hasSuffix("pending more than are counted"))
+    #expect(try JSON.parse(TopJSON.value(model).text)["rates"]?["overfull"]?.bool == true)
+    begun(&counter, 50, job: 5)
+    let known = look(60)
+    #expect(!known.isOverfull && known.depth == 1 && known.queues[1]?.oldest == 30)
+  }
+
   @Test("items that say that they took centuries add up to the largest number")
   func centuries() {
     var counter = TopRatesCounter()
