@@ -29,6 +29,7 @@ extension Snapshot {
 
   private mutating func add(_ region: RegionReader, at moment: UInt64?) {
     library = region.library
+    regions.insert(region.memory.identity)
     parallelism = max(parallelism, Int(min(region.head.parallelism, 1 << 20)))
     isRecording = isRecording || region.switches & UInt32(GC_SWITCH_RECORD) != 0
     listsObjects = listsObjects || region.switches & UInt32(GC_SWITCH_OBJECTS) != 0

@@ -7,6 +7,8 @@ struct Snapshot: Sendable, Equatable {
   var pid: Int32
   /// The library's version.
   var library = ""
+  /// The numbers of its regions' files. A process that becomes another program has other ones.
+  var regions: Set<UInt64> = []
   /// Workers wanted at once; 0 until the library knows.
   var parallelism = 0
   /// Pool threads at most, as the library and the program's environment have it; 0 if that is not known.

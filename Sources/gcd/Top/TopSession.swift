@@ -11,6 +11,8 @@ final class TopSession {
   private var collector: TopCollector?
   private let trace = TopTrace()
   private var triesRecording = true
+  /// Those of the program that the process is, or was at the last look.
+  private var regions: Set<UInt64> = []
   private lazy var symbols = WhyRun.symbols(ProcessSymbols(process))
 
   init(_ process: Int32, _ rules: FindingRules, wantsRecords: Bool) {
@@ -22,6 +24,7 @@ final class TopSession {
 
   func look() throws(RegionFailure) -> TopModel {
     let snapshot = try Snapshot(process: process)
+    if !snapshot.regions.isSubset(of: regions) { begin(snapshot.regions) }
     // The first look may find a process that has only begun: then the second one has records.
     if wantsRecords, triesRecording {
       triesRecording = false
@@ -37,6 +40,18 @@ final class TopSession {
     report.findings = WhyReport.ordered(report.findings + rules.kept(live.findings(snapshot, rates, now: now)))
     return TopModel(
       snapshot: snapshot, report: report, rates: rates, uptime: now, clock: String(Timestamp().local.prefix(8)))
+  }
+
+  /// What was known is of another program: the process has become this one, or has loaded one more copy of the library.
+  private func begin(_ found: Set<UInt64>) {
+    let isFirst = regions.isEmpty
+    regions = found
+    if isFirst { return }
+    collector?.end()
+    collector = nil
+    triesRecording = true
+    live = TopFindings(rules)
+    symbols = WhyRun.symbols(ProcessSymbols(process))
   }
 
   /// Between two looks: a process that is busy fills its room in a part of a second.

@@ -243,6 +243,14 @@ case "becomes":
     execv("/proc/self/exe", next)
     exit(1)
   }
+case "replaced":
+  // Becomes another program when somebody opens the pipe of that name.
+  items(10, on: [DispatchQueue(label: "before")])
+  say("begun\n", to: 1)
+  close(open(words[2], O_RDONLY))
+  let next: [UnsafeMutablePointer<CChar>?] = [strdup(words[0]), strdup("steady"), nil]
+  execv("/proc/self/exe", next)
+  exit(1)
 case "then":
   // Becomes the program that the other words name, which may know nothing of queues. The tool stands still meanwhile.
   kill(getppid(), SIGSTOP)

@@ -6,6 +6,35 @@ import Testing
 
 @testable import gcd
 
+@Suite("What gcd top sees of a process")
+struct TopSessionTests {
+  @Test("a process that becomes another program is seen as that")
+  func exec() throws {
+    let folder = TemporaryFolder()
+    folder.fifo("gate")
+    let gate = folder.path + "/gate"
+    let process = ToolProcess([gate], shell: "exec \"${0%/*}/traced\" replaced \"$1\"")
+    let session = TopSession(process.identifier, FindingRules(), wantsRecords: true)
+    defer {
+      session.end()
+      kill(process.identifier, SIGKILL)
+      _ = process.wait()
+    }
+    #expect(process.read { output, _ in output == "begun\n" })
+    _ = try session.look()
+    #expect(session.isRecording)
+    close(open(gate, O_WRONLY))
+    #expect(process.read { output, _ in output == "begun\nbegun\n" })
+    var items: UInt64 = 0
+    let limit = RegionClock.now().uptime + 60 * second
+    while items == 0, RegionClock.now().uptime < limit {
+      items = (try? session.look())?.rates?.items ?? 0
+      usleep(1000)
+    }
+    #expect(items > 0)
+  }
+}
+
 @Suite("The last seconds that gcd top writes")
 struct TopTraceTests {
   /// The number of a chunk, and when it was copied.
