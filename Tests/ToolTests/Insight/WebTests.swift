@@ -23,7 +23,8 @@ struct WebTests {
 
   /// What the server sends to a client that has sent `text`, until it closes, or until `isEnough`.
   private func answer(
-    _ server: WebServer, _ text: String, until isEnough: (String) -> Bool = { _ in false }, also: () -> Void = {}
+    _ server: WebServer, _ text: String, json: String = "{}", until isEnough: ((String) -> Bool)? = nil,
+    also: () -> Void = {}
   ) throws -> String {
     let client = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     defer { close(client) }
@@ -39,9 +40,9 @@ struct WebTests {
     try #require(code == 0)
     _ = send(client, text, text.utf8.count, Int32(MSG_NOSIGNAL))
     _ = fcntl(client, F_SETFL, O_NONBLOCK)
-    let content = WebServer.Content(page: { WebPage.text }, event: { "first" }, json: { "{}" })
+    let content = WebServer.Content(page: { WebPage.text }, event: { "first" }, json: { json })
     var bytes: [UInt8] = []
-    var buffer = [UInt8](repeating: 0, count: 65_536)
+    var buffer = [UInt8](repeating: 0, count: 1 << 20)
     while true {
       server.serve(milliseconds: 10, content)
       also()
@@ -49,7 +50,7 @@ struct WebTests {
       if count == 0 { break }
       if count > 0 { bytes += buffer[..<count] }
       if count < 0, errno != EAGAIN { break }
-      if isEnough(String(decoding: bytes, as: UTF8.self)) { break }
+      if let isEnough, isEnough(String(decoding: bytes, as: UTF8.self)) { break }
     }
     return String(decoding: bytes, as: UTF8.self)
   }
@@ -77,6 +78,14 @@ struct WebTests {
     #expect(try answer(server, "nonsense\r\n\r\n").hasPrefix("HTTP/1.1 400 "))
     let many = String(repeating: "x", count: WebRequest.mostBytes + 4096)
     #expect(try answer(server, many).hasPrefix("HTTP/1.1 400 "))
+  }
+
+  @Test("an answer is sent whole, however long it is")
+  func longAnswer() throws {
+    let server = try WebServer(port: 0)
+    let long = String(repeating: "x", count: 16 << 20)
+    let text = try answer(server, "GET /\(server.token)/json HTTP/1.1\r\n\r\n", json: long)
+    #expect(text.hasPrefix("HTTP/1.1 200 OK\r\n") && text.utf8.count > 16 << 20)
   }
 
   @Test("a stream begins with the newest event, and gets those that follow")

@@ -182,14 +182,17 @@ final class WebServer {
 
   private func sendAll() {
     for index in connections.indices where !connections[index].waiting.isEmpty {
-      let connection = connections[index]
+      let descriptor = connections[index].descriptor
       // A browser that has gone is an error to see, not a signal.
-      let count = Glibc.send(
-        connection.descriptor, connection.waiting, connection.waiting.count, Int32(MSG_NOSIGNAL))
+      let count = connections[index].waiting.withUnsafeBytes {
+        Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+      }
       if count > 0 { connections[index].waiting.removeFirst(count) }
       let isStuck = count < 0 && errno != EAGAIN && errno != EINTR
       let isDone = connections[index].isAnswered && connections[index].waiting.isEmpty
-      if isStuck || isDone || connections[index].waiting.count > Self.mostWaiting { leave(index) }
+      // An answer is one, however long it is; events come again and again.
+      let isBehind = connections[index].isStream && connections[index].waiting.count > Self.mostWaiting
+      if isStuck || isDone || isBehind { leave(index) }
     }
     connections.removeAll { $0.descriptor < 0 }
   }
