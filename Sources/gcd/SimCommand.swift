@@ -80,6 +80,9 @@ struct SimCommand: ParsableCommand {
     try PassedCommand(command).validate(for: self)
     if runs < 1 { throw ValidationError("There is no run with --runs \(runs).") }
     if timeLimit < 1 || stepLimit < 1 { throw ValidationError("A limit is at least 1.") }
+    if timeLimit > SimOptions.mostSeconds {
+      throw ValidationError("--time-limit is at most \(SimOptions.mostSeconds).")
+    }
     if !SimOptions.processorRange.contains(processors) { throw ValidationError("--processors is from 1 to 64.") }
     if SimOptions.strategy(strategy) == nil { throw ValidationError("There is no strategy '\(strategy)'.") }
     if let replay, !SimOptions.isToken(replay) { throw ValidationError("'\(replay)' is no token of a simulation.") }

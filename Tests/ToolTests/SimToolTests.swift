@@ -190,7 +190,8 @@ struct SimToolTests {
     #expect(other.error == "gcd: \(library): not a libdispatch that simulates\n")
     for arguments in [
       [], ["--"], [""], ["--runs", "0", "true"], ["--strategy", "none", "true"], ["--processors", "65", "true"],
-      ["--replay", "gc1:x", "true"], ["--time-limit", "0", "true"], ["--step-limit", "0", "true"],
+      ["--replay", "gc1:x", "true"], ["--time-limit", "0", "true"],
+      ["--time-limit", "9223372036854775807", "true"], ["--step-limit", "0", "true"],
       ["--seed", "-1", "true"],
     ] {
       #expect(ToolProcess.run(["sim"] + arguments).code == 64, "\(arguments)")

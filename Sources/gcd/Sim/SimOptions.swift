@@ -20,6 +20,8 @@ struct SimOptions {
   static let longestRun = Attempt.longestRun
   /// In seconds.
   static let longestTime = 60
+  /// What may be asked for: the library takes no more.
+  static let mostSeconds = 1_000_000
   static let processorRange = Token.processorRange
   /// How many schedules are looked at before it is said that there are more.
   private static let mostExhaustive = 100_000
