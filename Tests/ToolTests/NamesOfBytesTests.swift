@@ -1,5 +1,6 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
+import Glibc
 import Testing
 
 @testable import gcd
@@ -51,6 +52,18 @@ struct NamesOfBytesTests {
       environment: ["OTHER=" + Self.name])
     #expect(result.code == 0, "\(result.error)")
     #expect(result.output == " 6e ff 6d 65 7c 6e ff 6d 65\n")
+  }
+
+  @Test("top starts a program of such a name, with the environment as it is")
+  func top() {
+    let folder = TemporaryFolder()
+    folder.file(Self.name, "#!/bin/sh\nprintf %s \"$OTHER\" | od -An -tx1\nexit 7\n")
+    #expect(Path(exactly: folder.path + "/" + Self.name).withCString { chmod($0, 0o755) } == 0)
+    let result = ToolProcess.run(
+      ["top", "--once", "--output", "output", "--", "./" + Self.name], folder: folder.path,
+      environment: ["OTHER=" + Self.name])
+    #expect(result.code == 7, "\(result.error)")
+    #expect(ProcessFile.text(folder.path + "/output") == " 6e ff 6d 65\n")
   }
 
   /// Two files of five bytes, the same, in a folder.

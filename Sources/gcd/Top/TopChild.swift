@@ -1,6 +1,6 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
-@preconcurrency import Glibc  // why: `environ` is only read, and nobody changes the environment
+import Glibc
 import GrandCentral
 
 /// The command that `gcd top` has started.
@@ -34,8 +34,9 @@ final class TopChild {
     let arguments = CStrings(command)
     let variables = CStrings(Self.environment)
     let code = withExtendedLifetime((arguments, variables)) {
-      posix_spawnp(
-        &process, Path(exactly: command[0]).text, &actions, &attributes, arguments.pointers, variables.pointers)
+      Path(exactly: command[0]).withCString {
+        posix_spawnp(&process, $0, &actions, &attributes, arguments.pointers, variables.pointers)
+      }
     }
     guard code == 0 else { throw Failure(path: command[0], code: code) }
     self.process = process
@@ -43,14 +44,7 @@ final class TopChild {
 
   /// With all queues listed from the start.
   private static var environment: [String] {
-    var variables: [String] = []
-    var next = environ
-    while let entry = next.pointee {
-      let text = String(cString: entry)
-      if !text.hasPrefix("GRANDCENTRAL_INSPECT=") { variables.append(text) }
-      next += 1
-    }
-    return variables + ["GRANDCENTRAL_INSPECT=1"]
+    Replacement.environment.filter { !$0.hasPrefix("GRANDCENTRAL_INSPECT=") } + ["GRANDCENTRAL_INSPECT=1"]
   }
 
   var hasEnded: Bool {
