@@ -37,6 +37,10 @@ struct FormatTests {
   func alignment() {
     #expect(TextLayout.width("東京") == 4)
     #expect(TextLayout.width("e\u{301}") == 1)
+    for picture in ["🚀", "🛒", "✅", "⭐", "⏰", "🟢", "🇩🇪"] {
+      #expect(TextLayout.width(picture) == 2, "\(picture)")
+    }
+    for letter in ["✓", "★", "→", "🛠"] { #expect(TextLayout.width(letter) == 1, "\(letter)") }
     #expect(TextLayout.left("東京", 6) == "東京  ")
     #expect(TextLayout.right("é", 3) == "  é")
   }

@@ -48,6 +48,8 @@ package enum TextLayout {
     case .nonspacingMark, .enclosingMark, .format: return 0
     default: break
     }
+    // What is shown as a picture is wide, but for the letters of which two are one flag.
+    if scalar.properties.isEmojiPresentation, !(0x1f1e6...0x1f1ff).contains(scalar.value) { return 2 }
     switch scalar.value {
     case 0x1100...0x115f, 0x2e80...0x303e, 0x3041...0xa4cf, 0xac00...0xd7a3, 0xf900...0xfaff, 0xfe30...0xfe6f,
       0xff00...0xff60, 0xffe0...0xffe6, 0x1f300...0x1f64f, 0x1f900...0x1f9ff, 0x20000...0x3fffd:
