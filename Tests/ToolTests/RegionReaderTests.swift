@@ -95,6 +95,23 @@ struct RegionReaderTests {
     #expect(json[2]["leewaySeconds"]?.number == 0.25 && json[3]["changedSeconds"]?.number ?? 0 > 0)
   }
 
+  @Test("each copy of the library in a process counts its objects for itself")
+  func copies() throws {
+    func region(_ name: String, thread: pid_t) throws -> RegionReader {
+      var made = MadeUpRegion()
+      made.object(1, name + " target")
+      made.object(2, name) { $0.target = 1 }
+      made.thread(0, thread) {
+        ($0.state, $0.wait, $0.number) = (UInt32(GC_STATE_WAITS), UInt32(GC_WAIT_QUEUE), 2)
+      }
+      return try made.reader()
+    }
+    let snapshot = Snapshot(pid: 1, regions: [try region("first", thread: 5), try region("second", thread: 6)])
+    #expect(snapshot.objects.map(\.shownNumber) == [1, 2, 1, 2])
+    let chains = snapshot.threads.map { $0.wait.map { snapshot.chain(of: $0).map(\.label) } }
+    #expect(chains == [["first", "first target"], ["second", "second target"]])
+  }
+
   @Test("gives the workers that have no entry yet, if the table is one")
   func workers() throws {
     var made = MadeUpRegion()

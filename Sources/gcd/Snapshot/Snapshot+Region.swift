@@ -21,13 +21,13 @@ extension Snapshot {
   /// - Parameter moment: What ages are counted to, in nanoseconds of CLOCK_MONOTONIC; nil is now.
   init(pid: Int32, regions: [RegionReader], at moment: UInt64? = nil) {
     self.init(pid: pid)
-    for region in regions { add(region, at: moment) }
+    for (place, region) in regions.enumerated() { add(region, place, at: moment) }
     objects.sort { $0.number < $1.number }
     // A library that has lost its threads, as in a child of fork, shows nothing. A process usually has one library in use.
     threads.sort { ($0.role != .main ? 1 : 0, $0.tid) < ($1.role != .main ? 1 : 0, $1.tid) }
   }
 
-  private mutating func add(_ region: RegionReader, at moment: UInt64?) {
+  private mutating func add(_ region: RegionReader, _ place: Int, at moment: UInt64?) {
     library = region.library
     regions.insert(region.memory.identity)
     parallelism = max(parallelism, Int(min(region.head.parallelism, 1 << 20)))
@@ -39,7 +39,7 @@ extension Snapshot {
     let found = region.threads()
     let foundObjects = region.objects()
     // Read afterwards: nothing that was found began later.
-    let ages = RegionAges(clock: region.clock, now: moment ?? RegionClock.now().uptime)
+    let ages = RegionAges(clock: region.clock, now: moment ?? RegionClock.now().uptime, region: place)
     threads += found.map { Thread($0, ages) }
     objects += foundObjects.compactMap { Object($0, ages) }
   }
@@ -162,10 +162,14 @@ extension Snapshot {
   }
 }
 
-/// Moments of the region as ages.
+/// Moments of the region as ages, and numbers of its objects as those of the process.
 private struct RegionAges {
   let clock: RegionClock
   let now: UInt64
+  /// Its place among the process's regions.
+  let region: Int
+
+  func number(_ number: UInt32) -> Int { Snapshot.number(number, region: region) }
 
   func age(_ counter: UInt64) -> UInt64 {
     let time = clock.nanoseconds(at: counter)
@@ -206,12 +210,12 @@ extension Snapshot.Thread {
     age = raw.since == 0 ? 0 : ages.age(raw.since)
     // What a thread is inside of, it notes when it begins to wait; afterwards that is not true any more.
     if state == .waiting {
-      wait = Snapshot.Wait(raw)
+      wait = Snapshot.Wait(raw, ages)
       insideLabel = raw.inside
       insideAddress = raw.insideObject
     }
     if raw.itemBegun != 0 {
-      item = Snapshot.Item(age: ages.age(raw.itemBegun), function: raw.itemFunction, queue: Int(raw.itemQueue))
+      item = Snapshot.Item(age: ages.age(raw.itemBegun), function: raw.itemFunction, queue: ages.number(raw.itemQueue))
     }
     items = raw.items
     waits = raw.waits
@@ -222,7 +226,7 @@ extension Snapshot.Thread {
 }
 
 extension Snapshot.Wait {
-  fileprivate init(_ raw: RegionThread) {
+  fileprivate init(_ raw: RegionThread, _ ages: RegionAges) {
     let kind: Snapshot.WaitKind =
       switch raw.wait {
       case .queue: .queue
@@ -235,7 +239,7 @@ extension Snapshot.Wait {
       case .none, .other: .other
       }
     self.init(
-      kind: kind, address: raw.object, number: Int(raw.number), label: raw.waitsFor, owner: raw.owner,
+      kind: kind, address: raw.object, number: ages.number(raw.number), label: raw.waitsFor, owner: raw.owner,
       hasDeadline: raw.hasDeadline, caller: raw.caller)
     if kind == .queue || kind == .itemElsewhere { placeOfWord = raw.count } else { count = raw.count }
   }
@@ -258,8 +262,8 @@ extension Snapshot.Object {
     case .other: return nil
     }
     self.init(
-      number: Int(raw.number), kind: kind, label: raw.label, address: raw.address, age: ages.age(raw.made),
-      target: Int(raw.target), qos: Int(raw.qos), width: raw.width, suspensions: raw.suspensions,
+      number: ages.number(raw.number), kind: kind, label: raw.label, address: raw.address, age: ages.age(raw.made),
+      target: ages.number(raw.target), qos: Int(raw.qos), width: raw.width, suspensions: raw.suspensions,
       isInactive: !raw.isActive, endedAge: raw.ended.map { ages.age($0) },
       state: raw.state.map { Snapshot.ObjectState($0, raw, ages) })
   }

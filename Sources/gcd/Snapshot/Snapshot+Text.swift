@@ -64,14 +64,14 @@ struct SnapshotText {
 
   private func otherRow(_ object: Snapshot.Object) -> [String] {
     [
-      String(object.number), TextLayout.printable(object.kindWords), object.watches,
+      String(object.shownNumber), TextLayout.printable(object.kindWords), object.watches,
       snapshot.object(object.target).map { TextLayout.printable($0.label) } ?? "", object.stateWords,
     ]
   }
 
   private func row(_ object: Snapshot.Object) -> [String] {
     [
-      String(object.number), object.kind.rawValue, TextLayout.printable(object.label),
+      String(object.shownNumber), object.kind.rawValue, TextLayout.printable(object.label),
       snapshot.object(object.target).map { TextLayout.printable($0.label) } ?? "", Snapshot.className(object.qos),
       object.width.map(String.init) ?? "any", object.stateWords,
     ]

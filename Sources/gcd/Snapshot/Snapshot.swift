@@ -106,7 +106,10 @@ struct Snapshot: Sendable, Equatable {
 
   /// A queue, or something else that has a number.
   struct Object: Sendable, Equatable {
+    /// With the place of its region among the process's regions above the lower 32 bits: each copy of the library counts for itself.
     var number: Int
+    /// As the program's library has it.
+    var shownNumber: Int { Snapshot.shown(number) }
     var kind = Kind.serial
     var label = ""
     var address: UInt64 = 0
@@ -168,6 +171,11 @@ struct Snapshot: Sendable, Equatable {
 }
 
 extension Snapshot {
+  /// The number of an object; 0 is none in each region.
+  static func number(_ number: UInt32, region: Int) -> Int { number == 0 ? 0 : Int(number) | region << 32 }
+
+  static func shown(_ number: Int) -> Int { number & 0xffff_ffff }
+
   var workers: [Thread] { threads.filter { $0.role == .worker } }
 
   func thread(_ tid: Int32) -> Thread? { threads.first { $0.tid == tid } }

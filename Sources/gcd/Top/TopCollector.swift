@@ -8,19 +8,23 @@ struct TopDecoder {
   private var open: [Int32: [(queue: Int, begin: UInt64)]] = [:]
   /// Only a damaged region nests deeper.
   private static let deepest = 1 << 10
+  /// The place of the region among the process's regions.
+  private let region: Int
+
+  init(region: Int = 0) { self.region = region }
 
   mutating func event(_ record: gc_insight_record, thread: Int32, clock: RegionClock) -> TopRatesCounter.Event? {
     let kind = UInt32(record.kind & 0x7f)
-    let queue = Int(record.queue)
+    let queue = Snapshot.number(record.queue, region: region)
+    let job = Snapshot.number(record.argument, region: region)
     switch kind {
     case UInt32(GC_RECORD_ITEM):
       let steps = UInt64(record.length) << (UInt32(record.kind) & UInt32(GC_RECORD_COARSE) != 0 ? 10 : 0)
       let begin = record.time &- min(steps, record.time)
       return .item(
-        queue: queue, job: record.argument, begin: clock.nanoseconds(at: begin), end: clock.nanoseconds(at: record.time)
-      )
+        queue: queue, job: job, begin: clock.nanoseconds(at: begin), end: clock.nanoseconds(at: record.time))
     case UInt32(GC_RECORD_SUBMIT):
-      return .submit(queue: queue, job: record.argument, time: clock.nanoseconds(at: record.time))
+      return .submit(queue: queue, job: job, time: clock.nanoseconds(at: record.time))
     case UInt32(GC_RECORD_SYNC_BEGIN):
       if open[thread, default: []].count < Self.deepest {
         open[thread, default: []].append((queue, clock.nanoseconds(at: record.time)))
@@ -61,7 +65,7 @@ final class TopCollector {
     let collect = UInt32(GC_SWITCH_COLLECT)
     if regions.contains(where: { $0.switches & collect != 0 }) { return nil }
     self.regions = regions
-    decoders = regions.map { _ in TopDecoder() }
+    decoders = regions.indices.map { TopDecoder(region: $0) }
     positions = regions.map { _ in [:] }
     histories = regions.map { _ in TopHistory() }
     losses = regions.map { TopLosses($0) }

@@ -33,7 +33,7 @@ struct TopFindings {
   }
 
   private func name(_ snapshot: Snapshot, _ words: WhyWords, _ number: Int) -> String {
-    guard let queue = snapshot.object(number) else { return "queue \(number)" }
+    guard let queue = snapshot.object(number) else { return "queue \(Snapshot.shown(number))" }
     return words.queue(label: queue.label, address: queue.address)
   }
 
@@ -99,7 +99,7 @@ struct TopFindings {
           "handlers of \(who) wait behind items of \(name(snapshot, words, number)), which are up to \(WhyWords.duration(age)) old"
         ),
         details: objects.prefix(WhyWords.longestList).map {
-          Clause(([$0.kindWords, "\($0.number)"] + [$0.watches].filter { !$0.isEmpty }).joined(separator: " "))
+          Clause(([$0.kindWords, "\($0.shownNumber)"] + [$0.watches].filter { !$0.isEmpty }).joined(separator: " "))
         }, remedy: "Give the sources a queue of their own, or the queue less to do.",
         labels: snapshot.object(number).map { [$0.label] } ?? [])
     }

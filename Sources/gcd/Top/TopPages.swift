@@ -90,7 +90,7 @@ struct TopPages {
     let waiters = waiters.byNumber[queue.number] ?? 0
     return TopRow(id: "queue \(queue.number)", count: Self.queueColumns.count) { [look] column in
       switch column {
-      case 0: TopCell(queue.label.isEmpty ? "queue \(queue.number)" : queue.label)
+      case 0: TopCell(queue.label.isEmpty ? "queue \(queue.shownNumber)" : queue.label)
       case Self.numbers: Self.number(column, rates, look.model)
       case 7: TopCell(waiters == 0 ? "" : String(waiters), .warning, order: Double(waiters))
       case 8: TopCell(queue.kind.rawValue)

@@ -99,8 +99,9 @@ struct TopRates: Sendable, Equatable {
 /// has begun: so they are looked at in the order of their times.
 struct TopRatesCounter {
   enum Event: Sendable, Equatable {
-    case item(queue: Int, job: UInt32, begin: UInt64, end: UInt64)
-    case submit(queue: Int, job: UInt32, time: UInt64)
+    /// Queues and jobs have the numbers of the process's objects (`Snapshot.Object.number`).
+    case item(queue: Int, job: Int, begin: UInt64, end: UInt64)
+    case submit(queue: Int, job: Int, time: UInt64)
     case timer(queue: Int, late: UInt64)
     case source(queue: Int)
   }
@@ -112,11 +113,11 @@ struct TopRatesCounter {
   private var counted: [Int: UInt64] = [:]
   private var lastEnds: [Int: UInt64] = [:]
   /// Jobs that have been submitted and have not begun, by the time of their submission.
-  private var waiting: [UInt32: (time: UInt64, queue: Int)] = [:]
+  private var waiting: [Int: (time: UInt64, queue: Int)] = [:]
   /// Jobs that have begun and whose submission was not there, by when they began. Threads' records are read one after the other: a
   /// submission may be written where has been read already, and its item where has not been yet. It comes with the next look.
-  private var early: [UInt32: UInt64] = [:]
-  private var batch: [(time: UInt64, job: UInt32, queue: Int, isItem: Bool)] = []
+  private var early: [Int: UInt64] = [:]
+  private var batch: [(time: UInt64, job: Int, queue: Int, isItem: Bool)] = []
   /// How many are kept: a job whose begin was lost would stay.
   private let mostWaiting: Int
   /// How many of those that were not kept have not begun.
@@ -185,7 +186,7 @@ struct TopRatesCounter {
     gaps.settle()
     let earlier = early
     early.removeAll(keepingCapacity: true)
-    var matched: Set<UInt32> = []
+    var matched: Set<Int> = []
     for entry in batch {
       if entry.isItem {
         if let submission = waiting.removeValue(forKey: entry.job), submission.time <= entry.time {

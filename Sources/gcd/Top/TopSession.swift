@@ -24,7 +24,7 @@ final class TopSession {
 
   func look() throws(RegionFailure) -> TopModel {
     let snapshot = try Snapshot(process: process)
-    if !snapshot.regions.isSubset(of: regions) { begin(snapshot.regions) }
+    if snapshot.regions != regions { begin(snapshot.regions) }
     // The first look may find a process that has only begun: then the second one has records.
     if wantsRecords, triesRecording {
       triesRecording = false
@@ -42,7 +42,7 @@ final class TopSession {
       snapshot: snapshot, report: report, rates: rates, uptime: now, clock: String(Timestamp().local.prefix(8)))
   }
 
-  /// What was known is of another program: the process has become this one, or has loaded one more copy of the library.
+  /// What was known is of another program: the process has become this one, or has another copy of the library.
   private func begin(_ found: Set<UInt64>) {
     let isFirst = regions.isEmpty
     regions = found

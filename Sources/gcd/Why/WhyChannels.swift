@@ -47,9 +47,9 @@ struct WhyChannels {
 
   /// "channel 5 of descriptor 7 (pipe:[123])"
   private func name(_ channel: Snapshot.Object) -> String {
-    guard let handle = channel.state?.handle else { return "channel \(channel.number)" }
+    guard let handle = channel.state?.handle else { return "channel \(channel.shownNumber)" }
     let file = channel.state?.file ?? ""
-    return "channel \(channel.number) of descriptor \(handle)"
+    return "channel \(channel.shownNumber) of descriptor \(handle)"
       + (file.isEmpty ? "" : " (\(TextLayout.printable(file)))")
   }
 

@@ -55,7 +55,8 @@ struct WhyStates {
         snapshot.object(timer.target).map { " of " + words.queue(label: $0.label, address: $0.address) } ?? ""
       let leeway = timer.state?.leeway ?? 0
       let allowance = leeway > 0 ? ", or up to \(WhyWords.duration(leeway)) later" : ""
-      return Clause("timer \(timer.number)\(target) was to fire \(WhyWords.duration(age + leeway)) ago\(allowance)")
+      let delay = WhyWords.duration(age + leeway)
+      return Clause("timer \(timer.shownNumber)\(target) was to fire \(delay) ago\(allowance)")
     }
     return [
       Finding(

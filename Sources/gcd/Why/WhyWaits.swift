@@ -246,7 +246,7 @@ struct WhyRemarks {
         let queue =
           snapshot.object(object.target).map { " of " + words.queue(label: $0.label, address: $0.address) } ?? ""
         let what = object.kind == .channel ? "operations" : "handlers"
-        return "\(object.kindWords) \(object.number)\(queue) \(state): its \(what) do not run"
+        return "\(object.kindWords) \(object.shownNumber)\(queue) \(state): its \(what) do not run"
       }
   }
 }

@@ -8,11 +8,11 @@ import Testing
 /// Latencies of a process that loses records.
 @Suite("gcd top: lost records")
 struct TopGapTests {
-  private func submitted(_ counter: inout TopRatesCounter, _ time: UInt64, job: UInt32 = 7) {
+  private func submitted(_ counter: inout TopRatesCounter, _ time: UInt64, job: Int = 7) {
     counter.add(.submit(queue: 1, job: job, time: time))
   }
 
-  private func begun(_ counter: inout TopRatesCounter, _ time: UInt64, job: UInt32 = 7) {
+  private func begun(_ counter: inout TopRatesCounter, _ time: UInt64, job: Int = 7) {
     counter.add(.item(queue: 1, job: job, begin: time, end: time + 1))
   }
 
@@ -51,7 +51,7 @@ struct TopGapTests {
   @Test("a hundred thousand items that wait are counted at each look")
   func manyWaiting() {
     var counter = TopRatesCounter()
-    for job in 1...100_000 as ClosedRange<UInt32> { submitted(&counter, UInt64(job), job: job) }
+    for job in 1...100_000 { submitted(&counter, UInt64(job), job: job) }
     for _ in 0..<2 {
       let rates = counter.take(length: second, lost: 0, moment: 200_000)
       #expect(rates.queues[1]?.depth == 100_000 && rates.queues[1]?.oldest == 1 && !rates.isOverfull)
@@ -62,10 +62,10 @@ struct TopGapTests {
   func overfull() throws {
     var counter = TopRatesCounter(mostWaiting: 4)
     func look(_ moment: UInt64) -> TopRates { counter.take(length: second, lost: 0, moment: moment) }
-    for job in 1...5 as ClosedRange<UInt32> { submitted(&counter, 10, job: job) }
+    for job in 1...5 { submitted(&counter, 10, job: job) }
     let full = look(20)
     #expect(full.isOverfull && full.depth == 0 && full.queues[1]?.oldest == 0 && full.queues[1]?.submitted == 5)
-    for job in 1...4 as ClosedRange<UInt32> { begun(&counter, 30, job: job) }
+    for job in 1...4 { begun(&counter, 30, job: job) }
     submitted(&counter, 30, job: 6)
     let emptier = look(40)
     #expect(emptier.isOverfull && emptier.depth == 0 && emptier.latency.count == 0)
@@ -77,6 +77,24 @@ struct TopGapTests {
     begun(&counter, 50, job: 5)
     let known = look(60)
     #expect(!known.isOverfull && known.depth == 1 && known.queues[1]?.oldest == 30)
+  }
+
+  @Test("queues and jobs of two copies of the library are not the same, though they have the same numbers")
+  func copies() {
+    let clock = RegionClock(base: .init(counter: 0, uptime: 0), nanosecondsPerStep: 1)
+    var counter = TopRatesCounter()
+    for region in 0..<2 {
+      var decoder = TopDecoder(region: region)
+      // Job 7 is submitted in both, and begins in the first one.
+      let submission = MadeUpRegion.record(Int(GC_RECORD_SUBMIT), at: 10, queue: 3, argument: 7)
+      let item = MadeUpRegion.record(Int(GC_RECORD_ITEM), at: 20, queue: 3, argument: 7)
+      for record in region == 0 ? [submission, item] : [submission] {
+        if let event = decoder.event(record, thread: 1, clock: clock) { counter.add(event) }
+      }
+    }
+    let rates = counter.take(length: second, lost: 0, moment: 30)
+    #expect(rates.queues[3]?.items == 1 && rates.queues[3]?.depth ?? 0 == 0)
+    #expect(rates.queues[1 << 32 | 3]?.items == 0 && rates.queues[1 << 32 | 3]?.depth == 1)
   }
 
   @Test("items that say that they took centuries add up to the largest number")
