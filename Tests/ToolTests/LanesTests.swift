@@ -1,5 +1,7 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
+import CPlatform
+import Glibc
 import Testing
 
 @testable import gcd
@@ -40,5 +42,28 @@ struct LanesTests {
     #expect(lanes.take(from: 9, to: 20, make: make) == 3)
     #expect(lanes.take(from: 9, to: 20, make: make) == 101)
     #expect(lanes.take(from: 10, to: 20, make: make) == 57)
+  }
+
+  @Test("queues that live for a short time and have one label need as many names as live at once")
+  func shortLived() throws {
+    let folder = TemporaryFolder()
+    var made = MadeUpRegion()
+    for number in 1...2 { made.object(number, "request") }
+    let region = try made.reader()
+    let writer = PerfettoWriter(try TraceOutput(folder.path + "/trace"))
+    let objects = TracedObjects(writer, region, process: getpid(), name: "program")
+    let field = UInt64(MemoryLayout<gc_insight_object>.offset(of: \.made) ?? 0)
+    var labels: Set<String> = []
+    for round in 1...100 as ClosedRange<UInt64> {
+      objects.begin()
+      for number in 1...2 as ClosedRange<UInt32> {
+        let place = made.head.objects.offset + UInt64(number) * UInt64(made.head.objects.stride)
+        // The number is another queue's from now on.
+        region.memory.store(round, at: place + field)
+        labels.insert(objects.object(number).label)
+      }
+    }
+    #expect(labels == ["request", "request (2)"])
+    #expect(writer.name("another").number < 20)
   }
 }

@@ -19,7 +19,8 @@ final class ThreadTimeline {
   var writer: PerfettoWriter { objects.writer }
   private let words: TraceWords
   private var points: [Point] = []
-  private var lanes: [ObjectIdentifier: (object: TracedObject, lanes: Lanes)] = [:]
+  /// By the number of the name: one object after the other may have it.
+  private var lanes: [UInt32: Lanes] = [:]
   private var long = Lanes()
   private var waits = Lanes()
   private var intervals = Lanes()
@@ -253,7 +254,7 @@ final class ThreadTimeline {
   }
 
   private func lane<Result>(_ object: TracedObject, _ body: (inout Lanes) -> Result) -> Result {
-    body(&lanes[ObjectIdentifier(object), default: (object, Lanes())].lanes)
+    body(&lanes[object.name.number, default: Lanes()])
   }
 
   // MARK: Order

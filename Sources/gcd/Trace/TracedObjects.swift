@@ -4,6 +4,9 @@ import Glibc
 
 /// A queue, or something else with a number, as it is in the trace.
 final class TracedObject {
+  /// What the program calls it.
+  fileprivate let text: String
+  /// That, with a number behind it where another object that lives has it.
   let label: String
   let name: TraceName
   fileprivate let made: UInt64
@@ -13,10 +16,17 @@ final class TracedObject {
   /// The track of a counter that belongs to it, made when there is something to count.
   var counterTrack: UInt64 = 0
 
-  fileprivate init(label: String, name: TraceName, made: UInt64) {
+  fileprivate init(_ text: String, label: String, name: TraceName, made: UInt64) {
+    self.text = text
     self.label = label
     self.name = name
     self.made = made
+  }
+
+  /// In the place of one that is gone, whose label and tracks it has.
+  fileprivate convenience init(after former: TracedObject, made: UInt64) {
+    self.init(former.text, label: former.label, name: former.name, made: made)
+    (depthTrack, counterTrack) = (former.depthTrack, former.counterTrack)
   }
 
   /// An item was put into it, or has begun.
@@ -34,6 +44,8 @@ final class TracedObjects {
   /// Numbers are used again: what is known is looked up anew in each pass.
   private var generation = 1
   private var labels: [String: Int] = [:]
+  /// By their text: objects that are gone, and after which no other one has been called yet.
+  private var gone: [String: [TracedObject]] = [:]
   private var groups: [String: UInt64] = [:]
   private var marks: [UInt32: (name: TraceName, text: String, counter: UInt64)] = [:]
   private var spans: [String: Lanes] = [:]
@@ -62,13 +74,22 @@ final class TracedObjects {
       return known
     }
     let text = entry.map { $0.shown } ?? (number == 0 ? "no queue" : "queue \(number)")
-    let label = distinct(text)
-    let object = TracedObject(label: label, name: writer.name(label), made: entry?.made ?? 0)
-    object.generation = generation
     // An object that will not be asked for again need not be kept: its last counts are written first.
-    if let old = objects[number] { write(old, now: 0, everything: true) }
+    if let old = objects[number] {
+      write(old, now: 0, everything: true)
+      gone[old.text, default: []].append(old)
+    }
+    let object = make(text, entry?.made ?? 0)
+    object.generation = generation
     objects[number] = object
     return object
+  }
+
+  /// A program may make a queue for each of its requests: as many labels are made up as live at once.
+  private func make(_ text: String, _ made: UInt64) -> TracedObject {
+    if let former = gone[text]?.popLast() { return TracedObject(after: former, made: made) }
+    let label = distinct(text)
+    return TracedObject(text, label: label, name: writer.name(label), made: made)
   }
 
   /// Queues of the same label would be one track.
