@@ -234,4 +234,34 @@ struct DataRopeTests {
     }
     #expect(data.count == 1_000 && data.last == UInt8(truncatingIfNeeded: 4_999))
   }
+
+  @Test("D3: bytes appended behind a window that moves over them share regions")
+  func receiveBuffer() {
+    let backlog = 1 << 20
+    var buffer = DispatchData([UInt8](repeating: 1, count: backlog))
+    for step in 0..<10_000 {
+      buffer.append([UInt8](repeating: UInt8(truncatingIfNeeded: step), count: 64))
+      buffer = buffer.subdata(in: 64..<buffer.count)
+    }
+    #expect(buffer.count == backlog && buffer.last == UInt8(truncatingIfNeeded: 9_999) && faults(of: buffer).isEmpty)
+    #expect(buffer[backlog - 64 * 10_000] == 0 && buffer[backlog - 64 * 9_999] == 1)
+    // What is there, what has been appended, and at most as much spare.
+    let capacities = buffer.regions.compactMap { $0.object?.head.pointee.capacity }
+    #expect(capacities.count <= 20 && capacities.reduce(0, +) <= 3 * backlog, "\(capacities)")
+  }
+
+  @Test("D1: a view that is appended to leaves alone the value that it is a view of, and other views")
+  func appendedViews() {
+    var whole = DispatchData([UInt8](repeating: 1, count: 100))
+    whole.append(Array(0..<10))
+    var (view, other) = (whole.subdata(in: 40..<110), whole.subdata(in: 30..<110))
+    view.append([20])
+    other.append([30])
+    whole.append([40])
+    let bytes = whole.array
+    #expect(bytes.count == 111 && bytes[109] == 9 && bytes[110] == 40)
+    #expect(view.array == bytes[40..<110] + [20] && view.pieces.count == 2)
+    #expect(other.array == bytes[30..<110] + [30])
+    for data in [whole, view, other] { #expect(faults(of: data).isEmpty) }
+  }
 }

@@ -29,12 +29,12 @@ extension DataRope {
       let end = data.position + data.length
       return DataRegion.take(length, at: end, of: object) ? end : nil
     }
-    guard ~data.position == 0 else { return nil }
-    let count = data.length
+    // A view that ends where its node does will do: the node becomes longer as a whole.
+    let end = ~data.position + data.length
     return object.withNode { node in
-      guard node.count == count else { return nil }
-      let (region, end) = lastSlice(of: node)
-      return region._withUnsafeGuaranteedRef { DataRegion.take(length, at: end, of: $0) } ? end : nil
+      guard node.count == end else { return nil }
+      let (region, address) = lastSlice(of: node)
+      return region._withUnsafeGuaranteedRef { DataRegion.take(length, at: address, of: $0) } ? address : nil
     }
   }
 
