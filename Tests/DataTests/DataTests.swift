@@ -250,6 +250,40 @@ struct DataRopeTests {
     #expect(capacities.count <= 20 && capacities.reduce(0, +) <= 3 * backlog, "\(capacities)")
   }
 
+  @Test("D3: a short tail takes little memory, whatever it is appended to")
+  func shortTails() {
+    func tail(of data: DispatchData) -> Int? { data.regions.suffix(1).first?.object?.head.pointee.capacity }
+    let bytes = [UInt8](repeating: 1, count: 1 << 20)
+    var several = DispatchData(bytes)
+    several.append(DispatchData(bytes))
+    var appended = DispatchData.empty
+    for _ in 0..<20_000 { appended.append(Array(0..<64)) }
+    for data in [DispatchData(bytes), DispatchData(bytes, countedBy: Counter()), several] {
+      var longer = data
+      longer.append([1, 2, 3])
+      #expect(tail(of: longer) == DataRope.smallestChunk)
+    }
+    // The first takes the spare memory of the last region; the others have none, and have appended nothing before.
+    var copies = Array(repeating: appended, count: 10)
+    for index in copies.indices { copies[index].append([UInt8(index)]) }
+    #expect(copies.dropFirst().allSatisfy { tail(of: $0) == DataRope.smallestChunk && $0.pieces.count > 1 })
+    #expect(copies.indices.allSatisfy { copies[$0].last == UInt8($0) && copies[$0].count == appended.count + 1 })
+  }
+
+  @Test("D3: runs of any length share regions that double", arguments: [1, 7, 8, 56, 60, 64, 100, 4096, 70_000])
+  func appendedRuns(length: Int) {
+    let run = [UInt8](repeating: 5, count: length)
+    var data = DispatchData.empty
+    let runs = min(1_000, 8 * DataRope.largestChunk / length)
+    for _ in 0..<runs { data.append(run) }
+    #expect(data.count == runs * length && data.last == 5)
+    let capacities = data.regions.compactMap { $0.object?.head.pointee.capacity }
+    // Up to 1 MiB they double; from then on each holds as many runs as fit.
+    let most = 16 + 2 * data.count / DataRope.largestChunk
+    #expect(capacities.count <= most, "\(capacities)")
+    #expect(capacities.reduce(0, +) <= 5 * data.count / 2 + 2 * DataRope.smallestChunk, "\(capacities)")
+  }
+
   @Test("D1: a view that is appended to leaves alone the value that it is a view of, and other views")
   func appendedViews() {
     var whole = DispatchData([UInt8](repeating: 1, count: 100))

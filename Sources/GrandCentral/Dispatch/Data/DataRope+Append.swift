@@ -2,7 +2,7 @@
 
 // Appending in place, to nodes to which there is no other reference (DataRope.T3).
 extension DataRope {
-  /// Regions made for appended bytes are as large as what is there already, within these bounds.
+  /// Regions made for appended bytes are twice as large as the one before, within these bounds.
   static let smallestChunk = 64
   static let largestChunk = 1 << 20
 
@@ -16,7 +16,26 @@ extension DataRope {
       data.length += bytes.count
       return
     }
-    append(DataRegion.copy(bytes, capacity: max(smallestChunk, min(largestChunk, data.length))), to: &data)
+    append(DataRegion.copy(bytes, capacity: chunk(for: bytes.count, behind: data)), to: &data)
+  }
+
+  /// How large a region for `length` bytes is: what was appended before counts, and not what lies in memory of another kind.
+  /// Even a long run has a little to spare, which marks its region as one for appended bytes.
+  @inline(never)
+  private static func chunk(for length: Int, behind data: borrowing DispatchData) -> Int {
+    max(max(smallestChunk, length + DataRegion.leastSpare), min(largestChunk, 2 * lastChunk(of: data)))
+  }
+
+  /// The size of the value's last region, if that was made for appended bytes and no other value has gone on in it; else 0.
+  private static func lastChunk(of data: borrowing DispatchData) -> Int {
+    guard let object = data.object else { return 0 }
+    if data.position >= 0 { return DataRegion.chunk(endingAt: data.position + data.length, in: object) }
+    let end = ~data.position + data.length
+    return object.withNode { node in
+      guard node.count == end else { return 0 }
+      let (region, address) = lastSlice(of: node)
+      return region._withUnsafeGuaranteedRef { DataRegion.chunk(endingAt: address, in: $0) }
+    }
   }
 
   /// The address behind the last byte, if the region has room there and it is the caller's now.

@@ -14,7 +14,7 @@
 // Concatenating two regions makes one node; 32 slices fit into it. Beyond that nodes have 8 to 32 entries, so that a
 // million slices are four or five levels deep however they came together, and a lookup is a binary search per level.
 // Memory: 24 bytes for each slice, and with the nodes' headers and room that appending leaves about 35; bytes appended
-// one at a time share regions that double up to 1 MiB, at most twice the bytes.
+// one at a time share regions that double up to 1 MiB, about twice the bytes at most.
 //
 // DataRope.T1  All entries of a node have the same height, and none is empty.
 // DataRope.T2  A node that is not the root has at least `least` entries; a root has two, but one that C made of a slice

@@ -14,7 +14,7 @@
 ///
 /// Complexity: concatenation, `append` and `subdata(in:)` take O(log n) time for n regions; `append` of bytes takes O(1)
 /// for each, amortised. Memory: about 35 bytes for each region besides the bytes; bytes that were appended in small runs share
-/// regions and take up at most twice their number. Blocking: never.
+/// regions and take up about twice their number at most. Blocking: never.
 @frozen
 public struct DispatchData: @unchecked Sendable {  // why: what values share is immutable; see DataRope.swift
   /// The region or the node of a rope that has the bytes; nil when there are none.
