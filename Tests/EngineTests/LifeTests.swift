@@ -105,6 +105,14 @@ struct LifeTests {
     #expect(timers.number("child") == 0, "\(timers)")
   }
 
+  @Test("E5: threads of the parent's that wait get nothing of what its child signals, leaves and finishes")
+  func forkBesideWaits() {
+    let result = Probe.run("fork-beside-waits")
+    #expect(result.ended, "\(result)")
+    guard result.skipped == nil else { return }
+    for key in ["signal", "semaphore", "group", "item"] { #expect(result.number(key) == 0, "\(result)") }
+  }
+
   @Test("E5: a child forked before the engine is used has a main thread and an engine of its own")
   func forkBeforeUse() {
     let result = Probe.run("fork-before-use")

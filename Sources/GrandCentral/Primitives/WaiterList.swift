@@ -19,8 +19,8 @@ struct Waiter: ~Copyable {
   fileprivate(set) var next: UnsafeMutablePointer<Waiter>?
   /// Guarded by `list`.
   fileprivate(set) var previous: UnsafeMutablePointer<Waiter>?
-  /// Guarded by `list`.
-  fileprivate(set) var isListed = false
+  /// Guarded by `list`: the process in which it was appended, as `WaiterList.process`; 0 if it is in no list.
+  fileprivate var process: UInt32 = 0
   /// The user's.
   var word: UInt64 = 0
   /// Called in place of leaving the token, for a waiter that is no thread.
@@ -31,6 +31,8 @@ struct Waiter: ~Copyable {
     self.word = word
     self.awaken = awaken
   }
+
+  var isListed: Bool { process != 0 }
 
   /// Gives a chosen waiter what it is owed. The waiter must not be touched afterwards.
   @inline(__always)
@@ -47,18 +49,34 @@ struct Waiter: ~Copyable {
 ///
 /// A waiter that gives up looks at `isListed` under the lock: if it is false another thread has chosen it, and its token is
 /// there or comes at once.
+///
+/// In a child of fork the waiters stay with the parent: the threads on whose stacks they are do not exist, and other threads get that
+/// memory. So the list forgets them as soon as the child uses it, and touches none. A waiter that is no thread may be removed then as well.
 struct WaiterList: ~Copyable {
-  /// Guarded by user's lock, both
+  /// Guarded by user's lock, all three. The last word has room for the user's next field.
   private var first: UnsafeMutablePointer<Waiter>?
   private var last: UnsafeMutablePointer<Waiter>?
+  /// The process that the waiters belong to: how many forks it is from the one that was started, and one more.
+  private var process: UInt32 = 0
 
   init() {}
 
-  var isEmpty: Bool { first == nil }
+  var isEmpty: Bool { first == nil || process != Self.thisProcess }
+
+  private static var thisProcess: UInt32 { Thread.forkGeneration &+ 1 }
+
+  /// Forgets the parent's waiters.
+  private mutating func leaveToParent() {
+    if process == Self.thisProcess { return }
+    process = Self.thisProcess
+    first = nil
+    last = nil
+  }
 
   /// unsafe: the waiter lives until it has been removed.
   mutating func append(_ waiter: UnsafeMutablePointer<Waiter>) {
-    waiter.pointee.isListed = true
+    leaveToParent()
+    waiter.pointee.process = process
     waiter.pointee.next = nil
     waiter.pointee.previous = last
     if let last { last.pointee.next = waiter } else { first = waiter }
@@ -67,30 +85,33 @@ struct WaiterList: ~Copyable {
 
   /// Removes the waiter that has waited longest.
   mutating func popFirst() -> UnsafeMutablePointer<Waiter>? {
+    leaveToParent()
     guard let waiter = first else { return nil }
     remove(waiter)
     return waiter
   }
 
-  /// Removes a waiter that is in this list.
+  /// Removes a waiter that is in this list, or that was when the process was forked.
   mutating func remove(_ waiter: UnsafeMutablePointer<Waiter>) {
     let next = waiter.pointee.next
     let previous = waiter.pointee.previous
+    let isForgotten = waiter.pointee.process != Self.thisProcess
+    waiter.pointee.process = 0
+    if isForgotten { return }
     if let previous { previous.pointee.next = next } else { first = next }
     if let next { next.pointee.previous = previous } else { last = previous }
     waiter.pointee.next = nil
     waiter.pointee.previous = nil
-    waiter.pointee.isListed = false
   }
 
   /// Chooses all waiters: none is listed any more, all are owed their token. They are to be woken outside of the lock:
   /// a waiter that runs at once would find the lock held by a thread that it has displaced.
   mutating func chooseAll() -> ChosenWaiters {
+    leaveToParent()
     let chosen = ChosenWaiters(first: first)
     var waiter = first
     while let current = waiter {
-      current.pointee.previous = nil
-      current.pointee.isListed = false
+      current.pointee.process = 0
       waiter = current.pointee.next
     }
     first = nil

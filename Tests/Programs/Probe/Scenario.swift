@@ -8,9 +8,9 @@ enum Scenario {
   typealias Body = @Sendable () -> Void
 
   private static let all: [[String: Body]] = [
-    mainQueue, priority, quiet, blocking, idleness, limits, forking, forkingTypes, retargeting, exiting, poolSettings,
-    poolHooks, applyConvoys, staleBits, signals, files, processes, channels, asyncBlocking, exhaustion, refusals,
-    olderKernels, watching, backtraces, overtaken, displacing, insight,
+    mainQueue, priority, quiet, blocking, idleness, limits, forking, forkingTypes, forkingWaits, retargeting, exiting,
+    poolSettings, poolHooks, applyConvoys, staleBits, signals, files, processes, channels, asyncBlocking, exhaustion,
+    refusals, olderKernels, watching, backtraces, overtaken, displacing, insight,
     insightDumps, vacancies, applyMeetings, brokenErrors,
   ]
 

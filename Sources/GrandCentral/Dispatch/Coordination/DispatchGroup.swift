@@ -49,9 +49,9 @@ public final class DispatchGroup: DispatchObject, @unchecked Sendable {  // an a
   static let mostEntered = UInt32(countMask - 1)
 
   let state: Atomic<UInt64>
-  let lock = Lock()
   /// Guarded by `lock`.
   private var waiters = WaiterList()
+  let lock = Lock()
   /// Guarded by `lock`: notifications, first and last, linked through their jobs; `owner` is the queue, retained.
   private var notes = NoteList()
   /// The group's number in the insight region: see `listed`.

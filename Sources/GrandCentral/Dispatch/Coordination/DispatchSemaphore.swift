@@ -14,6 +14,9 @@ import Synchronization
 // Semaphore.N3  The value of a semaphore that is made in a simulation lies `simulated` lower, so that no call is quick. The slow
 //     calls take back what the quick ones have counted, and count again where another thread may have gone on before.
 //
+// Semaphore.N4  In a child of fork the list has no waiter of the parent's. Those that the value counts are on their way into the list for
+//     ever: a signal that is promised to one of them is owed, and the next waiter takes it.
+//
 // Model: `Verification/semaphore.pml`.
 
 /// A counter that threads wait for.
@@ -28,9 +31,9 @@ import Synchronization
 public final class DispatchSemaphore: DispatchObject, @unchecked Sendable {  // atomics, and a list under its lock
   private let value: Atomic<Int>
   private let start: Int
-  private let lock = Lock()
   /// Guarded by `lock`.
   private var waiters = WaiterList()
+  private let lock = Lock()
   /// Guarded by `lock`: signals promised to waiters that have not joined the list yet.
   private var owed = 0
 

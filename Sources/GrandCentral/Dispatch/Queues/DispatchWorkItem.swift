@@ -76,17 +76,18 @@ public class DispatchWorkItem: @unchecked Sendable {  // an atomic word; the res
   private static let spin = SpinBudget(nanoseconds: SpinBudget.answer)
 
   // An item is made on one thread and freed on another. With at most 120 bytes the C library frees it without the lock of the
-  // maker's arena. So the small fields stand together.
+  // maker's arena. So the small fields stand together, and begin in the list's last word.
   private let state: AtomicState<State>
+  /// Constant until WorkItem.I1.
+  private var body: Job.Body?
+  /// Guarded by `lock`.
+  private var waiters = WaiterList()
   private let flagBits: UInt16
   let wantedQoS: QoSWord
   private let lock = Lock()
   /// The thread that runs it, for Contract.W2's self-wait.
   private let runner = Atomic<UInt32>(0)
-  /// Constant until WorkItem.I1.
-  private var body: Job.Body?
   /// Guarded by `lock`.
-  private var waiters = WaiterList()
   private var notes = NoteList()
   /// Guarded by `lock`: timers that will submit it.
   private var timers = DelayedItems()
