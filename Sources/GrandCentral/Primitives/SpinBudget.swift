@@ -23,7 +23,7 @@ struct SpinBudget: ~Copyable, Sendable {
   static let answer: UInt64 = 40_000
 
   /// `SpinCredit`
-  private let credit: Atomic<UInt64>
+  let credit: Atomic<UInt64>
   /// The length of a spin.
   private let nanoseconds: UInt64
   /// What a spin in vain costs, in wake-ups.

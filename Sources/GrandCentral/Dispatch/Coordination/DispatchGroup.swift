@@ -57,7 +57,7 @@ public final class DispatchGroup: DispatchObject, @unchecked Sendable {  // an a
   /// The group's number in the insight region: see `listed`.
   let insight = InsightNumber()
 
-  private static let spin = SpinBudget(nanoseconds: SpinBudget.answer)
+  static let spin = SpinBudget(nanoseconds: SpinBudget.answer)
 
   /// An empty group.
   ///
@@ -223,7 +223,10 @@ public final class DispatchGroup: DispatchObject, @unchecked Sendable {  // an a
       }
       waiters.append(waiter)
       lock.unlock()
-      if waiter.pointee.parker.waitBriefly(Self.spin) || waitingForGroup(waiter, deadline) { return true }
+      // A wait that may not block does not spin either.
+      if !deadline.hasPassed(), waiter.pointee.parker.waitBriefly(Self.spin) || waitingForGroup(waiter, deadline) {
+        return true
+      }
       lock.lock()
       if waiter.pointee.isListed {
         waiters.remove(waiter)

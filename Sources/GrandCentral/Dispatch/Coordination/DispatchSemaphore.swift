@@ -37,7 +37,7 @@ public final class DispatchSemaphore: DispatchObject, @unchecked Sendable {  // 
   /// Guarded by `lock`: signals promised to waiters that have not joined the list yet.
   private var owed = 0
 
-  private static let spin = SpinBudget(nanoseconds: SpinBudget.answer)
+  static let spin = SpinBudget(nanoseconds: SpinBudget.answer)
   /// Semaphore.N3
   private static let simulated = Int.min / 2
   /// More signals than a program makes are as good as any number, and leave room to count.
@@ -153,7 +153,10 @@ public final class DispatchSemaphore: DispatchObject, @unchecked Sendable {  // 
       }
       waiters.append(waiter)
       lock.unlock()
-      if waiter.pointee.parker.waitBriefly(Self.spin) || waitingForSignal(waiter, deadline) { return true }
+      // A wait that may not block does not spin either.
+      if !deadline.hasPassed(), waiter.pointee.parker.waitBriefly(Self.spin) || waitingForSignal(waiter, deadline) {
+        return true
+      }
       return !giveUp(waiter)
     }
   }

@@ -73,7 +73,7 @@ public class DispatchWorkItem: @unchecked Sendable {  // an atomic word; the res
     }
   }
 
-  private static let spin = SpinBudget(nanoseconds: SpinBudget.answer)
+  static let spin = SpinBudget(nanoseconds: SpinBudget.answer)
 
   // An item is made on one thread and freed on another. With at most 120 bytes the C library frees it without the lock of the
   // maker's arena. So the small fields stand together, and begin in the list's last word.
@@ -297,7 +297,10 @@ public class DispatchWorkItem: @unchecked Sendable {  // an atomic word; the res
     var waiter = Waiter()
     return _withUnprotectedUnsafeMutablePointer(to: &waiter) { waiter in
       guard register(urgency: Urgency.of(QoSWord.ofThread.band), { waiters.append(waiter) }) else { return true }
-      if waiter.pointee.parker.waitBriefly(Self.spin) || waitingForItem(waiter, deadline) { return true }
+      // A wait that may not block does not spin either.
+      if !deadline.hasPassed(), waiter.pointee.parker.waitBriefly(Self.spin) || waitingForItem(waiter, deadline) {
+        return true
+      }
       lock.lock()
       if waiter.pointee.isListed {
         waiters.remove(waiter)
