@@ -85,7 +85,8 @@ private struct RegionHandles {
   private func slot(of start: Int) -> Int {
     let mask = slots.count - 1
     // The upper half of a product with a large odd number differs for regions of any length.
-    var slot = Int(truncatingIfNeeded: UInt64(truncatingIfNeeded: start) &* 0x9E37_79B9_7F4A_7C15 &>> 32) & mask
+    let product = UInt64(truncatingIfNeeded: start) &* 0x9E37_79B9_7F4A_7C15
+    var slot = Int(truncatingIfNeeded: product &>> 32) & mask
     while let taken = slots[slot], taken.start != start { slot = (slot + 1) & mask }
     return slot
   }

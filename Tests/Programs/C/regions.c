@@ -8,6 +8,7 @@
 #include <dispatch/dispatch.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum { COUNT = 1000, LENGTH = 700 };
 
@@ -108,6 +109,36 @@ static void together(void) {
   dispatch_release(all);
 }
 
+// Processor time to ask for each of many regions of that length, in order.
+static clock_t time_to_ask(size_t length) {
+  enum { REGIONS = 8192 };
+  static char bytes[1 << 16];
+  dispatch_data_t piece = dispatch_data_create(bytes, length, NULL, DISPATCH_DATA_DESTRUCTOR_DEFAULT);
+  dispatch_data_t all = dispatch_data_empty;
+  for (int i = 0; i < REGIONS; i++) {
+    dispatch_data_t joined = dispatch_data_create_concat(all, piece);
+    dispatch_release(all);
+    all = joined;
+  }
+  clock_t start = clock();
+  for (size_t i = 0; i < REGIONS; i++) {
+    size_t offset = 0;
+    dispatch_data_t region = dispatch_data_copy_region(all, i * length, &offset);
+    CHECK(offset == i * length);
+    dispatch_release(region);
+  }
+  clock_t time = clock() - start;
+  dispatch_release(all);
+  dispatch_release(piece);
+  return time;
+}
+
+// A region's object is found as fast if the regions' length is a power of two.
+static void even_lengths(void) {
+  clock_t odd = time_to_ask((1 << 16) - 15), even = time_to_ask(1 << 16);
+  CHECK(even <= 10 * odd);
+}
+
 // A destructor runs on the queue that it was given, or on the target that the data have been given since. A part of the data has
 // a target of its own.
 static void destroyed_on_target(void) {
@@ -190,5 +221,6 @@ int main(void) {
   destroyed_on_target();
   many();
   together();
+  even_lengths();
   printf("%d checks\n", checks);
 }
