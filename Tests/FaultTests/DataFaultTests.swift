@@ -18,6 +18,43 @@ struct DataFaultTests {
       _ = DispatchData.empty[0..<1]
     }
     expectFault(slice, "GC0027", mentions: "0..<1", "0 bytes")
+    let last = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
+      _ = DispatchData.empty[Int.max]
+    }
+    expectFault(last, "GC0027", mentions: "the index 9223372036854775807", "0 bytes", "Stay within")
+  }
+
+  @Test("F1, D1 GC0038: more bytes than an index can count")
+  func tooLong() async {
+    let doubled = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
+      var data = [UInt8](repeating: 1, count: 1).withUnsafeBytes { DispatchData(bytes: $0) }
+      for _ in 0..<63 { data.append(data) }
+    }
+    expectFault(doubled, "GC0038", mentions: "DispatchData.append", "less often")
+    let brimful = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
+      var part = [UInt8](repeating: 1, count: 1).withUnsafeBytes { DispatchData(bytes: $0) }
+      var data = part
+      for _ in 0..<62 {
+        part.append(part)
+        data.append(part)
+      }
+      #expect(data.count == .max)
+      withUnsafeBytes(of: UInt8(1)) { data.append($0) }
+    }
+    expectFault(brimful, "GC0038", mentions: "DispatchData.append")
+  }
+
+  @Test("D1: data of more than half the bytes that an index can count are looked at and cut")
+  func veryLong() async {
+    await #expect(processExitsWith: .success) {
+      var data = ([7, 8] as [UInt8]).withUnsafeBytes { DispatchData(bytes: $0) }
+      while data.count < 1 << 62 { data.append(data) }
+      let half = 1 << 61
+      #expect(data.subdata(in: 0..<data.count).count == 2 * half)
+      let part = data.subdata(in: 1..<data.count)
+      #expect(part.count == 2 * half - 1 && part[0] == 8 && part.last == 8 && part[half] == 8)
+      #expect(data.subdata(in: half - 1..<half + 1).count == 2 && data[half] == 7)
+    }
   }
 
   @Test("F1, D1 GC0027: a buffer that is too small for the bytes to be copied")

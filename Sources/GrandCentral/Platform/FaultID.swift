@@ -135,4 +135,7 @@ extension FaultID {
 
   /// A simulation was to make no run, and would find nothing. Use 1 or more.
   static let simulationWithoutRuns = FaultID(rawValue: 37)
+
+  /// Data were to have more than `Int.max` bytes. Append data to themselves less often.
+  static let dataTooLong = FaultID(rawValue: 38)
 }

@@ -131,7 +131,7 @@ struct DataNode {
   private func append(_ object: Unmanaged<DataObject>, _ position: Int, _ length: Int) {
     let index = entries
     let start = count
-    let end = start + length
+    let end = DataRope.total(start, length)
     // unsafe: the caller has retained it for the entry.
     let header = object._withUnsafeGuaranteedRef { $0.head }
     ends[index] = end
@@ -144,7 +144,8 @@ struct DataNode {
 
   /// Makes the last entry longer.
   func extend(by length: Int) {
-    ends[entries - 1] += length
+    let last = entries - 1
+    ends[last] = DataRope.total(ends[last], length)
     head.pointee.count += length
   }
 

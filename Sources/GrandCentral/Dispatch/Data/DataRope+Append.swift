@@ -71,7 +71,7 @@ extension DataRope {
       data = join(data, other)
       return
     }
-    let length = data.length + other.length
+    let length = total(data.length, other.length)
     withRoot(of: &data) { root in
       guard let more = append(other, under: &root) else { return }
       let higher = DataNode.make(height: root.withNode { $0.height } + 1, room: DataNode.most)

@@ -160,6 +160,23 @@ enum DataRope {
     }
   }
 
+  /// The length of two together.
+  @inline(__always)
+  static func total(_ first: Int, _ second: Int) -> Int {
+    let (total, isTooLong) = first.addingReportingOverflow(second)
+    if isTooLong { faultTooLong() }
+    return total
+  }
+
+  @inline(never)
+  @_optimize(size)
+  private static func faultTooLong() -> Never {
+    Fault.misuse(
+      .dataTooLong,
+      "DispatchData.append would make data of more bytes than an index can count. Append data to themselves less "
+        + "often.")
+  }
+
   // MARK: Parts
 
   /// Bytes of a node, at least one, as a view if DataRope.T5 permits it, else as a tree of their own.
@@ -180,7 +197,7 @@ enum DataRope {
       guard lower + length <= node.ends[first] else {
         let last = node.entry(at: lower + length - 1)
         let isComplete = first == 0 && last == node.entries - 1
-        if 2 * length >= node.count,
+        if length >= node.count - length,
           isComplete && node.height == 0 || !node.head.pointee.isForeign || length == node.count
         {
           return DispatchData(object: object.takeUnretainedValue(), position: ~lower, length: length)

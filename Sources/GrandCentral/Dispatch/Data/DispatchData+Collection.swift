@@ -26,7 +26,7 @@ extension DispatchData: RandomAccessCollection {
   /// Complexity: O(1) in one region, O(log n) for n regions.
   @inlinable
   public subscript(index: Index) -> UInt8 {
-    if UInt(bitPattern: index) >= UInt(bitPattern: length) { faultOutOfRange(index..<index &+ 1) }
+    if UInt(bitPattern: index) >= UInt(bitPattern: length) { faultOutOfRange(at: index) }
     defer { withExtendedLifetime(object) {} }
     // unsafe: the address of a byte of this value, or of a node whose byte it is.
     return position >= 0

@@ -120,7 +120,7 @@ public struct DispatchData: @unchecked Sendable {  // why: what values share is 
     append(UnsafeRawBufferPointer(buffer))
   }
 
-  /// Appends all of `other`, without copying its bytes.
+  /// Appends all of `other`, without copying its bytes. Traps (GC0038) if there would be more than `Int.max` bytes.
   ///
   /// Complexity: O(log n) for n regions.
   public mutating func append(_ other: DispatchData) {
@@ -275,10 +275,20 @@ public struct DispatchData: @unchecked Sendable {  // why: what values share is 
 
   @inline(never)
   @usableFromInline
+  func faultOutOfRange(at index: Int) -> Never {
+    if index < .max { faultOutOfRange(index..<index + 1) }
+    faultOutside("the index " + String(index))
+  }
+
+  @inline(never)
+  @usableFromInline
   func faultOutOfRange(_ range: Range<Int>) -> Never {
+    faultOutside("the range " + String(range.lowerBound) + "..<" + String(range.upperBound))
+  }
+
+  @inline(never)
+  private func faultOutside(_ what: String) -> Never {
     Fault.misuse(
-      .dataOutOfRange,
-      "the range " + String(range.lowerBound) + "..<" + String(range.upperBound) + " is outside DispatchData of "
-        + String(length) + " bytes. Stay within 0..<count.")
+      .dataOutOfRange, what + " is outside DispatchData of " + String(length) + " bytes. Stay within 0..<count.")
   }
 }
