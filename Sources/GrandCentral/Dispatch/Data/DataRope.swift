@@ -23,8 +23,8 @@
 //     shared one is copied first. What a node retains never changes otherwise.
 // DataRope.T4  An entry that is a node is the whole node.
 // DataRope.T5  A value that is part of a rope covers at least half of it, and every entry of it if bytes of the program's own
-//     are among them. So a value that keeps a part keeps at most twice as much alive, and holds up no deallocator that the
-//     program can see.
+//     are among them. So it keeps the regions alive that it shows bytes of, each as a whole, and those of at most as many bytes
+//     beside it; and it holds up no deallocator of the program's for a region of which it shows nothing.
 //
 // join     1  equal heights: both have enough entries: they are the two results.  Else their entries go to new nodes.
 //          2  unequal: the lower one joins the nearest child of the higher one; one or two results take its place.

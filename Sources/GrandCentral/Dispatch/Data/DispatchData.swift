@@ -130,8 +130,11 @@ public struct DispatchData: @unchecked Sendable {  // why: what values share is 
 
   /// The bytes in `range`, as a value that shares their memory. Any part of the range outside the data is left out.
   ///
-  /// Complexity: O(1) within one region, O(log n) for n regions. The part may keep memory of up to its own size beside it
-  /// alive, as long as the program has no deallocator waiting for that.
+  /// The part keeps each region alive that it shows bytes of, all of it: a few bytes of a large region are better kept as a copy,
+  /// which `DispatchData(bytes:)` makes. It may keep the regions of up to as many bytes beside it alive as well, but none that a
+  /// deallocator of the program's waits for.
+  ///
+  /// Complexity: O(1) within one region, O(log n) for n regions.
   public func subdata(in range: Range<Index>) -> DispatchData {
     let lower = Swift.max(0, Swift.min(range.lowerBound, length))
     let upper = Swift.min(range.upperBound, length)
