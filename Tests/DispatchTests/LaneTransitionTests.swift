@@ -193,6 +193,20 @@ struct LaneTransitionTests {
     }
   }
 
+  @Test("leaveToParent keeps the roles, and nothing else", arguments: [0, 9] as [UInt32])
+  func leaveToParent(owner: UInt32) {
+    compare {
+      $0.leaveToParent(owner: owner)
+      return true
+    } with: { lane in
+      let roles = lane.roles
+      lane = LaneFields()
+      lane.roles = roles
+      lane.owner = owner
+      return true
+    }
+  }
+
   @Test("beginBarrier waits for readers, and only then gives the lane up")
   func beginBarrier() {
     compare(where: { $0.owned && !$0.barrierPending }) {

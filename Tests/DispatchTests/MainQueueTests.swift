@@ -71,4 +71,13 @@ struct MainQueueTests {
     let result = Probe.run("main-suspend")
     #expect(result.ended, "\(result)")
   }
+
+  @Test("E5: a worker's child, forked beside an item of the main queue, has a main queue without its parent's items")
+  func forkBesideItem() {
+    let result = Probe.run("main-fork-beside-item")
+    #expect(result.ended, "\(result)")
+    guard result.skipped == nil else { return }
+    #expect(result.number("child") == 7, "\(result)")
+    #expect(result.number("parent") == 1, "\(result)")
+  }
 }

@@ -21,6 +21,7 @@ func afterFork(_ inChild: Bool) {
   }
   Fork.child {
     QueueContext.leaveItemsToParent()
+    MainLoop.beginInChild()
     holdLocksOfQueues(false)
   }
 }

@@ -165,6 +165,11 @@ extension LaneState {
     return has(Self.enqueued) ? send() : .nothing
   }
 
+  /// In a forked child, the main queue's items being left to the parent: so are its owner, and all that the state tells of them.
+  ///
+  /// - Parameter owner: The child's only thread if it is inside an item, else 0.
+  mutating func leaveToParent(owner: UInt32) { rawValue = rawValue & Self.roles | UInt64(owner) }
+
   /// The owner has a barrier first in the list. If readers run, the last one takes the lane over.
   mutating func beginBarrier() -> Admission {
     assert(isOwned && !has(Self.barrierPending), "the owner's step, Lane.L5")

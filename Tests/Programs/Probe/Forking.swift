@@ -65,6 +65,11 @@ extension Scenario {
       if let failure { complain("child: \(failure)") }
       _exit(failure == nil ? 0 : 1)
     }
+    return status(of: child) == 0
+  }
+
+  /// How the child has ended, as `waitpid` says it; nil if it hangs, and is ended.
+  static func status(of child: pid_t) -> Int32? {
     require(child > 0, "fork")
     var status: Int32 = -1
     let begin = monotonicNanoseconds()
@@ -72,11 +77,11 @@ extension Scenario {
       if milliseconds(since: begin) > 25_000 {
         kill(child, SIGKILL)
         complain("the child hangs")
-        return false
+        return nil
       }
       usleep(500)
     }
-    return status == 0
+    return status
   }
 
   private static func reportParent() {

@@ -1,5 +1,6 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
+import CPlatform
 import ContractSupport
 import Glibc
 import GrandCentral
@@ -10,6 +11,7 @@ extension Scenario {
     "main-loop": foreignLoop, "main-loop-nested": nestedLoop, "main-suspend": suspends,
     "main-loop-endless": endlessLoop,
     "main-sync-on-main": syncOnMain, "main-again": again, "main-again-in-drain": againInDrain,
+    "main-fork-beside-item": forkBesideItem,
   ]
 
   private static func finish() { DispatchQueue.main.async { exit(0) } }
@@ -184,5 +186,36 @@ extension Scenario {
     let targeting = DispatchQueue(label: "targeting", target: .main)
     targeting.async { dispatchMain() }
     DispatchMainLoop.drain()
+  }
+
+  /// A worker forks while the main thread is in an item, with another one behind it.
+  @Sendable private static func forkBesideItem() {
+    if Kernel.isThreadSanitized { skip("ThreadSanitizer starts no thread after a fork") }
+    let (isInItem, isForked) = (Latch(), Latch())
+    let (isChild, ranInChild) = (Unprotected(false), Unprotected(false))
+    DispatchQueue.main.async {
+      isInItem.open()
+      isForked.wait()
+    }
+    DispatchQueue.main.async {
+      if isChild.value {
+        ranInChild.value = true
+      } else {
+        report("parent", isMainThread)
+        exit(0)
+      }
+    }
+    DispatchQueue.global().async {
+      isInItem.wait()
+      let child = gc_fork()
+      if child == 0 {
+        isChild.value = true
+        DispatchQueue.main.async { _exit(ranInChild.value || !isMainThread ? 1 : 7) }
+        dispatchMain()
+      }
+      report("child", ((status(of: child) ?? 0) >> 8) & 0xff)
+      isForked.open()
+    }
+    dispatchMain()
   }
 }

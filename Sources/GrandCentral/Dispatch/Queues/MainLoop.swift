@@ -56,10 +56,19 @@ enum MainLoop {
     // looks for a descriptor, sees this one; without a total order both could look too early, and neither would signal.
     eventWord.store(number + 1, ordering: .sequentiallyConsistent)
     // Items that were signalled before there was a descriptor are signalled again. Looking at the list alone is not enough: a
-    // push is no step of the total order. The list is looked at for a child of fork, because the parent's main thread may have
-    // taken the token.
+    // push is no step of the total order. The list is looked at because a main thread in `loop` may have taken the token.
     if parker.hasToken || !GlobalQueues.main.items.tailIsNil { EventFD.signal(number) }
     return number
+  }
+
+  /// In a forked child: the main queue's items stay with the parent, and so does the thread that is in one of them. Only if the child's
+  /// thread is that thread's copy, the child has the item that is under way.
+  @_optimize(size)
+  static func beginInChild() {
+    let main = GlobalQueues.main
+    let isInItem = QueueContext.contains { $0.lane == main.reference }
+    main.leaveItems()
+    main.state.update { $0.leaveToParent(owner: isInItem ? Thread.id : 0) }
   }
 
   /// Runs the items that are there now, and signals if more have come meanwhile.
