@@ -167,6 +167,15 @@ ssize_t gc_write(int fd, const void *buffer, size_t count) {
 int gc_pipe(int fds[2]) { return (int)result(pipe2(fds, O_CLOEXEC | O_NONBLOCK)); }
 
 int gc_eventfd(void) { return gc_above_standard((int)result(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK))); }
+
+int gc_eventfd_renew(int fd) {
+  int fresh = gc_eventfd();
+  if (fresh < 0) return fresh;
+  int renewed = (int)result(dup3(fresh, fd, O_CLOEXEC));
+  close(fresh);
+  return renewed;
+}
+
 int gc_epoll_create(void) { return gc_above_standard((int)result(epoll_create1(EPOLL_CLOEXEC))); }
 
 static int epoll_control(int epfd, int operation, int fd, uint32_t events, uint64_t token) {

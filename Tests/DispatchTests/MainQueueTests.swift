@@ -80,4 +80,14 @@ struct MainQueueTests {
     #expect(result.number("child") == 7, "\(result)")
     #expect(result.number("parent") == 1, "\(result)")
   }
+
+  @Test("E5: a loop in a forked child that watches the main queue's descriptor takes none of its parent's wake-ups")
+  func forkLoop() {
+    let result = Probe.run("main-loop-fork")
+    #expect(result.ended, "\(result)")
+    #expect(result.number("child") == 0, "\(result)")
+    #expect(result.number("told") == 1, "\(result)")
+    #expect(result.number("ran") == 1, "\(result)")
+    #expect(result.number("idle") == 1, "\(result)")
+  }
 }

@@ -237,6 +237,8 @@ ssize_t gc_room_to_write(int fd);
 bool gc_file_identity(int fd, uint64_t *device, uint64_t *inode, uint64_t *birth);
 
 int gc_eventfd(void);
+/// In a forked child: a new one under the number of one that is the parent's too. The number, or -errno: then it is the parent's still.
+int gc_eventfd_renew(int fd);
 int gc_epoll_create(void);
 int gc_epoll_add(int epfd, int fd, uint32_t events, uint64_t token);
 int gc_epoll_modify(int epfd, int fd, uint32_t events, uint64_t token);

@@ -36,6 +36,11 @@ struct EventFD: ~Copyable, Sendable {
   /// Gives up the descriptor: it lives as long as the process, known by its number.
   consuming func release() -> Int32 { descriptor.take() }
 
+  /// In a forked child: puts another one, which is not signalled, in the place of a released one, which is the parent's as well.
+  ///
+  /// - Returns: false if there is none. Then the number is that of the parent's still.
+  static func renew(_ number: Int32) -> Bool { gc_eventfd_renew(number) >= 0 }
+
   /// `signal()` for a descriptor that was released. Out of line: its buffer would give the callers' quick ways a guarded
   /// frame.
   @inline(never)

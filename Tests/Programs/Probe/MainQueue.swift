@@ -11,7 +11,7 @@ extension Scenario {
     "main-loop": foreignLoop, "main-loop-nested": nestedLoop, "main-suspend": suspends,
     "main-loop-endless": endlessLoop,
     "main-sync-on-main": syncOnMain, "main-again": again, "main-again-in-drain": againInDrain,
-    "main-fork-beside-item": forkBesideItem,
+    "main-fork-beside-item": forkBesideItem, "main-loop-fork": forkLoop,
   ]
 
   private static func finish() { DispatchQueue.main.async { exit(0) } }
@@ -217,5 +217,35 @@ extension Scenario {
       isForked.open()
     }
     dispatchMain()
+  }
+
+  /// The child's loop has a turn between the parent's item and the parent's look at its descriptor.
+  @Sendable private static func forkLoop() {
+    guard let toChild = Kernel.closeOnExecPipe(), let toParent = Kernel.closeOnExecPipe() else {
+      return require(false, "descriptors")
+    }
+    var byte: UInt8 = 0
+    let ran = Counter()
+    require(DispatchMainLoop.fileDescriptor >= 0, "a descriptor")
+    let child = gc_fork()
+    if child == 0 {
+      guard read(toChild.readEnd, &byte, 1) == 1, !isReadable(0) else { _exit(1) }
+      DispatchQueue.main.async { ran.add() }
+      guard isReadable(0) else { _exit(2) }
+      DispatchMainLoop.drain()
+      guard ran.value == 1, !isReadable(0) else { _exit(3) }
+      _ = write(toParent.writeEnd, &byte, 1)
+      _exit(0)
+    }
+    require(child > 0, "fork")
+    DispatchQueue.main.async { ran.add() }
+    _ = write(toChild.writeEnd, &byte, 1)
+    close(toParent.writeEnd)
+    _ = read(toParent.readEnd, &byte, 1)
+    report("told", isReadable(0))
+    DispatchMainLoop.drain()
+    report("ran", ran.value)
+    report("idle", !isReadable(0))
+    report("child", Int(status(of: child) ?? -1))
   }
 }

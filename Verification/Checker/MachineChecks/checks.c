@@ -26,6 +26,9 @@ static void check_events(void) {
   SHOW(number_from(fd) == full);
   SHOW(gc_bytes_to_read(fd));
   SHOW(gc_room_to_write(fd));
+  SHOW(gc_write(fd, &two, 8));
+  SHOW(gc_eventfd_renew(fd) == fd);
+  SHOW(number_from(fd));
   SHOW(gc_close(fd));
   SHOW(gc_close(fd));
   SHOW(gc_is_open(fd));

@@ -69,6 +69,11 @@ enum MainLoop {
     let isInItem = QueueContext.contains { $0.lane == main.reference }
     main.leaveItems()
     main.state.update { $0.leaveToParent(owner: isInItem ? Thread.id : 0) }
+    // What the child reads from the parent's descriptor the parent would miss. The number stays: the child's loops know it.
+    // relaxed: there is no other thread.
+    let word = eventWord.load(ordering: .relaxed)
+    // relaxed: as above. A loop that asks again is given another number, or none.
+    if word != 0, !EventFD.renew(word - 1) { eventWord.store(0, ordering: .relaxed) }
   }
 
   /// Runs the items that are there now, and signals if more have come meanwhile.

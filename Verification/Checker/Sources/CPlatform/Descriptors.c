@@ -100,16 +100,27 @@ int ck_machine_open_descriptors(void) {
   return count;
 }
 
+static void let_go(machine_file *file) {
+  machine_sync(file);
+  if (--file->references > 0) return;
+  machine_forget_watches(file);
+  if (file->kind->closed != NULL) file->kind->closed(file);
+}
+
 int gc_close(int fd) {
   machine_point("close", NULL);
   machine_file *file = machine_file_of(fd);
   if (file == NULL) return -EBADF;
   table[fd] = NULL;
-  machine_sync(file);
-  if (--file->references > 0) return 0;
-  machine_forget_watches(file);
-  if (file->kind->closed != NULL) file->kind->closed(file);
+  let_go(file);
   return 0;
+}
+
+void machine_move(int fd, int number) {
+  machine_file *former = table[number];
+  table[number] = table[fd];
+  table[fd] = NULL;
+  if (former != NULL) let_go(former);
 }
 
 bool gc_is_open(int fd) {

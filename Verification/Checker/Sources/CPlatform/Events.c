@@ -46,6 +46,13 @@ int gc_eventfd(void) {
   return machine_open(&event_kind, machine_new(sizeof(counter)), true);
 }
 
+int gc_eventfd_renew(int fd) {
+  int fresh = gc_eventfd();
+  if (fresh < 0) return fresh;
+  machine_move(fresh, fd);
+  return fd;
+}
+
 // MARK: Timer descriptors
 
 typedef struct timer {

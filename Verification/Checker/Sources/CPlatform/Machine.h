@@ -136,6 +136,8 @@ struct machine_file {
 /// A new descriptor of the lowest free number, or -errno.
 int machine_open(const machine_kind *kind, void *state, bool is_nonblocking);
 machine_file *machine_file_of(int fd);
+/// What is open as `fd` is open as `number` instead, in the place of what was.
+void machine_move(int fd, int number);
 /// Something has happened to the file: `events` as the kernel tells it, 0 for everything.
 void machine_notify(machine_file *file, uint32_t events);
 void machine_forget_watches(machine_file *file);
