@@ -31,6 +31,22 @@ struct ApplyTests {
     #expect(calls.value == 0)
   }
 
+  @Test("Q16: no iterations need no queue: a call waits for none that is suspended, and is no fault on its own")
+  func zeroIterationsOnQueue() {
+    let (queue, calls, returned) = (DispatchQueue(label: "apply"), Counter(), Latch())
+    queue.suspend()
+    DispatchQueue.global().async {
+      queue.apply(iterations: 0) { _ in calls.add() }
+      returned.open()
+    }
+    let hasReturned = returned.wait()
+    queue.resume()
+    #expect(hasReturned)
+    guard hasReturned else { return }
+    queue.sync { queue.apply(iterations: 0) { _ in calls.add() } }
+    #expect(calls.value == 0)
+  }
+
   @Test("Q16: plain writes of the body are seen after the return")
   func publishes() {
     let values = Unprotected([Int](repeating: 0, count: 0))

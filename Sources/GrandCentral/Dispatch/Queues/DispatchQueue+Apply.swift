@@ -32,7 +32,7 @@ extension DispatchQueue {
   /// On a concurrent queue the calls go on beside a barrier that comes meanwhile, which waits for all of them. If the queue has a limit of
   /// how many items run, or one of its targets has, the other threads that take part are items: they wait behind the barrier.
   ///
-  /// Traps (GC0007) like `sync` if the caller already holds the queue.
+  /// Traps (GC0007) like `sync` if the caller already holds the queue. Without iterations it does nothing.
   ///
   /// Complexity: O(n) for n iterations. Blocking: until all iterations have run.
   @inlinable
@@ -43,6 +43,7 @@ extension DispatchQueue {
   @usableFromInline
   final func applyLoops(_ iterations: Int, _ work: (ApplyLoop.Pointer) -> Void) {
     DispatchQueue.checkIterations(iterations, "DispatchQueue.apply", self)
+    if iterations == 0 { return }
     sync { applyHere(iterations, work) }
   }
 
