@@ -66,6 +66,11 @@ struct QueueAttributes {
   }
 }
 
+extension DispatchQoS.QoSClass {
+  /// As `init(rawValue:)`, for a number of a C program's: what Darwin calls maintenance is background work here.
+  init?(number: UInt32) { self.init(rawValue: number == 0x05 ? 0x09 : number) }
+}
+
 @c @implementation
 public func dispatch_queue_attr_make_initially_inactive(_ attributes: dispatch_queue_attr_t?) -> dispatch_queue_attr_t?
 {

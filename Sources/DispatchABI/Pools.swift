@@ -15,12 +15,12 @@ public func dispatch_queue_pool_create(
   Handle.made(
     DispatchQueuePool(
       name: name.map { String(cString: $0) } ?? "", queueCount: queueCount < 0 ? .max : queueCount,
-      qos: DispatchQoS.QoSClass(rawValue: qosClass) ?? .default))
+      qos: DispatchQoS.QoSClass(number: qosClass) ?? .default))
 }
 
 @c @implementation
 public func dispatch_queue_pool_get_default(_ qosClass: dispatch_qos_class_t) -> dispatch_queue_pool_t? {
-  let pool = DispatchQueuePool.default(for: DispatchQoS.QoSClass(rawValue: qosClass) ?? .default)
+  let pool = DispatchQueuePool.default(for: DispatchQoS.QoSClass(number: qosClass) ?? .default)
   return OpaquePointer(Unmanaged.passUnretained(pool).toOpaque())
 }
 

@@ -37,7 +37,7 @@ public func dispatch_block_create(_ flags: dispatch_block_flags_t, _ block: Raw?
 public func dispatch_block_create_with_qos_class(
   _ flags: dispatch_block_flags_t, _ qosClass: dispatch_qos_class_t, _ relativePriority: Int32, _ block: Raw?
 ) -> Raw? {
-  guard WorkItemFlags.areKnown(flags), let qosClass = DispatchQoS.QoSClass(rawValue: qosClass),
+  guard WorkItemFlags.areKnown(flags), let qosClass = DispatchQoS.QoSClass(number: qosClass),
     (-15...0).contains(relativePriority)
   else { return nil }
   let qos = DispatchQoS(unchecked: qosClass, Int(relativePriority))

@@ -179,6 +179,19 @@ static void classes(void) {
   }
 }
 
+// Q5: what Darwin calls maintenance is background work, for blocks as for queues.
+static void maintenance(void) {
+  __block int runs = 0;
+  dispatch_block_t item = dispatch_block_create_with_qos_class(0, 0x05, 0, ^{
+    runs++;
+  });
+  CHECK(item != NULL);
+  CHECK(dispatch_block_create_with_qos_class(0, 0x06, 0, item) == NULL);
+  item();
+  CHECK(runs == 1);
+  Block_release(item);
+}
+
 // C5: a block that waits for itself for a while goes on afterwards.
 static void waits_for_itself(void) {
   __block dispatch_block_t item = NULL;
@@ -197,6 +210,7 @@ static void waits_for_itself(void) {
 
 int main(void) {
   classes();
+  maintenance();
   waits_for_itself();
   widths();
   places();

@@ -58,6 +58,12 @@ int main(void) {
          "the default class");
   expect(dispatch_queue_pool_get_default(QOS_CLASS_UTILITY) == dispatch_queue_pool_get_default(QOS_CLASS_UTILITY),
          "one pool for a class");
+  expect(dispatch_queue_pool_get_default(0x05) == dispatch_queue_pool_get_default(QOS_CLASS_BACKGROUND),
+         "maintenance is background work");
+  dispatch_queue_pool_t maintenance = dispatch_queue_pool_create("maintenance", 1, 0x05);
+  expect(dispatch_queue_get_qos_class(dispatch_queue_pool_get_queue(maintenance), NULL) == QOS_CLASS_BACKGROUND,
+         "the class of a pool for maintenance");
+  dispatch_release(maintenance);
   puts("pools: in turn, by key, by load");
   return 0;
 }
