@@ -81,4 +81,40 @@ struct PreconditionTests {
     }
     #expect(done.wait())
   }
+
+  @Test("Q13: on a global queue inside a synchronous item that begins in one of its items")
+  func onGlobalInsideSync() {
+    let done = Latch()
+    let low = DispatchQueue(label: "low", qos: .utility)
+    let above = DispatchQueue(label: "above", target: low)
+    let concurrent = DispatchQueue(label: "concurrent", qos: .utility, attributes: .concurrent)
+    DispatchQueue.global().async {
+      for queue in [low, above, concurrent] {
+        for flags: DispatchWorkItemFlags in [[], .barrier] {
+          queue.sync(flags: flags) {
+            dispatchPrecondition(condition: .onQueue(.global()))
+            dispatchPrecondition(condition: .onQueue(.global(qos: .utility)))
+            dispatchPrecondition(condition: .notOnQueue(.global(qos: .userInitiated)))
+          }
+        }
+      }
+      done.open()
+    }
+    #expect(done.wait())
+  }
+
+  @Test("Q13: an item of a queue is on the global queue that is its target, in whichever band it runs")
+  func onTargetInOtherBand() {
+    let (done, other) = (Latch(2), DispatchQueue(label: "other", qos: .utility))
+    for queue in [self.queue, .global()] {
+      queue.async(qos: .userInitiated, flags: .enforceQoS) {
+        other.sync {
+          dispatchPrecondition(condition: .onQueue(.global()))
+          dispatchPrecondition(condition: .notOnQueue(.global(qos: .userInitiated)))
+        }
+        done.open()
+      }
+    }
+    #expect(done.wait())
+  }
 }

@@ -14,11 +14,15 @@ extension DispatchQueue {
   public final class var current: DispatchQueue {
     // A queue in a context is alive.
     if let lane = QueueContext.innermost?.pointee.lane { return lane.object.queue }
-    if let worker = Worker.current {
-      // relaxed: the worker's own field.
-      return GlobalQueues.queue(for: Band(rank: worker.pointee.runningRank.load(ordering: .relaxed)))
-    }
+    if let queue = ofWorker { return queue }
     return MainLoop.isHere ? .main : GlobalQueues.default
+  }
+
+  /// The global queue of the band in which the calling thread runs a job; nil if it is no worker.
+  private static var ofWorker: DispatchQueue? {
+    guard let worker = Worker.current else { return nil }
+    // relaxed: the worker's own field.
+    return GlobalQueues.queue(for: Band(rank: worker.pointee.runningRank.load(ordering: .relaxed)))
   }
 
   /// Whether the calling thread is inside an item of this queue, or of a queue that targets it.
@@ -27,7 +31,7 @@ extension DispatchQueue {
     if state.load(ordering: .relaxed).owner == Thread.id { return true }
     if QueueContext.contains(self) { return true }
     if kind.isMain { return Worker.current == nil && MainLoop.isHere }
-    return kind.isRunQueue && QueueContext.innermost == nil && Worker.current != nil && DispatchQueue.current === self
+    return kind.isRunQueue && !QueueContext.isBelowDrainer && DispatchQueue.ofWorker === self
   }
 
   /// As `isCurrent`, and nothing else runs on the queue meanwhile.
