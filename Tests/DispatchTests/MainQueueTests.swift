@@ -24,6 +24,13 @@ struct MainQueueTests {
     }
   }
 
+  @Test("Q13: an item that a thread waits for on the main queue is on that thread's queues too")
+  func syncCaller() {
+    let result = Probe.run("main-sync-caller")
+    #expect(result.ended, "\(result)")
+    #expect(result.number("inItem") == 1, "\(result)")
+  }
+
   @Test("Q15: the main queue is serial and keeps the order of each submitter")
   func isSerial() {
     let result = Probe.run("main-serial")

@@ -1,8 +1,9 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
 import ContractSupport
-import GrandCentral
 import Testing
+
+@testable import GrandCentral
 
 /// The other half, preconditions that do not hold, is among the fault tests.
 @Suite("dispatchPrecondition passes")
@@ -116,5 +117,63 @@ struct PreconditionTests {
       }
     }
     #expect(done.wait())
+  }
+
+  /// A queue whose drainer waits in an item until another one comes: if that is a synchronous one, the drainer runs it.
+  private func busyQueue(_ label: String, qos: DispatchQoS = .unspecified) -> DispatchQueue {
+    let (queue, isBusy) = (DispatchQueue(label: label, qos: qos), Latch())
+    queue.async {
+      isBusy.open()
+      _ = eventually { !queue.items.tailIsNil }
+    }
+    isBusy.wait()
+    return queue
+  }
+
+  @Test("Q13: on the queues of the caller that waits, in a synchronous item that another thread runs")
+  func onTheCallersQueues() {
+    let (elsewhere, further) = (busyQueue("elsewhere"), busyQueue("further"))
+    let (concurrent, outside) = (DispatchQueue(label: "c", attributes: .concurrent), DispatchQueue(label: "outside"))
+    let (answers, done) = (Recorder<Bool>(), Latch())
+    queue.sync {
+      concurrent.sync(flags: .barrier) {
+        elsewhere.asyncAndWait {
+          further.asyncAndWait {
+            for asked in [queue, concurrent, elsewhere, further] {
+              dispatchPrecondition(condition: .onQueue(asked))
+              dispatchPrecondition(condition: .onQueueAsBarrier(asked))
+            }
+            for asked in [outside, .main, .global(qos: .background)] { answers.note(asked.isCurrent) }
+          }
+        }
+      }
+    }
+    elsewhere.async { [queue] in
+      answers.note(queue.isCurrent)
+      answers.note(concurrent.isCurrentAlone)
+      done.open()
+    }
+    #expect(done.wait())
+    #expect(answers.values == [false, false, false, false, false])
+  }
+
+  @Test("Q13: on the caller's global queue, in a synchronous item that another thread runs")
+  func onTheCallersGlobalQueue() {
+    let elsewhere = busyQueue("elsewhere", qos: .utility)
+    let concurrent = DispatchQueue(label: "concurrent", attributes: .concurrent)
+    let (answers, done) = (Recorder<Bool>(), Latch())
+    DispatchQueue.global(qos: .userInitiated).async {
+      concurrent.sync {
+        elsewhere.asyncAndWait {
+          answers.note(concurrent.isCurrent && !concurrent.isCurrentAlone)
+          answers.note(DispatchQueue.global(qos: .userInitiated).isCurrent)
+          answers.note(DispatchQueue.global(qos: .utility).isCurrent)
+          answers.note(!DispatchQueue.global(qos: .background).isCurrent)
+        }
+      }
+      done.open()
+    }
+    #expect(done.wait())
+    #expect(answers.values == [true, true, true, true])
   }
 }

@@ -64,6 +64,7 @@ typedef struct gc_thread {
   uint64_t told_mask;     ///< The mask that the thread was told when it last changed it. It may put that back,
   uint64_t told_blocks;   ///< and those of it that it blocked because pool threads do.
   uint32_t mask_use;      ///< 1: has changed its mask; 2: has come out of a fork on such a thread.
+  void *remote_call;      ///< The call of a thread that waits while this one runs its item, or NULL (layer 4).
 } gc_thread;
 
 // glibc keeps room for such records of libraries that are loaded late. musl refuses to load them: its libdispatch.so finds the record by a

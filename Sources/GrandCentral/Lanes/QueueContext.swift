@@ -81,13 +81,18 @@ struct QueueContext {
   /// The lane of the innermost context.
   static var ofInnermost: Borrowed<Lane>? { innermost?.pointee.lane }
 
-  /// Whether the thread's job runs items of a lane, or an item that names its queue. A job that does neither is an item of the global
-  /// queue of its band, whatever synchronous items the thread has begun from there.
-  static var isBelowDrainer: Bool { contains { $0.outer == nil && $0.hold == .nothing } }
+  /// Whether a worker's job runs items of a lane, or an item that names its queue. A job that does neither is an item of the global
+  /// queue of its band, whatever synchronous items the worker has begun from there.
+  ///
+  /// - Parameter innermost: the worker's. It is the calling thread, or sleeps.
+  static func isBelowDrainer(_ innermost: Pointer?) -> Bool {
+    contains(from: innermost) { $0.outer == nil && $0.hold == .nothing }
+  }
 
   /// In a forked child: items that wait on the queues that this thread is inside of are the parent's, and stay with it.
   /// Otherwise, when the item that has forked returns, its drainer would run them here as well.
   static func leaveItemsToParent() {
+    RemoteCall.forgetCallers()
     var link = innermost
     while let context = link { link = context.pointee.leaveOldest() }
     _ = contains { context in

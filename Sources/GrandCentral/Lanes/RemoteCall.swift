@@ -24,7 +24,27 @@ extension Lane {
 
 /// A synchronous item that its drainer runs. Lives on the stack of the thread that waits for it.
 struct RemoteCall: ~Copyable {
+  /// The thread that waits, and where it is meanwhile: its frames stay as they are.
+  struct Caller {
+    let thread: UInt32
+    let context: QueueContext.Pointer?
+    let worker: Worker.Pointer?
+    /// Whether it runs the main queue's items.
+    let isMain: Bool
+    /// The call whose item it runs itself.
+    fileprivate let running: UnsafeMutablePointer<RemoteCall>?
+
+    @_optimize(size) @inline(never)
+    fileprivate static func here() -> Caller {
+      let worker = Worker.current
+      return Caller(
+        thread: Thread.id, context: QueueContext.innermost, worker: worker,
+        isMain: worker == nil && Thread.runsMainQueue, running: RemoteCall.running)
+    }
+  }
+
   let work: BorrowedClosure
+  private let caller = Caller.here()
   let parker = Parker()
 
   private static let spin = SpinBudget(nanoseconds: SpinBudget.answer)
@@ -36,9 +56,34 @@ struct RemoteCall: ~Copyable {
     // unsafe: the caller stays in `wait` until it is unparked, which is the last access.
     let call = job.extra!.assumingMemoryBound(to: RemoteCall.self)
     job.recycle()
+    let outer = running
+    running = call
     call.pointee.work()
+    running = outer
     call.pointee.parker.unpark()
   }
+
+  /// The call whose item the calling thread runs: the innermost one.
+  private static var running: UnsafeMutablePointer<RemoteCall>? {
+    get { gc_thread_self().pointee.remote_call?.assumingMemoryBound(to: RemoteCall.self) }
+    set { gc_thread_self().pointee.remote_call = .init(newValue) }
+  }
+
+  /// Whether `look` returns true for a thread that waits until the calling one has run its item, or for one that waits for that thread.
+  @_optimize(size) @inline(never)
+  static func containsCaller(where look: (Caller) -> Bool) -> Bool {
+    var call = running
+    while let link = call {
+      // unsafe: as in `invoke`.
+      let caller = link.pointee.caller
+      if look(caller) { return true }
+      call = caller.running
+    }
+    return false
+  }
+
+  /// In a forked child: the threads that wait are the parent's.
+  static func forgetCallers() { running = nil }
 
   /// - Parameter call: What the item's job has as its `extra`: this.
   func wait(for lane: Lane, reads: Bool, as call: Job.Word) {

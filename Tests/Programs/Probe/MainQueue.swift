@@ -11,7 +11,7 @@ extension Scenario {
     "main-loop": foreignLoop, "main-loop-nested": nestedLoop, "main-suspend": suspends,
     "main-loop-endless": endlessLoop,
     "main-sync-on-main": syncOnMain, "main-again": again, "main-again-in-drain": againInDrain,
-    "main-fork-beside-item": forkBesideItem, "main-loop-fork": forkLoop,
+    "main-sync-caller": syncCaller, "main-fork-beside-item": forkBesideItem, "main-loop-fork": forkLoop,
   ]
 
   private static func finish() { DispatchQueue.main.async { exit(0) } }
@@ -47,6 +47,25 @@ extension Scenario {
       targeting.async {
         report("targetingAsync", isMainThread)
         finish()
+      }
+    }
+    dispatchMain()
+  }
+
+  /// The queues of a caller that waits for the main thread are those of the item as well.
+  @Sendable private static func syncCaller() {
+    let (queue, other) = (DispatchQueue(label: "queue"), DispatchQueue(label: "other"))
+    queue.async {
+      DispatchQueue.main.sync {
+        dispatchPrecondition(condition: .onQueue(queue))
+        dispatchPrecondition(condition: .onQueueAsBarrier(queue))
+        dispatchPrecondition(condition: .onQueue(.main))
+        dispatchPrecondition(condition: .notOnQueue(other))
+        report("inItem", isMainThread)
+      }
+      DispatchQueue.main.async {
+        dispatchPrecondition(condition: .notOnQueue(queue))
+        exit(0)
       }
     }
     dispatchMain()

@@ -14,31 +14,55 @@ extension DispatchQueue {
   public final class var current: DispatchQueue {
     // A queue in a context is alive.
     if let lane = QueueContext.innermost?.pointee.lane { return lane.object.queue }
-    if let queue = ofWorker { return queue }
+    if let worker = Worker.current { return queue(of: worker) }
     return MainLoop.isHere ? .main : GlobalQueues.default
   }
 
-  /// The global queue of the band in which the calling thread runs a job; nil if it is no worker.
-  private static var ofWorker: DispatchQueue? {
-    guard let worker = Worker.current else { return nil }
-    // relaxed: the worker's own field.
-    return GlobalQueues.queue(for: Band(rank: worker.pointee.runningRank.load(ordering: .relaxed)))
+  /// The global queue of the band in which a worker runs its job.
+  private static func queue(of worker: Worker.Pointer) -> DispatchQueue {
+    // relaxed: the worker's own field, or that of one which sleeps: the call that it waits for has published it.
+    GlobalQueues.queue(for: Band(rank: worker.pointee.runningRank.load(ordering: .relaxed)))
   }
 
-  /// Whether the calling thread is inside an item of this queue, or of a queue that targets it.
+  /// Whether the calling thread is inside an item of this queue, or of a queue that targets it; or runs a synchronous item for a thread
+  /// that is.
   final var isCurrent: Bool {
     // relaxed: a thread sees its own ownership.
     if state.load(ordering: .relaxed).owner == Thread.id { return true }
     if QueueContext.contains(self) { return true }
-    if kind.isMain { return Worker.current == nil && MainLoop.isHere }
-    return kind.isRunQueue && !QueueContext.isBelowDrainer && DispatchQueue.ofWorker === self
+    if kind.isMain {
+      if Worker.current == nil && MainLoop.isHere { return true }
+    } else if isItem(of: Worker.current, QueueContext.innermost) {
+      return true
+    }
+    return isCallers
+  }
+
+  /// Whether the worker's job is an item of this queue, which is a global one.
+  private final func isItem(of worker: Worker.Pointer?, _ context: QueueContext.Pointer?) -> Bool {
+    guard kind.isRunQueue, let worker, !QueueContext.isBelowDrainer(context) else { return false }
+    return DispatchQueue.queue(of: worker) === self
+  }
+
+  /// `isCurrent`, of a thread that waits for the item which the calling thread runs.
+  @_optimize(size) @inline(never)
+  private final var isCallers: Bool {
+    RemoteCall.containsCaller { caller in
+      // relaxed: a thread that waits keeps what it owns.
+      if state.load(ordering: .relaxed).owner == caller.thread { return true }
+      if QueueContext.contains(from: caller.context, where: { $0.isInside(self) }) { return true }
+      return kind.isMain ? caller.isMain : isItem(of: caller.worker, caller.context)
+    }
   }
 
   /// As `isCurrent`, and nothing else runs on the queue meanwhile.
   final var isCurrentAlone: Bool {
     if kind.isRunQueue { return false }
-    // relaxed: a thread sees its own ownership; an owner that moves items has no item's context of its own beside it.
-    return kind.hasReaders ? state.load(ordering: .relaxed).owner == Thread.id : isCurrent
+    if !kind.hasReaders { return isCurrent }
+    // relaxed: a thread sees its own ownership, and one that waits keeps it; an owner that moves items has no item's context of its own
+    // beside it.
+    let owner = state.load(ordering: .relaxed).owner
+    return owner == Thread.id || RemoteCall.containsCaller { $0.thread == owner }
   }
 }
 
@@ -50,11 +74,11 @@ extension DispatchQueue {
 /// }
 /// ```
 public enum DispatchPredicate: Sendable {
-  /// It runs an item of the queue, or of one that targets it.
+  /// It runs an item of the queue, or of one that targets it; or a synchronous item for a thread that does.
   case onQueue(DispatchQueue)
   /// It runs a barrier item of the queue.
   case onQueueAsBarrier(DispatchQueue)
-  /// It runs no item of the queue, nor of one that targets it.
+  /// It runs no item of the queue, nor of one that targets it, nor a synchronous item for a thread that does.
   case notOnQueue(DispatchQueue)
 }
 
