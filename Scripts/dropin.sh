@@ -85,13 +85,18 @@ run_c_programs() {
   gcc -Wall -Wextra -Werror "$c_programs/plugin.c" -ldl -o "$folder/plugin"
   show plugin "$folder/plugin" "$folder/plugin.so"
 
-  for program in undeclared effects regions sources answers process objects; do
+  for program in undeclared effects regions sources answers process objects items; do
     clang -std=gnu17 -O2 -fblocks -Wall -Wextra -Werror -I "$prefix/include" -I "$theirs/Block" \
       "$c_programs/$program.c" -L "$prefix/lib" -ldispatch -L "$theirs/linux" -lBlocksRuntime \
       "-Wl,-rpath,$theirs/linux" -o "$folder/$program"
     show "$program" "$folder/$program"
     run_preloaded "$folder/$program"
   done
+
+  # On a runtime of blocks that counts references in steps of one, as Debian's does.
+  clang -std=gnu17 -fblocks -Wall -Wextra -Werror -rdynamic -DONE=1 -I "$prefix/include" -I "$theirs/Block" \
+    "$c_programs/items.c" "$c_programs/blocks.c" -L "$prefix/lib" -ldispatch -o "$folder/items-ones"
+  show "items, counted in ones" "$folder/items-ones"
 
   gcc -std=gnu17 -O2 -Wall -Wextra -Werror -I "$prefix/include" "$c_programs/platform.c" -L "$prefix/lib" -ldispatch \
     -o "$folder/platform"

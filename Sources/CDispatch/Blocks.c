@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <stdatomic.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "CDispatchGlue.h"
@@ -13,7 +12,7 @@
 
 extern void *_Block_copy(const void *block) __attribute__((__weak__));
 extern void _Block_release(const void *block) __attribute__((__weak__));
-extern void *_NSConcreteMallocBlock[32] __attribute__((__weak__));
+extern void *_NSConcreteStackBlock[32] __attribute__((__weak__));
 extern void *_NSConcreteGlobalBlock[32] __attribute__((__weak__));
 
 // Called back, see the Swift side.
@@ -26,8 +25,6 @@ void gcd_block_release(const void *block) { _Block_release(block); }
 
 // The layout and the flags are those of the ABI of blocks, which compilers and runtimes share.
 enum {
-  REFERENCE = 2,
-  NEEDS_FREE = 1 << 24,
   HAS_COPY_AND_DISPOSE = 1 << 25,
   IS_GLOBAL = 1 << 28,
 };
@@ -85,7 +82,7 @@ struct work_item_block {
 
 void gcd_work_item_invoke(void *block) { gcd_work_item_run(((struct work_item_block *)block)->item); }
 
-// Never called: the block is on the heap from the start, and copying it counts a reference.
+// The reference to the item moves with the block, from the stack to the heap.
 static void copy(void *target, const void *source) {
   (void)target;
   (void)source;
@@ -100,12 +97,10 @@ extern void (*const _dispatch_block_special_invoke)(void *block);
 void (*const _dispatch_block_special_invoke)(void *block) = gcd_work_item_invoke;
 
 void *gcd_work_item_block(void *item, void *body) {
-  struct work_item_block *block = malloc(sizeof *block);
-  if (!block) return NULL;
-  *block = (struct work_item_block){
-      {_NSConcreteMallocBlock, NEEDS_FREE | HAS_COPY_AND_DISPOSE | REFERENCE, 0, gcd_work_item_invoke,
-       &descriptor}, item, body};
-  return block;
+  // From the stack, so that the runtime begins the count: some add 2 for a reference, and some 1.
+  struct work_item_block block = {
+      {_NSConcreteStackBlock, HAS_COPY_AND_DISPOSE, 0, gcd_work_item_invoke, &descriptor}, item, body};
+  return _Block_copy(&block);
 }
 
 // The destructors that a program names stand for functions of the C library. They are never called as blocks by the

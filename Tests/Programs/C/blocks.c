@@ -1,13 +1,18 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
 // A runtime of blocks, by their published ABI, for the platforms that the toolchain brings none for: what clang's code calls. Blocks
-// count their references in steps of two; what a block catches is a block, a shared variable, or an address.
+// count their references in steps of two, or of another number that is defined; what a block catches is a block, a shared variable, or an
+// address.
 
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { COUNT = 0xfffe, ONE = 2, IS_ON_HEAP = 1 << 24, HAS_HELPERS = 1 << 25, IS_GLOBAL = 1 << 28 };
+#ifndef ONE
+#define ONE 2
+#endif
+
+enum { COUNT = 0x10000 - ONE, IS_ON_HEAP = 1 << 24, HAS_HELPERS = 1 << 25, IS_GLOBAL = 1 << 28 };
 enum { IS_BLOCK = 7, IS_SHARED = 8, IS_CALLED_FROM_SHARED = 128 };
 
 struct descriptor {

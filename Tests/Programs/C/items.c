@@ -1,0 +1,85 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+// O1, W1: a block that stands for a work item goes with its last reference, and lets go of the block that it runs, whatever the runtime of
+// blocks adds for a reference.
+
+#include "check.h"
+
+#include <Block.h>
+#include <dispatch/dispatch.h>
+#include <stdint.h>
+
+// A block by the published ABI, so that its end can be seen.
+struct about {
+  uintptr_t reserved, size;
+  void (*copy)(void *to, const void *from);
+  void (*dispose)(const void *block);
+};
+
+struct body {
+  void *class;
+  int flags, reserved;
+  void (*invoke)(void *body);
+  const struct about *about;
+};
+
+static int runs;
+static dispatch_semaphore_t ended;
+
+static void run(void *unused) {
+  (void)unused;
+  runs++;
+}
+
+static void copy(void *to, const void *from) {
+  (void)to;
+  (void)from;
+}
+
+static void end(const void *unused) {
+  (void)unused;
+  dispatch_semaphore_signal(ended);
+}
+
+static dispatch_block_t make(dispatch_block_flags_t flags) {
+  static const struct about about = {0, sizeof(struct body), copy, end};
+  struct body body = {_NSConcreteStackBlock, 1 << 25, 0, run, &about};
+  dispatch_block_t item = dispatch_block_create(flags, (dispatch_block_t)(void *)&body);
+  CHECK(item != NULL);
+  return item;
+}
+
+static void wait_for_end(void) {
+  CHECK(dispatch_semaphore_wait(ended, dispatch_time(DISPATCH_TIME_NOW, 30 * (int64_t)NSEC_PER_SEC)) == 0);
+}
+
+static long has_ended(void) { return dispatch_semaphore_wait(ended, DISPATCH_TIME_NOW) == 0; }
+
+int main(void) {
+  ended = dispatch_semaphore_create(0);
+  dispatch_queue_t queue = dispatch_queue_create("items", NULL);
+  Block_release(make((dispatch_block_flags_t)0));
+  wait_for_end();
+
+  dispatch_block_t item = make(DISPATCH_BLOCK_BARRIER);
+  dispatch_block_t same = Block_copy(item);
+  CHECK(same == item);
+  item();
+  Block_release(item);
+  CHECK(runs == 1 && !has_ended());
+  Block_release(same);
+  wait_for_end();
+
+  // The queue's reference is the last one.
+  item = make((dispatch_block_flags_t)0);
+  dispatch_suspend(queue);
+  dispatch_async(queue, item);
+  Block_release(item);
+  CHECK(!has_ended());
+  dispatch_resume(queue);
+  wait_for_end();
+  CHECK(runs == 2 && !has_ended());
+  dispatch_release(queue);
+  dispatch_release(ended);
+  printf("%d checks\n", checks);
+}
