@@ -85,7 +85,12 @@ run_c_programs() {
   gcc -Wall -Wextra -Werror "$c_programs/plugin.c" -ldl -o "$folder/plugin"
   show plugin "$folder/plugin" "$folder/plugin.so"
 
-  for program in undeclared effects regions sources answers process objects items; do
+  # Built with the toolchain's headers, it runs on both libraries.
+  "${binary[@]}" -I "$theirs" -I "$theirs/Block" "$c_programs/lenient.c" -ldispatch -lBlocksRuntime -o "$folder/lenient-theirs"
+  timeout 60 "$folder/lenient-theirs" >/dev/null || fail "lenient expects something else of the toolchain's library"
+  show "lenient with the toolchain's headers" "$folder/lenient-theirs"
+
+  for program in undeclared effects regions sources answers process objects items lenient; do
     clang -std=gnu17 -O2 -fblocks -Wall -Wextra -Werror -I "$prefix/include" -I "$theirs/Block" \
       "$c_programs/$program.c" -L "$prefix/lib" -ldispatch -L "$theirs/linux" -lBlocksRuntime \
       "-Wl,-rpath,$theirs/linux" -o "$folder/$program"

@@ -79,11 +79,13 @@ public func dispatch_queue_attr_make_initially_inactive(_ attributes: dispatch_q
   return made.handle
 }
 
+// As with libdispatch: what is out of range changes nothing. NULL would stand for a serial queue that is active.
+
 @c @implementation
 public func dispatch_queue_attr_make_with_autorelease_frequency(
   _ attributes: dispatch_queue_attr_t?, _ frequency: dispatch_autorelease_frequency_t
 ) -> dispatch_queue_attr_t? {
-  guard frequency <= 2 else { return nil }
+  guard frequency <= 2 else { return attributes }
   var made = QueueAttributes(attributes)
   made.frequency = frequency
   return made.handle
@@ -94,7 +96,7 @@ public func dispatch_queue_attr_make_with_qos_class(
   _ attributes: dispatch_queue_attr_t?, _ qosClass: dispatch_qos_class_t, _ relativePriority: Int32
 ) -> dispatch_queue_attr_t? {
   var made = QueueAttributes(attributes)
-  return made.setQoS(qosClass, relativePriority) ? made.handle : nil
+  return made.setQoS(qosClass, relativePriority) ? made.handle : attributes
 }
 
 @c(dispatch_queue_attr_make_with_overcommit)

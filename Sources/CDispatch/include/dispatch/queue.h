@@ -150,7 +150,7 @@ DISPATCH_ENUM(dispatch_autorelease_frequency, unsigned long,
 DISPATCH_EXPORT DISPATCH_NOTHROW dispatch_queue_attr_t dispatch_queue_attr_make_with_autorelease_frequency(
     dispatch_queue_attr_t DISPATCH_NULLABLE attributes, dispatch_autorelease_frequency_t frequency);
 
-/// The attributes with a quality of service; `relative_priority` from -15 to 0. NULL if either is out of range.
+/// The attributes with a quality of service; `relative_priority` from -15 to 0. The attributes as they are if either is out of range.
 DISPATCH_EXPORT DISPATCH_NOTHROW dispatch_queue_attr_t dispatch_queue_attr_make_with_qos_class(
     dispatch_queue_attr_t DISPATCH_NULLABLE attributes, dispatch_qos_class_t qos_class, int relative_priority);
 

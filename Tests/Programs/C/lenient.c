@@ -1,0 +1,56 @@
+// Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
+
+// C5: arguments that are out of range, or have no name, and what libdispatch makes of them. Compiled against any <dispatch/dispatch.h>, with
+// blocks.
+
+#include "check.h"
+
+#include <dispatch/dispatch.h>
+
+static dispatch_semaphore_t met;
+static int has_met;
+
+static void wait_for_other(void *unused) {
+  (void)unused;
+  has_met = dispatch_semaphore_wait(met, dispatch_time(DISPATCH_TIME_NOW, 20 * (int64_t)NSEC_PER_SEC)) == 0;
+}
+
+static void meet(void *unused) {
+  (void)unused;
+  dispatch_semaphore_signal(met);
+}
+
+static void nothing(void *unused) { (void)unused; }
+
+// Two items run beside each other.
+static void expect_concurrent(dispatch_queue_attr_t attributes) {
+  dispatch_queue_t queue = dispatch_queue_create("concurrent", attributes);
+  met = dispatch_semaphore_create(0);
+  has_met = 0;
+  dispatch_async_f(queue, NULL, wait_for_other);
+  dispatch_async_f(queue, NULL, meet);
+  dispatch_barrier_sync_f(queue, NULL, nothing);
+  CHECK(has_met);
+  dispatch_release(queue);
+  dispatch_release(met);
+}
+
+// What is out of range leaves the attributes as they are.
+static void attributes(void) {
+  dispatch_queue_attr_t given[] = {
+      DISPATCH_QUEUE_SERIAL, DISPATCH_QUEUE_CONCURRENT, dispatch_queue_attr_make_initially_inactive(DISPATCH_QUEUE_CONCURRENT),
+      dispatch_queue_attr_make_with_qos_class(DISPATCH_QUEUE_SERIAL, 0x11, -3)};
+  for (size_t i = 0; i < sizeof given / sizeof given[0]; i++) {
+    CHECK(dispatch_queue_attr_make_with_qos_class(given[i], 0x99, 0) == given[i]);
+    CHECK(dispatch_queue_attr_make_with_qos_class(given[i], 0x11, -16) == given[i]);
+    CHECK(dispatch_queue_attr_make_with_qos_class(given[i], 0x11, 1) == given[i]);
+  }
+  expect_concurrent(dispatch_queue_attr_make_with_qos_class(DISPATCH_QUEUE_CONCURRENT, 0x99, 0));
+  expect_concurrent(
+      dispatch_queue_attr_make_with_autorelease_frequency(DISPATCH_QUEUE_CONCURRENT, (dispatch_autorelease_frequency_t)7));
+}
+
+int main(void) {
+  attributes();
+  printf("%d checks\n", checks);
+}
