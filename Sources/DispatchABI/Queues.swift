@@ -52,7 +52,8 @@ public func dispatch_get_global_queue(_ identifier: Int, _ flags: UInt) -> dispa
   switch identifier {
   case 0, 0x15: queue = GlobalQueues.default
   case 2, 0x19: queue = GlobalQueues.userInitiated
-  case -2, 0x11: queue = GlobalQueues.utility
+  // The lowest number of 8 bits is a priority as well, which no header declares on Linux.
+  case -2, Int(Int8.min), 0x11: queue = GlobalQueues.utility
   case Int(Int16.min), 0x09, 0x05: queue = GlobalQueues.background
   case 0x21: queue = GlobalQueues.userInteractive
   default: return nil

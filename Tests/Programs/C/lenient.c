@@ -6,6 +6,8 @@
 #include "check.h"
 
 #include <dispatch/dispatch.h>
+#include <stdint.h>
+#include <string.h>
 
 static dispatch_semaphore_t met;
 static int has_met;
@@ -50,7 +52,17 @@ static void attributes(void) {
       dispatch_queue_attr_make_with_autorelease_frequency(DISPATCH_QUEUE_CONCURRENT, (dispatch_autorelease_frequency_t)7));
 }
 
+// There is a priority of which no header has the name.
+static void priorities(void) {
+  dispatch_queue_t low = dispatch_get_global_queue(DISPATCH_QUEUE_PRIORITY_LOW, 0);
+  dispatch_queue_t unnamed = dispatch_get_global_queue(INT8_MIN, 0);
+  CHECK(unnamed != NULL && strcmp(dispatch_queue_get_label(unnamed), dispatch_queue_get_label(low)) == 0);
+  CHECK(dispatch_get_global_queue(INT8_MIN - 1, 0) == NULL);
+  CHECK(dispatch_get_global_queue(INT8_MIN + 1, 0) == NULL);
+}
+
 int main(void) {
   attributes();
+  priorities();
   printf("%d checks\n", checks);
 }
