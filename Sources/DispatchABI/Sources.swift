@@ -26,8 +26,10 @@ private func make(_ kind: Int, _ handle: UInt, _ mask: UInt, _ queue: DispatchQu
     return mask != 0 || handle != 0 ? nil : ReportedSource(kind, handle: handle, mask: mask, queue: queue)
   case GCD_SOURCE_TIMER:
     // What Darwin calls a background timer has no name on Linux: it is an ordinary one, and a strict one is never that.
-    if mask & ~3 != 0 || handle != 0 { return nil }
-    return TimerSource(flags: DispatchSource.TimerFlags(rawValue: mask == 3 ? 1 : mask), queue: queue)
+    // As with libdispatch: a handle may name one of the three clocks. A timer here takes times of any.
+    if mask & ~3 != 0 || handle > 3 { return nil }
+    let flags = DispatchSource.TimerFlags(rawValue: mask == 3 ? 1 : mask)
+    return TimerSource(handle: handle, flags: flags, queue: queue)
   case GCD_SOURCE_MEMORYPRESSURE:
     return mask & ~7 != 0 ? nil : MemoryPressureSource(MemoryPressureSource.Setup(), mask: mask, queue: queue)
   default: break

@@ -22,6 +22,8 @@ static void meet(void *unused) {
   dispatch_semaphore_signal(met);
 }
 
+static void signal_context(void *semaphore) { dispatch_semaphore_signal(semaphore); }
+
 static void nothing(void *unused) { (void)unused; }
 
 // Two items run beside each other.
@@ -61,8 +63,30 @@ static void priorities(void) {
   CHECK(dispatch_get_global_queue(INT8_MIN + 1, 0) == NULL);
 }
 
+// A timer's handle may name the clock of its times: 1, 2 and 3 do.
+static void timers(void) {
+  for (uintptr_t handle = 0; handle < 4; handle++) {
+    dispatch_source_t timer = dispatch_source_create(DISPATCH_SOURCE_TYPE_TIMER, handle, 0, NULL);
+    CHECK(timer != NULL && dispatch_source_get_handle(timer) == handle);
+    dispatch_activate(timer);
+    dispatch_source_cancel(timer);
+    dispatch_release(timer);
+  }
+  dispatch_semaphore_t fired = dispatch_semaphore_create(0);
+  dispatch_source_t timer = dispatch_source_create(DISPATCH_SOURCE_TYPE_TIMER, 1, 0, NULL);
+  dispatch_set_context(timer, fired);
+  dispatch_source_set_event_handler_f(timer, signal_context);
+  dispatch_source_set_timer(timer, dispatch_time(DISPATCH_TIME_NOW, 1), DISPATCH_TIME_FOREVER, 0);
+  dispatch_activate(timer);
+  CHECK(dispatch_semaphore_wait(fired, DISPATCH_TIME_FOREVER) == 0);
+  dispatch_source_cancel(timer);
+  dispatch_release(timer);
+  CHECK(dispatch_source_create(DISPATCH_SOURCE_TYPE_TIMER, 4, 0, NULL) == NULL);
+}
+
 int main(void) {
   attributes();
   priorities();
+  timers();
   printf("%d checks\n", checks);
 }

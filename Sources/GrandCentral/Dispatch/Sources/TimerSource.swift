@@ -24,7 +24,9 @@ final class TimerSource: TimedSource, DispatchSourceTimer, @unchecked Sendable {
   /// Guarded by `lock`.
   @exclusivity(unchecked) private var schedule = Schedule()
 
-  init(flags: TimerFlags, queue: DispatchQueue?) { super.init(handle: 0, mask: flags.rawValue, queue: queue) }
+  init(handle: UInt = 0, flags: TimerFlags, queue: DispatchQueue?) {
+    super.init(handle: handle, mask: flags.rawValue, queue: queue)
+  }
 
   override var kindName: String { "timer source" }
   override var insightKind: InsightObjects.Kind { .timer }
