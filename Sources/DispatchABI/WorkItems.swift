@@ -20,9 +20,9 @@ private func makeItem(_ flags: dispatch_block_flags_t, _ qos: DispatchQoS, _ blo
   return gcd_work_item_block(Unmanaged.passRetained(item).toOpaque(), body.raw)
 }
 
-/// What the flags of a block may say.
+/// What the flags of a block may say. The two uppermost have no name on Linux: they are taken, and change nothing.
 enum WorkItemFlags {
-  static let known: UInt = 0x3f
+  static let known: UInt = 0xff
 
   static func areKnown(_ flags: dispatch_block_flags_t) -> Bool { flags & ~known == 0 }
 }

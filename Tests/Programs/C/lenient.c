@@ -5,6 +5,7 @@
 
 #include "check.h"
 
+#include <Block.h>
 #include <dispatch/dispatch.h>
 #include <stdint.h>
 #include <string.h>
@@ -84,9 +85,25 @@ static void timers(void) {
   CHECK(dispatch_source_create(DISPATCH_SOURCE_TYPE_TIMER, 4, 0, NULL) == NULL);
 }
 
+// Two flags of work items have no name.
+static void flags(void) {
+  __block int runs = 0;
+  for (int bit = 0; bit < 9; bit++) {
+    dispatch_block_t item = dispatch_block_create((dispatch_block_flags_t)(1 << bit), ^{
+      runs++;
+    });
+    CHECK((item != NULL) == (bit < 8));
+    if (item == NULL) continue;
+    item();
+    Block_release(item);
+  }
+  CHECK(runs == 8);
+}
+
 int main(void) {
   attributes();
   priorities();
   timers();
+  flags();
   printf("%d checks\n", checks);
 }
