@@ -138,16 +138,22 @@ run_misuse() {
   misuse_each_way
 }
 
-# The program for it has been built in the folder.
+# The program for it has been built in the folder. Each way has the number of its fault, and what the message begins with where another
+# function's name could stand there.
 misuse_each_way() {
-  local ways=0 way status id
-  for way in null-queue:28 null-function:28 null-object:28 not-an-item:29 sync-on-itself:7 resume:1 leave:4 assertion:11 \
-    cancel-and-wait:30 width:31 merge-into-timer:33 time-for-signal:33; do
+  local ways=0 each way id call status
+  for each in null-queue:28 null-function:28 null-object:28 not-an-item:29 sync-on-itself:7 resume:1 leave:4 assertion:11 \
+    cancel-and-wait:30 width:31 merge-into-timer:33 time-for-signal:33 null-for-read:28:dispatch_read null-for-write:28:dispatch_write \
+    null-for-io-read:28:dispatch_io_read null-for-io-write:28:dispatch_io_write null-for-read-f:28:dispatch_read_f \
+    null-for-write-f:28:dispatch_write_f null-for-io-read-f:28:dispatch_io_read_f null-for-io-write-f:28:dispatch_io_write_f \
+    null-for-apply:28:dispatch_data_apply; do
+    IFS=: read -r way id call <<<"$each"
     status=0
-    LD_LIBRARY_PATH=$prefix/lib timeout 60 "${launcher[@]}" "$folder/misuse" "${way%:*}" >"$folder/misuse.log" 2>&1 || status=$?
-    id=$(printf 'GC%04d' "${way#*:}")
-    [ "$status" -gt 128 ] || fail "misuse ${way%:*} ended with $status"
-    grep -F "GrandCentral misuse [$id]: " "$folder/misuse.log" >/dev/null || fail "misuse ${way%:*} does not say $id"
+    LD_LIBRARY_PATH=$prefix/lib timeout 60 "${launcher[@]}" "$folder/misuse" "$way" >"$folder/misuse.log" 2>&1 || status=$?
+    id=$(printf 'GC%04d' "$id")
+    [ "$status" -gt 128 ] || fail "misuse $way ended with $status"
+    grep -F "GrandCentral misuse [$id]: ${call:+$call was }" "$folder/misuse.log" >/dev/null ||
+      fail "misuse $way does not say $id${call:+ and $call}"
     ways=$((ways + 1))
   done
   fact "misuse: $ways ways"

@@ -195,8 +195,11 @@ public func dispatch_data_copy_region(
 }
 
 /// Calls `call` for the regions in order, each with a handle that lasts for the call.
-private func walk(_ whole: dispatch_data_t?, _ call: (OpaquePointer, Int, UnsafeRawPointer, Int) -> Bool) -> Bool {
-  let data = DataHandle.data(whole)
+private func walk(
+  _ whole: dispatch_data_t?, _ function: StaticString = #function,
+  _ call: (OpaquePointer, Int, UnsafeRawPointer, Int) -> Bool
+) -> Bool {
+  let data = DataHandle.data(whole, function)
   if let whole, data.count > 0 {
     let first = data.span(at: 0)
     // One region is the whole.

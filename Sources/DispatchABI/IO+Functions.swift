@@ -16,15 +16,19 @@ private func lend(_ data: DispatchData?, _ call: (OpaquePointer?) -> Void) {
   dispatch_release(Raw(handle))
 }
 
-private func pieces(_ context: Raw?, _ function: IOFunction?) -> @Sendable (Bool, DispatchData?, Int32) -> Void {
-  let function = Handle.need(function)
+private func pieces(
+  _ context: Raw?, _ function: IOFunction?, _ call: StaticString
+) -> @Sendable (Bool, DispatchData?, Int32) -> Void {
+  let function = Handle.need(function, call)
   // unsafe: the context is passed through.
   nonisolated(unsafe) let context = context
   return { done, data, error in lend(data) { function(context, done, $0, error) } }
 }
 
-private func outcome(_ context: Raw?, _ function: OutcomeFunction?) -> @Sendable (DispatchData?, Int32) -> Void {
-  let function = Handle.need(function)
+private func outcome(
+  _ context: Raw?, _ function: OutcomeFunction?, _ call: StaticString
+) -> @Sendable (DispatchData?, Int32) -> Void {
+  let function = Handle.need(function, call)
   // unsafe: the context is passed through.
   nonisolated(unsafe) let context = context
   return { data, error in lend(data) { function(context, $0, error) } }
@@ -45,7 +49,7 @@ private func channel(_ handle: OpaquePointer?, _ call: StaticString) -> Dispatch
 public func readWithFunction(
   _ descriptor: Int32, _ length: Int, _ queue: OpaquePointer?, _ context: Raw?, _ function: OutcomeFunction?
 ) {
-  let call = outcome(context, function)
+  let call = outcome(context, function, "dispatch_read_f")
   DispatchIO.read(
     fromFileDescriptor: descriptor, maxLength: length < 0 ? .max : length,
     runningHandlerOn: Handle.queue(queue, "dispatch_read_f").takeUnretainedValue()
@@ -58,8 +62,8 @@ public func writeWithFunction(
 ) {
   DispatchIO.write(
     toFileDescriptor: descriptor, data: DataHandle.data(data, "dispatch_write_f"),
-    runningHandlerOn: Handle.queue(queue, "dispatch_write_f").takeUnretainedValue(), handler: outcome(context, function)
-  )
+    runningHandlerOn: Handle.queue(queue, "dispatch_write_f").takeUnretainedValue(),
+    handler: outcome(context, function, "dispatch_write_f"))
 }
 
 @c(dispatch_io_create_f)
@@ -105,7 +109,8 @@ public func ioReadWithFunction(
 ) {
   channel(io, "dispatch_io_read_f").read(
     offset: offset, length: length < 0 ? .max : length,
-    queue: Handle.queue(queue, "dispatch_io_read_f").takeUnretainedValue(), ioHandler: pieces(context, function))
+    queue: Handle.queue(queue, "dispatch_io_read_f").takeUnretainedValue(),
+    ioHandler: pieces(context, function, "dispatch_io_read_f"))
 }
 
 @c(dispatch_io_write_f)
@@ -115,7 +120,8 @@ public func ioWriteWithFunction(
 ) {
   channel(io, "dispatch_io_write_f").write(
     offset: offset, data: DataHandle.data(data, "dispatch_io_write_f"),
-    queue: Handle.queue(queue, "dispatch_io_write_f").takeUnretainedValue(), ioHandler: pieces(context, function))
+    queue: Handle.queue(queue, "dispatch_io_write_f").takeUnretainedValue(),
+    ioHandler: pieces(context, function, "dispatch_io_write_f"))
 }
 
 @c(dispatch_io_barrier_f)

@@ -3,8 +3,10 @@
 import CDispatchGlue
 
 /// What calls a block with the pieces of an operation.
-private func pieces(_ handler: Raw?) -> @Sendable (Bool, DispatchData?, Int32) -> Void {
-  let body = Block(Handle.need(handler))
+private func pieces(
+  _ handler: Raw?, _ call: StaticString = #function
+) -> @Sendable (Bool, DispatchData?, Int32) -> Void {
+  let body = Block(Handle.need(handler, call))
   return { done, data, error in
     let handle = data.map { DataHandle.make($0) }.map { UnsafeMutableRawPointer($0) }
     gcd_block_call_done(body.raw, done, handle, error)
@@ -13,8 +15,10 @@ private func pieces(_ handler: Raw?) -> @Sendable (Bool, DispatchData?, Int32) -
 }
 
 /// What calls a block with an outcome.
-private func outcome(_ handler: Raw?) -> @Sendable (DispatchData?, Int32) -> Void {
-  let body = Block(Handle.need(handler))
+private func outcome(
+  _ handler: Raw?, _ call: StaticString = #function
+) -> @Sendable (DispatchData?, Int32) -> Void {
+  let body = Block(Handle.need(handler, call))
   return { data, error in
     let handle = data.map { DataHandle.make($0) }.map { UnsafeMutableRawPointer($0) }
     gcd_block_call_data(body.raw, handle, error)
