@@ -92,6 +92,21 @@ struct QueuePoolTests {
     #expect(DispatchQueuePool(name: "reuse", queueCount: 1, qos: .utility).queues[0].qos.qosClass == .utility)
   }
 
+  @Test("O2: a pool's finalizer runs after its last reference has gone, on its target, with its context")
+  func finalizer() {
+    let finalized = DispatchSemaphore(value: 0)
+    let target = DispatchQueue(label: "target")
+    var pool: DispatchQueuePool? = DispatchQueuePool(name: "finalized", queueCount: 2)
+    pool!.context = Unmanaged.passRetained(finalized).toOpaque()
+    pool!.setFinalizer { Unmanaged<DispatchSemaphore>.fromOpaque($0!).takeRetainedValue().signal() }
+    pool!.setTarget(queue: target)
+    target.suspend()
+    pool = nil
+    #expect(finalized.wait(timeout: .now()) == .timedOut)
+    target.resume()
+    #expect(finalized.wait(timeout: .now() + .seconds(30)) == .success)
+  }
+
   @Test("P2: there is one default pool for each class, with a queue for each processor")
   func defaults() {
     let classes: [DispatchQoS.QoSClass] = [.userInteractive, .userInitiated, .default, .utility, .background]

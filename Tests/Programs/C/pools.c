@@ -17,6 +17,45 @@ static void expect(int holds, const char *what) {
 static void increment(void *counter) { __atomic_fetch_add((size_t *)counter, 1, __ATOMIC_RELAXED); }
 static void nothing(void *context) { (void)context; }
 
+static void finalize(void *semaphore) {
+  expect(strcmp(dispatch_queue_get_label(DISPATCH_CURRENT_QUEUE_LABEL), "target") == 0, "the finalizer's queue");
+  dispatch_semaphore_signal((dispatch_semaphore_t)semaphore);
+}
+
+// O2: what can be done with every object can be done with a pool.
+static void be_an_object(void) {
+  dispatch_semaphore_t finalized = dispatch_semaphore_create(0);
+  dispatch_queue_t target = dispatch_queue_create("target", NULL);
+  dispatch_queue_pool_t pool = dispatch_queue_pool_create("object", 2, QOS_CLASS_UTILITY);
+  expect(dispatch_get_context(pool) == NULL, "no context at first");
+  dispatch_set_context(pool, finalized);
+  dispatch_set_finalizer_f(pool, finalize);
+  expect(dispatch_get_context(pool) == finalized, "the context");
+  dispatch_set_target_queue(pool, target);
+  dispatch_set_qos_class_floor(pool, QOS_CLASS_UTILITY, 0);
+  dispatch_suspend(pool);
+  dispatch_sync_f(dispatch_queue_pool_get_queue(pool), NULL, nothing);
+  dispatch_resume(pool);
+  dispatch_activate(pool);
+  dispatch_retain(pool);
+  dispatch_release(pool);
+  expect(dispatch_semaphore_wait(finalized, DISPATCH_TIME_NOW) != 0, "no end before the last reference");
+  dispatch_release(pool);
+  expect(dispatch_semaphore_wait(finalized, dispatch_time(DISPATCH_TIME_NOW, 30 * (int64_t)NSEC_PER_SEC)) == 0, "the finalizer");
+
+  // The shared ones never end.
+  pool = dispatch_queue_pool_get_default(QOS_CLASS_UTILITY);
+  dispatch_set_context(pool, finalized);
+  dispatch_suspend(pool);
+  dispatch_resume(pool);
+  dispatch_release(pool);
+  dispatch_release(pool);
+  expect(dispatch_get_context(pool) == finalized, "the context of a shared pool");
+  dispatch_set_context(pool, NULL);
+  dispatch_release(target);
+  dispatch_release(finalized);
+}
+
 int main(void) {
   dispatch_queue_pool_t pool = dispatch_queue_pool_create("file.read", 5, QOS_CLASS_BACKGROUND);
   expect(dispatch_queue_pool_get_queue_count(pool) == 5, "five queues");
@@ -51,6 +90,7 @@ int main(void) {
     if (seen[i] != idle) dispatch_resume(seen[i]);
   }
   dispatch_release(pool);
+  be_an_object();
 
   dispatch_queue_t queue = YYDispatchQueueGetForQOS(NSQualityOfServiceUtility);
   expect(dispatch_queue_get_qos_class(queue, NULL) == QOS_CLASS_UTILITY, "the class that was asked for");

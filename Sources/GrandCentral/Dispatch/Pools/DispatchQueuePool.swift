@@ -19,7 +19,9 @@ import Synchronization
 ///
 /// References to a pool's queues are not counted. The queues stay when the pool goes, and serve the next pool of the same name
 /// and quality of service: use a limited number of names for pools.
-public final class DispatchQueuePool: @unchecked Sendable {  // immutable, but for an atomic
+///
+/// A pool runs nothing itself: suspending it, or giving it a target, holds back or moves none of its queues.
+public final class DispatchQueuePool: DispatchObject, @unchecked Sendable {  // immutable, but for atomics
   /// The most queues that a pool can have.
   @_alwaysEmitIntoClient public static var maximumQueueCount: Int { 32 }
 
@@ -68,11 +70,13 @@ public final class DispatchQueuePool: @unchecked Sendable {  // immutable, but f
       if !isUncounted { uncounted = false }
     }
     isUncounted = uncounted
+    super.init()
   }
 
   deinit {
     for index in 0..<queueCount { pooled(index).retire() }
     storage.deallocate()
+    finalizeContext(otherwise: GlobalQueues.default)
   }
 
   // MARK: Handing out
