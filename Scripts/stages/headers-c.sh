@@ -44,6 +44,13 @@ int main(void) {
 EOF
 cp "$folder/use.c" "$folder/use.cpp"
 
+# What programs find in libdispatch's header, and include from nowhere else.
+cat >"$folder/brought.c" <<'EOF'
+#include <dispatch/dispatch.h>
+int main(void) { return MIN(INT_MAX, 1) + (signal(SIGPIPE, SIG_IGN) == SIG_ERR) + fcntl(STDIN_FILENO, F_GETFD) + (int)strlen("") + (int)getpid(); }
+EOF
+cp "$folder/brought.c" "$folder/brought.cpp"
+
 modes=0
 # compile COMPILER-AND-MODE FILE
 compile() {
@@ -59,6 +66,11 @@ for blocks in '' ' -fblocks'; do
 done
 for standard in c99 c11 c17; do compile "gcc -std=$standard" use.c; done
 for standard in c++11 c++17; do compile "g++ -std=$standard" use.cpp; done
+
+compile "clang -std=gnu17" brought.c
+compile "gcc -std=gnu17" brought.c
+compile "clang++ -std=c++17" brought.cpp
+compile "g++ -std=c++17" brought.cpp
 
 # Each header by itself.
 count=0

@@ -6,6 +6,16 @@
 #ifndef DISPATCH_DISPATCH_H
 #define DISPATCH_DISPATCH_H
 
+// What libdispatch's header brings along: programs leave it out, and rely on that.
+#ifndef GRANDCENTRAL_BUILDING
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/param.h>
+#include <unistd.h>
+#endif
+
 #include <dispatch/base.h>
 #include <dispatch/time.h>
 #include <dispatch/object.h>
