@@ -4,10 +4,12 @@
 
     c_interface.py types HEADERS      every declaration of Scripts/parity has the same type here
     c_interface.py values A B         constants and sizes are the same in two header folders
+    c_interface.py names A B          the headers in folder A have the macros and the types of those in B
     c_interface.py exports LIBRARY    a library exports every name that it should
 """
 
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -34,7 +36,14 @@ dispatch_queue_serial_t dispatch_queue_concurrent_t dispatch_group_t dispatch_se
 dispatch_source_type_t dispatch_data_t dispatch_io_t dispatch_block_t dispatch_function_t dispatch_once_t
 dispatch_time_t dispatch_qos_class_t dispatch_queue_priority_t dispatch_autorelease_frequency_t dispatch_block_flags_t
 dispatch_io_type_t dispatch_io_close_flags_t dispatch_io_interval_flags_t dispatch_fd_t dispatch_io_handler_t
-dispatch_data_applier_t
+dispatch_data_applier_t dispatch_source_mach_send_flags_t dispatch_source_memorypressure_flags_t
+dispatch_source_proc_flags_t dispatch_source_vnode_flags_t dispatch_source_timer_flags_t
+""".split()
+
+# What the toolchain's headers declare themselves with, and leave defined.
+DECLARING = """
+DISPATCH_APPLY_QUEUE_ARG_NULLABILITY DISPATCH_DATA_DECL DISPATCH_DATA_DESTRUCTOR_TYPE_DECL DISPATCH_SOURCE_DECL
+DISPATCH_SOURCE_TYPE_DECL
 """.split()
 
 
@@ -93,6 +102,28 @@ def check_values(ours, theirs):
     print(f"=> {len(VALUES)} constants, {len(TYPES)} types")
 
 
+def names(headers):
+    def preprocessed(*arguments):
+        command = [*CLANG, "-I", headers, "-E", *arguments, "-x", "c", "-"]
+        text = "#include <dispatch/dispatch.h>\n"
+        return subprocess.run(command, input=text, check=True, capture_output=True, text=True).stdout
+
+    macros = re.findall(r"^#define ((?:DISPATCH|OS|API|dispatch|os)_\w+)", preprocessed("-dM"), re.MULTILINE)
+    types = re.findall(r"\bdispatch_\w+_t\b", preprocessed("-P"))
+    return set(macros), set(types)
+
+
+def check_names(ours, theirs):
+    count = 0
+    missing = []
+    for here, there in zip(names(ours), names(theirs)):
+        count += len(there)
+        missing += sorted(there - here - set(DECLARING))
+    print(f"=> {count} macros and types")
+    if missing:
+        sys.exit("not declared: " + " ".join(missing))
+
+
 def check_exports(library):
     listing = subprocess.run([os.environ.get("NM", "nm"), "-D", "--defined-only", "--extern-only", library], check=True, capture_output=True, text=True).stdout
     defined = {line.split()[-1] for line in listing.splitlines()}
@@ -111,6 +142,8 @@ def main(arguments):
         check_types(arguments[1])
     elif len(arguments) == 3 and arguments[0] == "values":
         check_values(arguments[1], arguments[2])
+    elif len(arguments) == 3 and arguments[0] == "names":
+        check_names(arguments[1], arguments[2])
     elif len(arguments) == 2 and arguments[0] == "exports":
         check_exports(arguments[1])
     else:

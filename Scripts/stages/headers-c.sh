@@ -51,6 +51,50 @@ int main(void) { return MIN(INT_MAX, 1) + (signal(SIGPIPE, SIG_IGN) == SIG_ERR) 
 EOF
 cp "$folder/brought.c" "$folder/brought.cpp"
 
+# Names that programs write their own declarations with.
+cat >"$folder/annotated.c" <<'EOF'
+#include <dispatch/dispatch.h>
+
+OS_ENUM(way, unsigned long, WAY_FIRST = 1, WAY_SECOND DISPATCH_ENUM_API_AVAILABLE(macos(10.9)) = 2);
+OS_OBJECT_DECL_CLASS(thing);
+
+DISPATCH_EXTERN DISPATCH_NONNULL_ALL DISPATCH_RETURNS_RETAINED dispatch_queue_t make(const char *label);
+DISPATCH_EXTERN DISPATCH_NONNULL1 DISPATCH_NONNULL2 DISPATCH_COLD DISPATCH_NOT_TAIL_CALLED void take(thing_t thing, void *context);
+DISPATCH_EXTERN DISPATCH_SENTINEL void list(const char *first, ...) DISPATCH_ALIAS_V2(list);
+DISPATCH_EXTERN DISPATCH_LINUX_UNAVAILABLE() void leave_out(void);
+API_AVAILABLE(macos(10.9)) OS_EXPORT DISPATCH_FREEBSD_UNAVAILABLE() DISPATCH_SWIFT_UNAVAILABLE("use the other") DISPATCH_EXTERN int other(void);
+
+DISPATCH_INLINE DISPATCH_ALWAYS_INLINE DISPATCH_CONST int count(way_t way) {
+  int ways = 0;
+  DISPATCH_COMPILER_CAN_ASSUME(way != 0);
+  switch (way) {
+    case WAY_SECOND: ways++; DISPATCH_FALLTHROUGH;
+    case WAY_FIRST: ways++; DISPATCH_FALLTHROUGH;
+    default: return os_likely(ways) ? ways : 0;
+  }
+}
+
+#if DISPATCH_BLOCKS
+OS_UNUSED static intptr_t finish(dispatch_block_t block, dispatch_group_t group, dispatch_source_t source, dispatch_queue_t queue) {
+  dispatch_notify(block, queue, block);
+  dispatch_notify(group, queue, block);
+  dispatch_cancel(block);
+  dispatch_cancel(source);
+  return dispatch_wait(block, DISPATCH_TIME_NOW) + dispatch_wait(group, DISPATCH_TIME_NOW) + dispatch_testcancel(block) +
+         dispatch_testcancel(source);
+}
+#endif
+
+int main(void) {
+  OS_UNUSED int unused = 0;
+  dispatch_source_timer_flags_t timer = DISPATCH_TIMER_STRICT;
+  dispatch_source_vnode_flags_t vnode = DISPATCH_VNODE_WRITE;
+  dispatch_compiler_barrier();
+  return count(WAY_FIRST) + (int)(timer + vnode) + (int)sizeof OS_STRINGIFY(OS_CONCAT(a, b));
+}
+EOF
+cp "$folder/annotated.c" "$folder/annotated.cpp"
+
 modes=0
 # compile COMPILER-AND-MODE FILE
 compile() {
@@ -67,10 +111,14 @@ done
 for standard in c99 c11 c17; do compile "gcc -std=$standard" use.c; done
 for standard in c++11 c++17; do compile "g++ -std=$standard" use.cpp; done
 
-compile "clang -std=gnu17" brought.c
-compile "gcc -std=gnu17" brought.c
-compile "clang++ -std=c++17" brought.cpp
-compile "g++ -std=c++17" brought.cpp
+for program in brought annotated; do
+  compile "clang -std=gnu17" "$program.c"
+  compile "gcc -std=gnu17" "$program.c"
+  compile "clang++ -std=c++17" "$program.cpp"
+  compile "g++ -std=c++17" "$program.cpp"
+done
+compile "clang -std=gnu17 -fblocks" annotated.c
+compile "clang++ -std=c++17 -fblocks" annotated.cpp
 
 # Each header by itself.
 count=0
@@ -85,3 +133,4 @@ fact "$modes modes, $count headers"
 Scripts/c_interface.py types "$headers"
 theirs=$(dirname "$(dirname "$(readlink -f "$(command -v swiftc)")")")/lib/swift
 Scripts/c_interface.py values "$headers" "$theirs"
+Scripts/c_interface.py names "$headers" "$theirs"

@@ -20,10 +20,11 @@
 #define DISPATCH_API_VERSION 20180109
 
 #ifdef __cplusplus
-#define DISPATCH_EXPORT extern "C" __attribute__((__visibility__("default")))
+#define DISPATCH_EXTERN extern "C"
 #else
-#define DISPATCH_EXPORT extern __attribute__((__visibility__("default")))
+#define DISPATCH_EXTERN extern
 #endif
+#define DISPATCH_EXPORT DISPATCH_EXTERN __attribute__((__visibility__("default")))
 
 #define DISPATCH_NOTHROW OS_NOTHROW
 #define DISPATCH_NORETURN __attribute__((__noreturn__))
@@ -57,14 +58,64 @@
 #define DISPATCH_BLOCKS 0
 #endif
 
-// An enumeration of a given integer type, which C can say since C23 only. There it is the integer itself.
-#ifdef __cplusplus
-#define DISPATCH_ENUM(name, type, ...) typedef enum : type { __VA_ARGS__ } name##_t
+#define DISPATCH_ENUM(name, type, ...) OS_ENUM(name, type, __VA_ARGS__)
+
+// What programs write with, and no header here does: the names are those of libdispatch's headers.
+#define DISPATCH_NONNULL1 __attribute__((__nonnull__(1)))
+#define DISPATCH_NONNULL2 __attribute__((__nonnull__(2)))
+#define DISPATCH_NONNULL3 __attribute__((__nonnull__(3)))
+#define DISPATCH_NONNULL4 __attribute__((__nonnull__(4)))
+#define DISPATCH_NONNULL5 __attribute__((__nonnull__(5)))
+#define DISPATCH_NONNULL6 __attribute__((__nonnull__(6)))
+#define DISPATCH_NONNULL7 __attribute__((__nonnull__(7)))
+#define DISPATCH_NONNULL_ALL __attribute__((__nonnull__))
+#define DISPATCH_SENTINEL __attribute__((__sentinel__))
+#define DISPATCH_PURE __attribute__((__pure__))
+#define DISPATCH_CONST __attribute__((__const__))
+#define DISPATCH_COLD __attribute__((__cold__))
+#define DISPATCH_ALWAYS_INLINE __attribute__((__always_inline__))
+#define DISPATCH_RETURNS_RETAINED OS_OBJECT_RETURNS_RETAINED
+#define DISPATCH_RETURNS_RETAINED_BLOCK
+#define DISPATCH_COMPILER_CAN_ASSUME(condition) OS_COMPILER_CAN_ASSUME(condition)
+#define dispatch_compiler_barrier() __asm__ __volatile__("" ::: "memory")
+
+#if OS_HAS_ATTRIBUTE(__unavailable__)
+#define DISPATCH_UNAVAILABLE __attribute__((__unavailable__))
+#define DISPATCH_UNAVAILABLE_MSG(text) __attribute__((__unavailable__(text)))
 #else
-#define DISPATCH_ENUM(name, type, ...) \
-  enum { __VA_ARGS__ }; \
-  typedef type name##_t
+#define DISPATCH_UNAVAILABLE
+#define DISPATCH_UNAVAILABLE_MSG(text)
 #endif
+#define DISPATCH_LINUX_UNAVAILABLE() DISPATCH_UNAVAILABLE_MSG("Linux does not have this.")
+#define DISPATCH_FREEBSD_UNAVAILABLE()
+
+#if OS_HAS_ATTRIBUTE(__fallthrough__)
+#define DISPATCH_FALLTHROUGH __attribute__((__fallthrough__))
+#else
+#define DISPATCH_FALLTHROUGH
+#endif
+
+#if OS_HAS_ATTRIBUTE(__not_tail_called__)
+#define DISPATCH_NOT_TAIL_CALLED __attribute__((__not_tail_called__))
+#else
+#define DISPATCH_NOT_TAIL_CALLED
+#endif
+
+#ifdef __cplusplus
+#define DISPATCH_TRANSPARENT_UNION
+#else
+#define DISPATCH_TRANSPARENT_UNION __attribute__((__transparent_union__))
+#endif
+
+#define DISPATCH_SWIFT3_OVERLAY 0
+#define DISPATCH_SWIFT3_UNAVAILABLE(text)
+#define DISPATCH_SWIFT_UNAVAILABLE(text) OS_SWIFT_UNAVAILABLE(text)
+#define DISPATCH_SWIFT_NAME(name) OS_SWIFT_NAME(name)
+#define DISPATCH_REFINED_FOR_SWIFT OS_REFINED_FOR_SWIFT
+#define DISPATCH_ENUM_API_AVAILABLE(...)
+#define DISPATCH_ENUM_API_DEPRECATED(...)
+#define DISPATCH_ENUM_API_DEPRECATED_WITH_REPLACEMENT(...)
+#define DISPATCH_ALIAS_V2(name)
 
 DISPATCH_ASSUME_NONNULL_BEGIN
 

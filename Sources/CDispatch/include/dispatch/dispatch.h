@@ -30,4 +30,25 @@
 #include <dispatch/workloop.h>
 #include <dispatch/pool.h>
 
+#if DISPATCH_BLOCKS && defined(__cplusplus)
+// The names that are macros in C, see object.h.
+DISPATCH_ASSUME_NONNULL_BEGIN
+DISPATCH_INLINE intptr_t dispatch_wait(dispatch_block_t object, dispatch_time_t timeout) { return dispatch_block_wait(object, timeout); }
+DISPATCH_INLINE intptr_t dispatch_wait(dispatch_group_t object, dispatch_time_t timeout) { return dispatch_group_wait(object, timeout); }
+DISPATCH_INLINE intptr_t dispatch_wait(dispatch_semaphore_t object, dispatch_time_t timeout) {
+  return dispatch_semaphore_wait(object, timeout);
+}
+DISPATCH_INLINE void dispatch_notify(dispatch_block_t object, dispatch_queue_t queue, dispatch_block_t block) {
+  dispatch_block_notify(object, queue, block);
+}
+DISPATCH_INLINE void dispatch_notify(dispatch_group_t object, dispatch_queue_t queue, dispatch_block_t block) {
+  dispatch_group_notify(object, queue, block);
+}
+DISPATCH_INLINE void dispatch_cancel(dispatch_block_t object) { dispatch_block_cancel(object); }
+DISPATCH_INLINE void dispatch_cancel(dispatch_source_t object) { dispatch_source_cancel(object); }
+DISPATCH_INLINE intptr_t dispatch_testcancel(dispatch_block_t object) { return dispatch_block_testcancel(object); }
+DISPATCH_INLINE intptr_t dispatch_testcancel(dispatch_source_t object) { return dispatch_source_testcancel(object); }
+DISPATCH_ASSUME_NONNULL_END
+#endif
+
 #endif

@@ -52,21 +52,25 @@ DISPATCH_EXPORT const struct dispatch_source_type_s _dispatch_source_type_vnode;
 #define DISPATCH_SOURCE_TYPE_WRITE (&_dispatch_source_type_write)
 DISPATCH_EXPORT const struct dispatch_source_type_s _dispatch_source_type_write;
 
-// The mask of a mach send source, and what it reports.
+/// The mask of a mach send source, and what it reports.
+typedef unsigned long dispatch_source_mach_send_flags_t;
 #define DISPATCH_MACH_SEND_DEAD 0x1
 
-// The mask of a memory pressure source, and what it reports.
+/// The mask of a memory pressure source, and what it reports.
+typedef unsigned long dispatch_source_memorypressure_flags_t;
 #define DISPATCH_MEMORYPRESSURE_NORMAL 0x01
 #define DISPATCH_MEMORYPRESSURE_WARN 0x02
 #define DISPATCH_MEMORYPRESSURE_CRITICAL 0x04
 
-// The mask of a process source, and what it reports.
+/// The mask of a process source, and what it reports.
+typedef unsigned long dispatch_source_proc_flags_t;
 #define DISPATCH_PROC_EXIT 0x80000000
 #define DISPATCH_PROC_FORK 0x40000000
 #define DISPATCH_PROC_EXEC 0x20000000
 #define DISPATCH_PROC_SIGNAL 0x08000000
 
-// The mask of a file source, and what it reports.
+/// The mask of a file source, and what it reports.
+typedef unsigned long dispatch_source_vnode_flags_t;
 #define DISPATCH_VNODE_DELETE 0x1
 #define DISPATCH_VNODE_WRITE 0x2
 #define DISPATCH_VNODE_EXTEND 0x4
@@ -76,6 +80,8 @@ DISPATCH_EXPORT const struct dispatch_source_type_s _dispatch_source_type_write;
 #define DISPATCH_VNODE_REVOKE 0x40
 #define DISPATCH_VNODE_FUNLOCK 0x100
 
+/// The mask of a timer.
+typedef unsigned long dispatch_source_timer_flags_t;
 /// The mask of a timer that is to be punctual whatever is done elsewhere to save wake-ups.
 #define DISPATCH_TIMER_STRICT 0x1
 
