@@ -7,19 +7,19 @@ import Testing
 
 /// What a transition answers, whichever it is.
 private enum Answer: Hashable {
-  case nothing, wait, register, enqueue, unregister, withdraw, activate, unbalanced, again, announce
+  case nothing, wait, register, enqueue, unregister, withdraw, activate, unbalanced, again, announce, release, wakeUp
   case finish(isLost: Bool)
   case fired(SourceState.Firing)
   case deliver(silenced: Bool)
 
   static func enqueue(if must: Bool) -> Answer { must ? .enqueue : .nothing }
-  static func owed(_ debt: SourceState.Debt) -> Answer { .enqueue(if: debt == .enqueue) }
+  static func owed(_ debt: SourceState.Debt) -> Answer { debt == .release ? .release : .enqueue(if: debt == .enqueue) }
 }
 
 /// The calls of the state's transitions, by whatever thread.
 private enum Call: CaseIterable {
   case activate, delayed, registered, refused, announceAgain, cancel, lose, unregistered, fire, forget, begin, end
-  case suspend, resume
+  case suspend, resume, spend, wakeUp
   /// In a job that is no barrier, of a source whose cancel handler is one.
   case beginBesideOthers
 
@@ -46,6 +46,7 @@ private enum Call: CaseIterable {
       case .enqueue: return .enqueue
       case .unregister: return .unregister
       case .withdraw: return .withdraw
+      case .wakeUp: return .wakeUp
       }
     case .unregistered: return .owed(state.didUnregister())
     case .fire: return .fired(state.fire())
@@ -63,6 +64,10 @@ private enum Call: CaseIterable {
       case .finish(let isLost): return .finish(isLost: isLost)
       }
     case .end: return .owed(state.end())
+    case .spend:
+      state.spend()
+      return .nothing
+    case .wakeUp: return .owed(state.wakeUp())
     case .suspend:
       state.suspend()
       return .nothing
@@ -90,6 +95,7 @@ private struct Specification: Hashable {
   var lost = false
   var silenced = false
   var delayed = false
+  var spent = false
   var suspensions: UInt64 = 0
   /// A thread is about to unregister.
   var unregisters = false
@@ -102,10 +108,13 @@ private struct Specification: Hashable {
       (hasEvent, SourceState.pending), (lost, SourceState.lost),
       (job != .nowhere, SourceState.enqueued), (job == .working, SourceState.running),
       (cancelled, SourceState.cancelled), (job == .over, SourceState.finished), (silenced, SourceState.silenced),
-      (delayed, SourceState.delayed),
+      (delayed, SourceState.delayed), (spent, SourceState.spent),
     ] where flag { word |= bit }
     return SourceState(rawValue: word)
   }
+
+  /// Whether the source leaves it to the program to keep it, though it is active and not suspended.
+  var rests: Bool { spent && job == .nowhere && suspensions == 0 }
 
   /// What the job would do if it ran now.
   var due: Answer? {
@@ -128,7 +137,10 @@ private struct Specification: Hashable {
 
   func allows(_ call: Call) -> Bool {
     switch call {
-    case .activate, .announceAgain, .cancel, .lose, .fire, .forget, .resume: true
+    case .activate, .announceAgain, .cancel, .lose, .resume, .wakeUp: true
+    // A timer that is spent is scheduled anew before it fires, and wakes up for that.
+    case .fire, .forget: !spent
+    case .spend: job == .working
     case .delayed, .registered, .refused: kernel == .asked
     case .unregistered: unregisters
     case .begin, .beginBesideOthers: job == .submitted
@@ -164,7 +176,8 @@ private struct Specification: Hashable {
     case .cancel, .lose:
       if call == .cancel { lost = false }
       if cancelled { return .nothing }
-      (cancelled, lost, hasEvent, announces) = (true, call == .lose, false, false)
+      if rests { return .wakeUp }
+      (cancelled, lost, hasEvent, announces, spent) = (true, call == .lose, false, false, false)
       unregisters = kernel == .watching
       if delayed { return .withdraw }
       return unregisters ? .unregister : .enqueue(if: offer())
@@ -194,7 +207,13 @@ private struct Specification: Hashable {
       return step
     case .end:
       job = due == nil ? .nowhere : .submitted
-      return .enqueue(if: job == .submitted)
+      return rests ? .release : .enqueue(if: job == .submitted)
+    case .spend:
+      spent = !cancelled
+      return .nothing
+    case .wakeUp:
+      spent = false
+      return .nothing
     case .suspend:
       suspensions += 1
       return .nothing
@@ -212,7 +231,10 @@ private struct Specification: Hashable {
     if cancelled, hasEvent || announces { return "V2: a cancelled source has something to say" }
     if job == .over, !cancelled || kernel != .done || unregisters { return "V3: finished while the kernel watches" }
     if lost, !cancelled { return "V8: lost, and not cancelled" }
-    if word.keepsItself != (kernel != .unasked && job != .over && suspensions == 0) { return "V7: the own reference" }
+    if word.keepsItself != (kernel != .unasked && job != .over && suspensions == 0 && !rests) {
+      return "V7: the own reference"
+    }
+    if spent, kernel != .watching || cancelled { return "V12: spent, and not registered" }
     if unregisters != (cancelled && kernel == .watching) { return "V4: nobody unregisters, or somebody for nothing" }
     if delayed, kernel != .asked { return "V9: delayed, though the registration is over" }
     return nil
@@ -243,7 +265,7 @@ struct SourceStateTests {
     let masks = [
       SourceState.inactive, SourceState.registering, SourceState.registered, SourceState.announcing,
       SourceState.pending, SourceState.lost, SourceState.enqueued, SourceState.running, SourceState.cancelled,
-      SourceState.finished, SourceState.silenced, SourceState.delayed,
+      SourceState.finished, SourceState.silenced, SourceState.delayed, SourceState.spent,
     ]
     #expect(masks.allSatisfy { $0.nonzeroBitCount == 1 })
     #expect(masks.reduce(0, |).nonzeroBitCount == masks.count)
@@ -263,8 +285,8 @@ struct SourceStateTests {
       if answer == wantedAnswer, state == wanted.word { return }
       Issue.record("\(call) of \(before): \(answer), \(state); wanted \(wantedAnswer), \(wanted.word)")
     }
-    // All ten plain answers, two ends, three of `fire`, two deliveries.
-    #expect(answers.count == 17)
+    // All twelve plain answers, two ends, three of `fire`, two deliveries.
+    #expect(answers.count == 19)
     #expect(reached.count > 120 && compared > 5 * reached.count, "\(reached.count) states, \(compared) transitions")
   }
 
@@ -273,6 +295,25 @@ struct SourceStateTests {
     for state in Self.explore(Call.allCases, { _, _, _, _ in }) {
       if let broken = state.broken { Issue.record("\(broken): \(state)") }
     }
+  }
+
+  @Test("O3: a step that gives up the source's own reference says so, and only threads with another one take it again")
+  func ownReference() {
+    var (given, taken) = (0, 0)
+    _ = Self.explore(Call.allCases) { before, call, answer, after in
+      let (kept, keeps) = (before.word.keepsItself, after.word.keepsItself)
+      if kept == keeps, answer != .release { return }
+      if kept, !keeps {
+        given += 1
+        if call == .suspend || answer == .release { return }
+        if case .finish = answer { return }
+      } else if keeps, answer != .release {
+        taken += 1
+        if [.activate, .resume, .announceAgain, .wakeUp].contains(call) { return }
+      }
+      Issue.record("\(call) of \(before): \(answer), \(after)")
+    }
+    #expect(given > 0 && taken > 0)
   }
 
   @Test("S4: from every reachable state, cancelled and let run, the source finishes, and once")
@@ -285,6 +326,7 @@ struct SourceStateTests {
         _ = specification.apply(call)
         if case .finish = call.apply(to: &state) { finishes += 1 }
       }
+      if start.rests { perform(.wakeUp) }
       perform(.cancel)
       perform(.activate)
       perform(.registered)
@@ -326,49 +368,5 @@ struct SourceStateTests {
     for _ in 1..<1_000_000 where state.resume() != .nothing { Issue.record("resumed early") }
     #expect(state.resume() == .enqueue)
     #expect(state.begin() == .deliver(silenced: false))
-  }
-}
-
-/// Tells when its last reference has gone.
-private final class MortalSource: DispatchSource, @unchecked Sendable {  // as DispatchSource
-  let died: Latch
-
-  init(_ died: Latch, queue: DispatchQueue) {
-    self.died = died
-    super.init(handle: 0, mask: 0, queue: queue)
-  }
-
-  deinit { died.open() }
-}
-
-@Suite("A source's own reference")
-struct SourceReferenceTests {
-  enum Order: CaseIterable, Sendable { case cancelFirst, suspendFirst, notSuspended }
-
-  @Test(
-    "S4, O3: is taken once and given up once, though the source was cancelled before it was activated",
-    arguments: Order.allCases)
-  func balanced(order: Order) {
-    let (died, cancelled, queue) = (Latch(), Latch(), DispatchQueue(label: "source"))
-    func run() -> Unmanaged<MortalSource> {
-      let source = MortalSource(died, queue: queue)
-      source.setCancelHandler { cancelled.open() }
-      if order == .suspendFirst { source.suspend() }
-      source.cancel()
-      if order == .cancelFirst { source.suspend() }
-      source.activate()
-      source.activate()
-      if order != .notSuspended { source.resume() }
-      return Unmanaged.passRetained(source)
-    }
-    let mine = run()
-    #expect(cancelled.wait())
-    queue.sync {}
-    if died.isOpen {
-      Issue.record("the source gave up a reference that it never had")
-      return
-    }
-    mine.release()
-    #expect(died.wait())
   }
 }

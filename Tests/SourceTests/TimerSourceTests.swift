@@ -129,6 +129,76 @@ struct TimerSourceTests {
     }
   }
 
+  /// Tells when the handler has gone that keeps it.
+  private final class Witness: Sendable {
+    let died: Latch
+    init(_ died: Latch) { self.died = died }
+    deinit { died.open() }
+  }
+
+  /// A timer that has been activated; `died` opens when it has ended.
+  private func startTimer(_ queue: DispatchQueue, _ fires: Counter, _ died: Latch) -> any DispatchSourceTimer {
+    let timer = DispatchSource.makeTimerSource(queue: queue)
+    let witness = Witness(died)
+    timer.setEventHandler { withExtendedLifetime(witness) { _ = fires.add() } }
+    timer.schedule(deadline: .now())
+    timer.activate()
+    return timer
+  }
+
+  @Test("O3: a timer ends with its last fire, or with the program's last reference if that goes later")
+  func endsWithoutCancellation() {
+    let (queue, fires, before, after) = (DispatchQueue(label: "timer"), Counter(), Latch(), Latch())
+    _ = startTimer(queue, fires, before)
+    #expect(before.wait())
+    #expect(fires.value == 1)
+    func keepWhileItFires() {
+      withExtendedLifetime(startTimer(queue, fires, after)) {
+        waitFor { fires.value == 2 }
+        queue.sync {}
+        #expect(!after.isOpen)
+      }
+    }
+    keepWhileItFires()
+    #expect(after.wait())
+  }
+
+  @Test("O3, S5, S7: a timer that has fired keeps itself again when it is scheduled or announced anew")
+  func wakesUp() {
+    let (queue, fires, registered, died) = (DispatchQueue(label: "timer"), Counter(), Latch(), Latch())
+    func wake() {
+      let timer = startTimer(queue, fires, died)
+      waitFor { fires.value == 1 }
+      queue.sync {}
+      timer.suspend()
+      timer.resume()
+      timer.setRegistrationHandler { registered.open() }
+      #expect(registered.wait())
+      queue.sync {}
+      timer.schedule(deadline: .now() + .milliseconds(5))
+    }
+    wake()
+    #expect(died.wait())
+    #expect(fires.value == 2)
+  }
+
+  @Test("S4: a timer that has fired is cancelled as any other")
+  func cancelledAfterFiring() {
+    let (queue, fires, cancels, died) = (DispatchQueue(label: "timer"), Counter(), Counter(), Latch())
+    func cancel() {
+      let timer = startTimer(queue, fires, died)
+      waitFor { fires.value == 1 }
+      queue.sync {}
+      timer.setCancelHandler { cancels.add() }
+      timer.cancel()
+      timer.cancel()
+    }
+    cancel()
+    #expect(died.wait())
+    queue.sync {}
+    #expect(cancels.value == 1)
+  }
+
   @Test("S7: the spellings of old")
   @available(*, deprecated)
   func oldSpellings() {

@@ -1,6 +1,7 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
-// S2: a source's first event keeps its place among the items of its queue; and which context a function is called with.
+// S2: a source's first event keeps its place among the items of its queue; and which context a function is called with. O3: timers
+// that have fired end with their last reference.
 
 #include "check.h"
 
@@ -78,8 +79,52 @@ static void contexts(void) {
   dispatch_release(queue);
 }
 
+// A timer, and where it is released.
+struct once {
+  dispatch_source_t timer;
+  int by_handler;
+};
+
+static dispatch_semaphore_t fired, ended;
+
+static void fire(void *context) {
+  struct once *once = context;
+  if (once->by_handler) dispatch_release(once->timer);
+  dispatch_semaphore_signal(fired);
+}
+
+static void end(void *context) {
+  free(context);
+  dispatch_semaphore_signal(ended);
+}
+
+static int comes(dispatch_semaphore_t semaphore) {
+  return dispatch_semaphore_wait(semaphore, dispatch_time(DISPATCH_TIME_NOW, 60 * NSEC_PER_SEC)) == 0;
+}
+
+// The Swift runtime makes such a timer for each sleep with a tolerance, releases it in the handler, and does not cancel it.
+static void one_shots(void) {
+  fired = dispatch_semaphore_create(0);
+  ended = dispatch_semaphore_create(0);
+  dispatch_queue_t global = dispatch_get_global_queue(QOS_CLASS_DEFAULT, 0);
+  for (int round = 0; round < 10000; round++) {
+    struct once *once = malloc(sizeof *once);
+    dispatch_source_t timer = dispatch_source_create(DISPATCH_SOURCE_TYPE_TIMER, 0, 0, global);
+    *once = (struct once){timer, round & 1};
+    dispatch_source_set_timer(timer, DISPATCH_TIME_NOW, DISPATCH_TIME_FOREVER, 0);
+    dispatch_set_context(timer, once);
+    dispatch_set_finalizer_f(timer, end);
+    dispatch_source_set_event_handler_f(timer, fire);
+    dispatch_activate(timer);
+    CHECK(comes(fired));
+    if (!(round & 1)) dispatch_release(timer);
+    CHECK(comes(ended));
+  }
+}
+
 int main(void) {
   first_events();
   contexts();
+  one_shots();
   printf("%d checks\n", checks);
 }

@@ -24,6 +24,28 @@ extension DispatchSource {
     target.enqueueSlow(job)
   }
 
+  @inline(__always)
+  final func pay(_ debt: SourceState.Debt) {
+    if debt == .nothing { return }
+    // The last touch: the source may end with it.
+    if debt == .release { Borrowed(self).giveBack() } else { submit() }
+  }
+
+  /// SourceState.V12: a step that may need the source's own reference, by a thread that has another one.
+  @inline(never)
+  @_optimize(size)
+  final func wakeUp(_ step: (inout SourceState) -> SourceState.Debt = { $0.wakeUp() }) {
+    // Before the step, as `activate` does.
+    let own = Owned(self).give()
+    let (debt, keeps) = state.update { state in
+      let kept = state.keepsItself
+      let debt = step(&state)
+      return (debt, state.keepsItself && !kept)
+    }
+    pay(debt)
+    if !keeps { own.giveBack() }
+  }
+
   /// Submits the cancel handler that the source has got after its end, unless the source is suspended: then `resume` does it.
   final func submitLate() {
     lock.lock()

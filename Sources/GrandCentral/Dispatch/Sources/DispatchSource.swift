@@ -15,12 +15,12 @@ import Synchronization
 /// source.activate()
 /// ```
 ///
-/// Events that come before the handler has started are merged into one call; a handler never runs beside itself. An
-/// active source stays alive until it has been cancelled and its cancel handler has run. A suspended one does not:
-/// keep a reference to it until it has been resumed; releasing the last one traps (GC0002).
+/// Events that come before the handler has started are merged into one call; a handler never runs beside itself. An active source stays
+/// alive until it has been cancelled and its cancel handler has run; a timer without one, until it has fired for the last time. A suspended
+/// source does not: keep a reference to it until it has been resumed; releasing the last one traps (GC0002).
 ///
-/// Differences from libdispatch: process, file-system and memory-pressure sources exist on Linux too; an active source goes on until it is
-/// cancelled, whether the program has a reference to it or not.
+/// Differences from libdispatch: process, file-system and memory-pressure sources exist on Linux too; an active source, whether the program
+/// has a reference to it or not, goes on until it is cancelled.
 ///
 /// The state machine is in SourceState.swift; the kinds are subclasses, and say how to begin and end watching, and what
 /// an event's data are.
@@ -171,7 +171,7 @@ public class DispatchSource: DispatchObject, DispatchSourceProtocol, @unchecked 
     // Released without the lock: what it captures may be anything, this source included.
     withExtendedLifetime(former) {}
     if handler == nil { return }
-    if role == .registration { pay(state.update { $0.announceAgain() }) }
+    if role == .registration { wakeUp { $0.announceAgain() } }
     if isLate, role == .cancel { submitLate() }
   }
 
@@ -239,6 +239,9 @@ public class DispatchSource: DispatchObject, DispatchSourceProtocol, @unchecked 
     case .enqueue: submit()
     case .unregister: if isWatched { beginUnregistering() } else { didUnregister() }
     case .withdraw: withdraw()
+    case .wakeUp:  // Timers alone rest, and they are never lost.
+      wakeUp()
+      cancel()
     }
   }
 
@@ -316,10 +319,6 @@ public class DispatchSource: DispatchObject, DispatchSourceProtocol, @unchecked 
     return firing != .silence
   }
 
-  private final func pay(_ debt: SourceState.Debt) {
-    if debt == .enqueue { submit() }
-  }
-
   static let step: Job.Invoke = { raw in
     let job = Job(raw: raw)
     // unsafe: the active source keeps itself alive until `finish`, and the job comes before that.
@@ -340,7 +339,8 @@ public class DispatchSource: DispatchObject, DispatchSourceProtocol, @unchecked 
     case .announce:
       let staysHere = announce()
       tellChange()
-      guard state.update({ $0.end() }) == .enqueue else { return }
+      let debt = state.update { $0.end() }
+      if debt != .enqueue { return pay(debt) }
       // SourceState.V11
       return staysHere ? run(isBarrier: isBarrier) : submit()
     case .deliver(let silenced):

@@ -16,6 +16,7 @@
 //   | 9     | finished      | the cancel handler has begun, or there is none: nothing runs any more       |
 //   | 10    | silenced      | the kernel's reports are switched off until the next delivery               |
 //   | 11    | delayed       | registering, and waits for the kernel to have what that needs               |
+//   | 12    | spent         | a timer that has fired, and is not scheduled anew                           |
 //   | 32–63 | suspensions   | calls of `suspend` not taken back                                           |
 //
 //            activate                didRegister                 fire              begin … end
@@ -40,6 +41,7 @@
 //     again, in every kind whose events can be over (`takeEvent`), and calls no handler if there is nothing to deliver.
 // SourceState.V7  The source holds a reference to itself while it is active, not suspended and not finished (`keepsItself`).
 //     So an active source needs no other reference. The release of the last reference to a suspended source traps.
+//     One exception: SourceState.V12.
 // SourceState.V8  A source that is `lost` tells the program in its last step, unless the program has cancelled it by then:
 //     such a program no longer relies on the source.
 // SourceState.V9  A source whose registration is delayed stays `registering`. Its cancellation withdraws the registration. The
@@ -50,6 +52,9 @@
 //     it, and has taken it from the roles that are barriers: the step's job need not be one.
 // SourceState.V11  An announcement takes no turn of its own: an event that came before it ended is delivered in the same job. So
 //     items that were submitted behind the event do not overtake it.
+// SourceState.V12  A timer that is `spent` fires no more of itself, and one without a cancel handler has nothing left to say. Once its
+//     job has ended it *rests*: it gives up its own reference, and ends with the program's last one. Only a thread with a reference
+//     has it scheduled, announced or cancelled; that thread takes the reference again first (`wakeUp`).
 //
 // The transitions are pure; they return what the caller has to do.
 struct SourceState: StateWord, Equatable {
@@ -67,6 +72,7 @@ struct SourceState: StateWord, Equatable {
   static let finished: UInt64 = 1 << 9
   static let silenced: UInt64 = 1 << 10
   static let delayed: UInt64 = 1 << 11
+  static let spent: UInt64 = 1 << 12
   static let suspension: UInt64 = 1 << 32
 
   init(rawValue: UInt64) { self.rawValue = rawValue }
@@ -77,7 +83,10 @@ struct SourceState: StateWord, Equatable {
   var isSuspended: Bool { rawValue >= Self.suspension }
 
   /// SourceState.V7
-  var keepsItself: Bool { !isSuspended && !has(Self.inactive | Self.finished) }
+  var keepsItself: Bool { !isSuspended && !has(Self.inactive | Self.finished) && !rests }
+
+  /// SourceState.V12
+  var rests: Bool { has(Self.spent) && !has(Self.enqueued) && !isSuspended }
 
   /// Which handler the job's next step calls, if it has anything to do.
   var dueRole: SourceHandlers.Role {
@@ -95,12 +104,14 @@ struct SourceState: StateWord, Equatable {
     return has(Self.announcing | Self.pending)
   }
 
-  /// What a step leaves to its caller that can at most make the job due.
+  /// What a step leaves to its caller that can at most make the job due, or end it.
   enum Debt: Equatable {
     /// There is nothing to do, or the job will do it.
     case nothing
     /// The caller submits the job.
     case enqueue
+    /// The caller gives up the source's own reference (SourceState.V12).
+    case release
   }
 
   /// Takes the job, if it is free and has something to do.
@@ -160,7 +171,8 @@ struct SourceState: StateWord, Equatable {
     return .waits
   }
 
-  enum Cancellation { case nothing, enqueue, unregister, withdraw }
+  /// `wakeUp`: nothing has been done; the caller wakes the source up first.
+  enum Cancellation { case nothing, enqueue, unregister, withdraw, wakeUp }
 
   /// The program cancels.
   mutating func cancel() -> Cancellation {
@@ -174,8 +186,9 @@ struct SourceState: StateWord, Equatable {
 
   private mutating func end(asLost: Bool) -> Cancellation {
     if has(Self.cancelled) { return .nothing }
+    if rests { return .wakeUp }
     set(asLost ? Self.cancelled | Self.lost : Self.cancelled)
-    clear(Self.pending | Self.announcing)
+    clear(Self.pending | Self.announcing | Self.spent)
     if has(Self.registered) { return .unregister }
     if has(Self.delayed) { return .withdraw }
     return enqueueIfNeeded() == .enqueue ? .enqueue : .nothing
@@ -214,6 +227,17 @@ struct SourceState: StateWord, Equatable {
     clear(Self.pending)
   }
 
+  /// Delivery: nothing comes any more, unless the program asks for it (SourceState.V12).
+  mutating func spend() {
+    if !has(Self.cancelled) { set(Self.spent) }
+  }
+
+  /// By a thread that has taken the source's own reference, in case it is missing.
+  mutating func wakeUp() -> Debt {
+    clear(Self.spent)
+    return .nothing
+  }
+
   /// `again`: the job is to be submitted anew, for the handler that is due wants to run as a barrier.
   enum Step: Equatable { case nothing, again, announce, deliver(silenced: Bool), finish(isLost: Bool) }
 
@@ -245,7 +269,7 @@ struct SourceState: StateWord, Equatable {
     clear(Self.running)
     if hasWork { return .enqueue }
     clear(Self.enqueued)
-    return .nothing
+    return rests ? .release : .nothing
   }
 
   // MARK: Suspension

@@ -76,6 +76,8 @@ final class TimerSource: TimedSource, DispatchSourceTimer, @unchecked Sendable {
     if Probes.areOn { probe(.configure) }
     if moveIn() { return lock.unlock() }
     let isOut = takeOut()
+    // No delivery makes it spent meanwhile: they need the lock.
+    if due != .max, state.load().has(SourceState.spent) { wakeUp() }
     state.update { $0.forget() }
     if isOut { restartTimer(isReturning: false) } else if after == .none { after = .restart }
     lock.unlock()
@@ -133,6 +135,7 @@ final class TimerSource: TimedSource, DispatchSourceTimer, @unchecked Sendable {
   override func finishEvent(wasSilenced: Bool) {
     lock.lock()
     if !isIn { restartTimer(isReturning: true) }
+    if !isIn, handlers.cancel == nil { state.update { $0.spend() } }
     if insight.isGiven { noteSchedule() }
     lock.unlock()
   }
