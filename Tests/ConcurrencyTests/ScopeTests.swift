@@ -82,6 +82,14 @@ struct GroupScopeTests {
     #expect(count.value == 0)
   }
 
+  @Test("X2: the end waits for no work but the scope's own, while less urgent bands starve")
+  func endsWhileBandsStarve() {
+    let result = Probe.run(
+      "overtaken-scope", environment: ["GRANDCENTRAL_THREADS": "1", "GRANDCENTRAL_THREAD_BUDGET": "1"])
+    #expect(result.ended, "\(result)")
+    #expect(result["ended"] == "1", "\(result)")
+  }
+
   @Test("X2: an entry ends with its first leave, or when it is forgotten")
   func entries() async {
     let left = Counter()

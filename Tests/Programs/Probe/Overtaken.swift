@@ -26,7 +26,9 @@ private struct Starvation {
 }
 
 extension Scenario {
-  static let overtaken: [String: Body] = ["overtaken": starvingBand, "overtaken-fork": forkWhileOvertaken]
+  static let overtaken: [String: Body] = [
+    "overtaken": starvingBand, "overtaken-fork": forkWhileOvertaken, "overtaken-scope": scopeWhileOvertaken,
+  ]
 
   /// A lane has work of a low band and of a high one, again and again: how many of its activations are on their way?
   @Sendable private static func starvingBand() {
@@ -87,5 +89,22 @@ extension Scenario {
     report("child", Int(status))
     starvation.stop.open()
     lane.sync {}
+  }
+
+  /// A task waits for the end of a scope while less urgent bands starve, that of items without a quality of service among them.
+  @Sendable private static func scopeWhileOvertaken() {
+    let (starvation, ended) = (Starvation(), Latch())
+    let urgent = DispatchQueue.global(qos: .userInteractive)
+    starvation.begin { _ in false }
+    Task.detached(priority: .userInitiated) {
+      await withDispatchGroup { scope in scope.async(on: urgent) {} }
+      await withDispatchGroup { scope in
+        let entry = scope.enter()
+        urgent.asyncAfter(deadline: .now() + .milliseconds(20)) { entry.leave() }
+      }
+      ended.open()
+    }
+    report("ended", ended.wait(seconds: 20))
+    starvation.stop.open()
   }
 }

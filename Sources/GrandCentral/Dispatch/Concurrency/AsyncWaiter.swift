@@ -106,6 +106,14 @@ import Synchronization
       return outcome
     }
 
+    /// Waits for `host`, also if the task is cancelled. No item of a queue is in between, so nothing that such an item would wait for.
+    nonisolated(nonsending) static func waitToTheEnd(for host: any AsyncWaitable) async {
+      if host.tryWait() { return }
+      let waiter = AsyncWaiter(host, .never, 0)
+      _ = await withUnsafeContinuation { waiter.start($0) }
+      waiter.lendNoMore()
+    }
+
     private func start(_ continuation: UnsafeContinuation<Outcome, Never>) {
       self.continuation = continuation
       if deadline.hasPassed() {

@@ -112,10 +112,6 @@ import Synchronization
 
   extension DispatchGroupScope {
     /// Waits for everything, whatever becomes of the task.
-    nonisolated(nonsending) fileprivate func end() async {
-      await withUnsafeContinuation { continuation in
-        group.notify(queue: GlobalQueues.default) { continuation.resume() }
-      }
-    }
+    nonisolated(nonsending) fileprivate func end() async { await AsyncWaiter.waitToTheEnd(for: group) }
   }
 #endif
