@@ -112,6 +112,8 @@ public func queueSetWidth(_ queue: OpaquePointer?, _ width: Int) {
         "dispatch_queue_set_width was called on \"" + queue.name + "\", which is not a concurrent queue of your own. "
           + "Create the queue with DISPATCH_QUEUE_CONCURRENT.")
     }
+    // The Swift runtime's queues of tasks have this number; others do not use it.
+    if width == -3 { Settings.boundStarvationByTasks() }
     queue.setWidth(width < 0 ? DispatchQueue.processors : max(width, 1))
   }
 }

@@ -23,6 +23,9 @@ import GrandCentral
 /// their priority; `Task.sleep` waits in the pool's timers; a task that blocks its thread is made up for. Actors pinned
 /// to queues, tasks that prefer a queue, and the main actor stay where they are.
 ///
+/// The runtime cannot move the job of a task that a more urgent one waits for. So less urgent work gets a turn every 100 ms, unless the program
+/// or its environment has chosen a `GrandCentralRuntime.starvationBound`.
+///
 /// Experimental: Swift 6.3 has what this needs as an interface for experiments, which later versions change.
 public enum DispatchExecutors {
   /// Makes the pool Swift Concurrency's, for the whole process and for good.
@@ -41,6 +44,7 @@ public enum DispatchExecutors {
   private static let isInstalled: Bool = {
     #if compiler(>=6.3) && compiler(<6.4)
       _createExecutors(factory: DispatchExecutorFactory.self)
+      ConcurrencyPool.boundStarvation()
       SimulationSupport.noteTasksPool()
       _ = ConcurrencyPool.takeAsyncMain()
       return true

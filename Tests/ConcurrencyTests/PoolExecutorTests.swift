@@ -6,8 +6,11 @@ import Testing
 /// The choice of a pool holds for the whole process, so each test has a process of its own.
 @Suite("Swift Concurrency on the pool", .timeLimit(.minutes(30)))
 struct PoolExecutorTests {
-  private func expect(_ scenario: String, _ expected: [String: String], _ here: SourceLocation = #_sourceLocation) {
-    let result = Probe.run(scenario, of: .asyncMain)
+  private func expect(
+    _ scenario: String, _ expected: [String: String], environment: [String: String] = [:],
+    _ here: SourceLocation = #_sourceLocation
+  ) {
+    let result = Probe.run(scenario, of: .asyncMain, environment: environment)
     #expect(result.ended, "\(result)", sourceLocation: here)
     if result.skipped != nil { return }
     for (key, value) in expected { #expect(result[key] == value, "\(result)", sourceLocation: here) }
@@ -38,6 +41,14 @@ struct PoolExecutorTests {
 
   @Test("X4: tasks that block all at once are made up for")
   func blocks() { expect("pool-blocks", ["done": "1"]) }
+
+  @Test("Q6, X1: a task that is awaited gets its turn though more urgent ones never end, unless a bound was chosen")
+  func starves() {
+    let processor = ["GRANDCENTRAL_THREADS": "1"]
+    expect("pool-starves", ["value": "42", "usual": "1", "strict": "1"], environment: processor)
+    let chosen = processor.merging(["GRANDCENTRAL_STARVATION_MS": "10"]) { $1 }
+    expect("pool-starves", ["value": "42", "usual": "0", "strict": "1"], environment: chosen)
+  }
 
   @Test("X1: the main actor and the main queue keep the main thread")
   func mainActor() { expect("pool-main-actor", ["jobs": "100", "items": "100"]) }

@@ -33,7 +33,8 @@ public enum GrandCentralRuntime {
   }
 
   /// How long pending work of the less urgent classes may be passed over before it gets a turn; nil, the default, keeps
-  /// the order strict. The environment's `GRANDCENTRAL_STARVATION_MS` does the same.
+  /// the order strict. The environment's `GRANDCENTRAL_STARVATION_MS` does the same, and 0 there stands for nil. Where the tasks of Swift
+  /// Concurrency run on the pool the default is 100 ms.
   public static var starvationBound: DispatchTimeInterval? {
     get { Settings.starvationBound.map { .nanoseconds(Int(clamping: $0)) } }
     set { Settings.setStarvationBound(nanoseconds: newValue.map { UInt64(clamping: $0.clampedNanoseconds) } ?? 0) }

@@ -9,8 +9,12 @@ enum Settings {
 
   /// The most pool threads of the process, over all bands. 0 until first asked for.
   private static let budget = Atomic<Int>(0)
-  /// Nanoseconds after which the least urgent bands get a turn; 0 = never (strict order).
+  /// Nanoseconds after which the least urgent bands get a turn; 0 = never (strict order). `max` until first asked for; `noChoice` if neither
+  /// the program nor its environment has chosen.
   private static let starvation = Atomic<UInt64>(.max)
+  private static let noChoice = UInt64.max - 1
+  /// The same, where none was chosen.
+  private static let usualStarvation = Atomic<UInt64>(0)
 
   @inline(__always)
   static var threadBudget: Int {
@@ -38,10 +42,22 @@ enum Settings {
     // relaxed: a number by itself.
     var value = starvation.load(ordering: .relaxed)
     if value == .max {
-      value = UInt64(max(0, Environment.number(of: "GRANDCENTRAL_STARVATION_MS") ?? 0)) &* 1_000_000
+      let chosen = Environment.number(of: "GRANDCENTRAL_STARVATION_MS")
+      value = chosen.map { UInt64(max(0, $0)) &* 1_000_000 } ?? noChoice
       starvation.store(value, ordering: .relaxed)
     }
+    // relaxed: as above.
+    if value == noChoice { value = usualStarvation.load(ordering: .relaxed) }
     return value == 0 ? nil : value
+  }
+
+  /// Swift Concurrency's tasks run on the pool. A task that waits for a less urgent one makes that more urgent, but not its jobs that are on
+  /// their way; and tasks that yield in turns always have more work. So less urgent work gets a turn now and then, unless the program or its
+  /// environment has chosen.
+  @_optimize(size)
+  static func boundStarvationByTasks() {
+    // relaxed: a number by itself.
+    usualStarvation.store(100_000_000, ordering: .relaxed)
   }
 
   static func setStarvationBound(nanoseconds: UInt64) {

@@ -14,7 +14,7 @@ struct AsyncMain {
     "main-queue": mainQueue, "main-queue-busy": busyMainQueue, "main-sync-on-main": syncOnMain,
     "late-dispatch-main": lateDispatchMain, "late-descriptor": lateDescriptor, "forked": forked,
     "pool": pool, "pool-group": group, "pool-sleeps": sleeps, "pool-cancels": cancels, "pool-streams": streams,
-    "pool-blocks": blocks, "pool-main-actor": mainActorOnPool, "pool-figures": figures,
+    "pool-blocks": blocks, "pool-starves": starves, "pool-main-actor": mainActorOnPool, "pool-figures": figures,
     "pool-dispatch-main": dispatchMainAtEnd, "dispatch-main-at-end": dispatchMainAtEnd, "default-figures": figures,
   ]
 

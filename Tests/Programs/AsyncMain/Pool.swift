@@ -129,6 +129,20 @@ extension AsyncMain {
 
   @inline(never) private nonisolated static func block(_ semaphore: DispatchSemaphore) { semaphore.wait() }
 
+  /// Tasks that always have more to do keep the pool from anything less urgent, until each has yielded very often. Does a task that is
+  /// awaited start before?
+  @MainActor static func starves() async {
+    let (limit, yields, stop) = (10_000_000, Counter(), Latch())
+    for _ in 0..<16 {
+      Task.detached(priority: .medium) { while yields.add() < limit, !stop.isOpen { await Task.yield() } }
+    }
+    report("value", await Task.detached(priority: .background) { yields.value < limit ? 42 : 0 }.value)
+    stop.open()
+    report("usual", GrandCentralRuntime.starvationBound == .milliseconds(100))
+    GrandCentralRuntime.starvationBound = nil
+    report("strict", GrandCentralRuntime.starvationBound == nil)
+  }
+
   /// The main thread stays the main actor's, and runs the main queue.
   @MainActor static func mainActorOnPool() async {
     let first = Kernel.threadID

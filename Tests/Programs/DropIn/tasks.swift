@@ -2,6 +2,7 @@
 
 // C2: the Swift Concurrency runtime, which puts its jobs and timers on the library's queues.
 import Dispatch
+import Synchronization
 
 actor Counter {
   private(set) var value = 0
@@ -27,6 +28,7 @@ enum Local { @TaskLocal static var name = "none" }
     await cancellation()
     await continuations()
     await priorities()
+    await starvation()
     print("end")
   }
 
@@ -150,5 +152,23 @@ enum Local { @TaskLocal static var name = "none" }
     }
     let name = await Local.$name.withValue("bound") { await Task { Local.name }.value }
     print("local:", name)
+  }
+
+  static let yields = Atomic<Int>(0)
+  static let isOver = Atomic<Bool>(false)
+
+  /// Sixteen tasks have always more to do, until they have yielded very often. A less urgent one starts before.
+  static func starvation() async {
+    let limit = 10_000_000
+    for _ in 0..<16 {
+      Task.detached(priority: .medium) {
+        while yields.wrappingAdd(1, ordering: .relaxed).newValue < limit, !isOver.load(ordering: .relaxed) {
+          await Task.yield()
+        }
+      }
+    }
+    let isEarly = await Task.detached(priority: .background) { yields.load(ordering: .relaxed) < limit }.value
+    isOver.store(true, ordering: .relaxed)
+    print("awaited in time:", isEarly)
   }
 }

@@ -49,6 +49,9 @@ import Synchronization
       return beyond == 0 ? nanoseconds : nanoseconds.addingSaturated(millisecond - beyond)
     }
 
+    /// Less urgent jobs get a turn now and then, also while there is more urgent work.
+    package static func boundStarvation() { Settings.boundStarvationByTasks() }
+
     /// Has the first thread of a program with an `async` main run the main queue, and the main actor's jobs there.
     ///
     /// - Returns: false if the thread has other things to do.
