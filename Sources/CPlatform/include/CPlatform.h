@@ -87,6 +87,9 @@ static inline void gc_thread_enter_body(void) { gc_thread_record.bodies += 1; }
 static inline void gc_thread_leave_body(void) { gc_thread_record.bodies -= 1; }
 static inline bool gc_thread_is_in_body(void) { return gc_thread_record.bodies != 0; }
 
+static inline void *gc_thread_remote_call(void) { return gc_thread_record.remote_call; }
+static inline void gc_thread_set_remote_call(void *call) { gc_thread_record.remote_call = call; }
+
 /// Fills in `tid` from the kernel.
 uint32_t gc_thread_id_slow(void);
 

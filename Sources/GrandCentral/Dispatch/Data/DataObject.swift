@@ -23,6 +23,12 @@ struct DataHeader {
   /// Its maker's alone: whether some of the bytes belong to the program, which can see when they are let go.
   var isForeign: Bool
 
+  /// What a region that is made for appended bytes has to spare then. One of another kind has less: its size is rounded up to words.
+  static let leastSpare = MemoryLayout<Int>.size
+
+  /// The size of a region that was made for appended bytes; else 0.
+  var chunk: Int { capacity - count < Self.leastSpare ? 0 : capacity }
+
   enum Kind {
     /// Bytes behind the header.
     case region

@@ -14,8 +14,6 @@ import Synchronization
 /// DataRegion.G2  The deallocator of a foreign region runs once, when the object is destroyed.
 enum DataRegion {
   private static let word = MemoryLayout<Int>.stride
-  /// A region that is not made for appended bytes has less to spare when it is made: its size is rounded up to words.
-  static let leastSpare = word
 
   /// A copy of `bytes`, which are not empty, with room for at least `capacity`.
   static func copy(_ bytes: UnsafeRawBufferPointer, capacity: Int = 0) -> DispatchData {
@@ -119,12 +117,11 @@ enum DataRegion {
   /// The size of a region that was made for appended bytes, if those taken end at `address`; else 0.
   static func chunk(endingAt address: Int, in object: DataObject) -> Int {
     object.withUnsafeMutablePointerToHeader { head in
-      let capacity = head.pointee.capacity
-      // A region of another kind has no capacity.
-      if capacity - head.pointee.count < leastSpare { return 0 }
+      let chunk = head.pointee.chunk
+      if chunk == 0 { return 0 }
       // relaxed: a size depends on it, and no byte.
       let taken = Int(bitPattern: head.shared.pointee.load(ordering: .relaxed))
-      return Int(bitPattern: head.tail) + taken == address ? capacity : 0
+      return Int(bitPattern: head.tail) + taken == address ? chunk : 0
     }
   }
 

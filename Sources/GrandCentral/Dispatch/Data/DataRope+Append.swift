@@ -23,7 +23,7 @@ extension DataRope {
   /// Even a long run has a little to spare, which marks its region as one for appended bytes.
   @inline(never)
   private static func chunk(for length: Int, behind data: borrowing DispatchData) -> Int {
-    max(max(smallestChunk, length + DataRegion.leastSpare), min(largestChunk, 2 * lastChunk(of: data)))
+    max(max(smallestChunk, length + DataHeader.leastSpare), min(largestChunk, 2 * lastChunk(of: data)))
   }
 
   /// The size of the value's last region, if that was made for appended bytes and no other value has gone on in it; else 0.
