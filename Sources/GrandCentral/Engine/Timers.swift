@@ -138,18 +138,10 @@ struct Timers: ~Copyable, @unchecked Sendable {  // the wheels are guarded by `l
 
   private func fire(_ index: Int, _ now: UInt64, by searcher: Worker.Pointer?, in engine: borrowing Engine) -> Bool {
     var due = TimerChain()
-    var steps = 0
     if Recorder.isOn { World.tellOfTimers(World.firesTimers) }
     lock.lock()
-    while !wheel(index).pointee.advance(to: now, limit: Self.entriesAtOnce, into: &due) {
-      lock.makeWay()
-      steps += 1
-      if steps == Self.longestSearch, let searcher {
-        lock.unlock()
-        searcher.pointee.beginAsIfInJob(engine)
-        lock.lock()
-      }
-    }
+    let isLong = !wheel(index).pointee.advance(to: now, limit: Self.entriesAtOnce, into: &due)
+    if isLong { advanceSlow(index, now, into: &due, by: searcher, in: engine) }
     _ = noteEarliest(index)
     lock.unlock()
     due.sort()
@@ -159,8 +151,26 @@ struct Timers: ~Copyable, @unchecked Sendable {  // the wheels are guarded by `l
       gc_prefetch(due.first)
       entry.pointee.fire(UnsafeMutableRawPointer(entry))
     }
-    if steps >= Self.longestSearch, let searcher { searcher.pointee.endAsIfInJob(engine) }
+    if isLong, let searcher, searcher.pointee.isInJob { searcher.pointee.endAsIfInJob(engine) }
     return anyFired
+  }
+
+  /// The caller holds the lock.
+  @inline(never)
+  @_optimize(size)
+  private func advanceSlow(
+    _ index: Int, _ now: UInt64, into due: inout TimerChain, by searcher: Worker.Pointer?, in engine: borrowing Engine
+  ) {
+    var steps = 0
+    repeat {
+      lock.makeWay()
+      steps += 1
+      if steps == Self.longestSearch, let searcher {
+        lock.unlock()
+        searcher.pointee.beginAsIfInJob(engine)
+        lock.lock()
+      }
+    } while !wheel(index).pointee.advance(to: now, limit: Self.entriesAtOnce, into: &due)
   }
 
   /// The caller holds the lock.

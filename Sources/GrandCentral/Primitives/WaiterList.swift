@@ -66,6 +66,7 @@ struct WaiterList: ~Copyable {
   private static var thisProcess: UInt32 { Thread.forkGeneration &+ 1 }
 
   /// Forgets the parent's waiters.
+  @inline(__always)
   private mutating func leaveToParent() {
     if process == Self.thisProcess { return }
     process = Self.thisProcess

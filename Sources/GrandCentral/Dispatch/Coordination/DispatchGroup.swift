@@ -50,7 +50,7 @@ public final class DispatchGroup: DispatchObject, @unchecked Sendable {  // an a
 
   let state: Atomic<UInt64>
   /// Guarded by `lock`.
-  private var waiters = WaiterList()
+  @exclusivity(unchecked) private var waiters = WaiterList()
   let lock = Lock()
   /// Guarded by `lock`: notifications, first and last, linked through their jobs; `owner` is the queue, retained.
   private var notes = NoteList()

@@ -32,7 +32,7 @@ public final class DispatchSemaphore: DispatchObject, @unchecked Sendable {  // 
   private let value: Atomic<Int>
   private let start: Int
   /// Guarded by `lock`.
-  private var waiters = WaiterList()
+  @exclusivity(unchecked) private var waiters = WaiterList()
   private let lock = Lock()
   /// Guarded by `lock`: signals promised to waiters that have not joined the list yet.
   private var owed = 0

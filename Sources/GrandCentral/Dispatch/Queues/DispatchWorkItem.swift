@@ -81,7 +81,7 @@ public class DispatchWorkItem: @unchecked Sendable {  // an atomic word; the res
   /// Constant until WorkItem.I1.
   private var body: Job.Body?
   /// Guarded by `lock`.
-  private var waiters = WaiterList()
+  @exclusivity(unchecked) private var waiters = WaiterList()
   private let flagBits: UInt16
   let wantedQoS: QoSWord
   private let lock = Lock()

@@ -268,6 +268,11 @@ struct SourceState: StateWord, Equatable {
   mutating func end() -> Debt {
     clear(Self.running)
     if hasWork { return .enqueue }
+    // Asked first: all other sources take this way with each event.
+    if !has(Self.spent) {
+      clear(Self.enqueued)
+      return .nothing
+    }
     clear(Self.enqueued)
     return rests ? .release : .nothing
   }

@@ -94,7 +94,11 @@ final class TimerSource: TimedSource, DispatchSourceTimer, @unchecked Sendable {
   }
 
   override func restartTimer(isReturning: Bool) {
-    if !isLive || schedule.due == .max { return }
+    if !isLive || schedule.due == .max {
+      // SourceState.V12: it has fired, and not been scheduled since.
+      if isReturning, handlers.cancel == nil { state.update { $0.spend() } }
+      return
+    }
     if Probes.areOn { probe(.program) }
     putIn(on: schedule.clock, at: schedule.due, leeway: schedule.leeway, isReturning: isReturning)
   }
@@ -135,7 +139,6 @@ final class TimerSource: TimedSource, DispatchSourceTimer, @unchecked Sendable {
   override func finishEvent(wasSilenced: Bool) {
     lock.lock()
     if !isIn { restartTimer(isReturning: true) }
-    if !isIn, handlers.cancel == nil { state.update { $0.spend() } }
     if insight.isGiven { noteSchedule() }
     lock.unlock()
   }
