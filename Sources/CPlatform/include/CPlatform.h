@@ -64,7 +64,7 @@ typedef struct gc_thread {
   uint64_t told_mask;     ///< The mask that the thread was told when it last changed it. It may put that back,
   uint64_t told_blocks;   ///< and those of it that it blocked because pool threads do.
   uint32_t mask_use;      ///< 1: has changed its mask; 2: has come out of a fork on such a thread.
-  void *remote_call;      ///< The call of a thread that waits while this one runs its item, or NULL (layer 4).
+  uintptr_t remote_call;  ///< The call of a thread that waits while this one runs its item, or 0 (layer 4).
 } gc_thread;
 
 // glibc keeps room for such records of libraries that are loaded late. musl refuses to load them: its libdispatch.so finds the record by a
@@ -87,8 +87,8 @@ static inline void gc_thread_enter_body(void) { gc_thread_record.bodies += 1; }
 static inline void gc_thread_leave_body(void) { gc_thread_record.bodies -= 1; }
 static inline bool gc_thread_is_in_body(void) { return gc_thread_record.bodies != 0; }
 
-static inline void *gc_thread_remote_call(void) { return gc_thread_record.remote_call; }
-static inline void gc_thread_set_remote_call(void *call) { gc_thread_record.remote_call = call; }
+static inline uintptr_t gc_thread_remote_call(void) { return gc_thread_record.remote_call; }
+static inline void gc_thread_set_remote_call(uintptr_t call) { gc_thread_record.remote_call = call; }
 
 /// Fills in `tid` from the kernel.
 uint32_t gc_thread_id_slow(void);

@@ -151,7 +151,7 @@ struct Timers: ~Copyable, @unchecked Sendable {  // the wheels are guarded by `l
       gc_prefetch(due.first)
       entry.pointee.fire(UnsafeMutableRawPointer(entry))
     }
-    if isLong, let searcher, searcher.pointee.isInJob { searcher.pointee.endAsIfInJob(engine) }
+    if isLong { searcher?.pointee.endAsIfInJob(engine) }
     return anyFired
   }
 

@@ -71,10 +71,11 @@ extension Worker {
     progress.store(progress.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
   }
 
-  /// Owner: searches again.
+  /// Owner: searches again, if it has stopped.
   @inline(never)
   @_optimize(size)
   func endAsIfInJob(_ engine: borrowing Engine) {
+    if !isInJob { return }
     // relaxed: as in `start`.
     progress.store(progress.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
     if status.load(ordering: .relaxed) != Status.running { recover(engine) }

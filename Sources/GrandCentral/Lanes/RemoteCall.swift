@@ -65,8 +65,8 @@ struct RemoteCall: ~Copyable {
 
   /// The call whose item the calling thread runs: the innermost one.
   private static var running: UnsafeMutablePointer<RemoteCall>? {
-    get { gc_thread_remote_call()?.assumingMemoryBound(to: RemoteCall.self) }
-    set { gc_thread_set_remote_call(newValue) }
+    get { .init(bitPattern: Thread.remoteCall) }
+    set { Thread.remoteCall = UInt(bitPattern: newValue) }
   }
 
   /// Whether `look` returns true for a thread that waits until the calling one has run its item, or for one that waits for that thread.

@@ -44,6 +44,12 @@ enum Thread {
   static func leaveBody() { gc_thread_leave_body() }
   static var isInBody: Bool { gc_thread_is_in_body() }
 
+  /// The address of the call of a thread that waits while this one runs its item; 0 without one. Layer 4 has it.
+  static var remoteCall: UInt {
+    get { UInt(gc_thread_remote_call()) }
+    set { gc_thread_set_remote_call(newValue) }
+  }
+
   /// Whether the calling thread is the one that runs the main queue's items. Under an `async` main that need not be the
   /// process's first thread: the toolchain gives that one up, and runs the main actor elsewhere.
   static var runsMainQueue: Bool {
