@@ -121,6 +121,12 @@ struct LifeTests {
     #expect(result.number("child") == 1, "\(result)")
   }
 
+  @Test("E5: a daemon runs what was submitted to the main queue before it was forked")
+  func forkLikeADaemon() {
+    let result = Probe.run("fork-like-a-daemon")
+    #expect(result.ended && result.number("child") == 7, "\(result)")
+  }
+
   @Test("E5: two threads of a child may want the same value that is made at its first use")
   func forkThenBegin() {
     let result = Probe.run("fork-then-begin")

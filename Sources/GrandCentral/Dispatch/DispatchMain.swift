@@ -15,7 +15,8 @@ import Synchronization
 public enum DispatchMainLoop {
   /// Polls readable while work is pending on the main queue; −1 if the process has no descriptor left.
   ///
-  /// Made at first use, and never closed. Only `drain()` may read it.
+  /// Made at first use, and never closed. Only `drain()` may read it. A child of `fork` has another descriptor under the same number. A set
+  /// of epoll that it has inherited knows the parent's: the child makes a set of its own, and adds the number there.
   public static var fileDescriptor: Int32 { MainLoop.descriptor }
 
   /// Runs what is pending on the main queue. Call it on the main thread; elsewhere it traps (GC0020).

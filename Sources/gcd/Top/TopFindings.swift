@@ -119,7 +119,7 @@ struct TopFindings {
       let place = target.map { " of " + words.queue(label: $0.label, address: $0.address) } ?? ""
       return Finding(
         kind: .timerLate, age: queue.late,
-        sentence: "Timer \(number)\(place) has fired \(WhyWords.duration(queue.late)) late.",
+        sentence: "Timer \(Snapshot.shown(number))\(place) has fired \(WhyWords.duration(queue.late)) late.",
         remedy: "Look at what its queue and the processors are busy with.",
         labels: (target.map { [$0.label] } ?? []).filter { !$0.isEmpty })
     }
@@ -143,8 +143,8 @@ struct TopFindings {
         Finding(
           kind: .groupOpen, age: age,
           sentence: group.state?.changed == nil
-            ? "Group \(group.number) had \(group.watches) at each look, for \(WhyWords.duration(age))."
-            : "Group \(group.number) has \(group.watches); it was last entered or left \(WhyWords.duration(age)) ago.",
+            ? "Group \(group.shownNumber) had \(group.watches) at each look, for \(WhyWords.duration(age))."
+            : "Group \(group.shownNumber) has \(group.watches); it was last entered or left \(WhyWords.duration(age)) ago.",
           remedy: "Call leave once for each enter, on every way out, errors too; or use async(group:), which does both."
         ))
     }

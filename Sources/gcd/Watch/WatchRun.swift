@@ -110,8 +110,9 @@ final class WatchRun: @unchecked Sendable {  // why: touched on the ledger's que
       let source = DispatchSource.makeSignalSource(signal: number, queue: ledger.queue)
       ledger.sources.enter()
       source.setEventHandler {
-        // A second interrupt is meant for a command that does not end.
-        if self.isEnding { self.runner?.signal(SIGKILL) } else { self.end(EXIT_SUCCESS) }
+        // A second interrupt is meant for a command that does not end. A terminal that closes may send SIGHUP twice: the shell does, and
+        // then the kernel.
+        if !self.isEnding { self.end(EXIT_SUCCESS) } else if number != SIGHUP { self.runner?.signal(SIGKILL) }
       }
       source.setCancelHandler { self.ledger.sources.leave() }
       source.activate()

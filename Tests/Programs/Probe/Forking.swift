@@ -9,7 +9,7 @@ import SlowRuntime
 extension Scenario {
   static let forking: [String: Body] = [
     "fork": fork, "fork-while-busy": forkWhileBusy, "fork-while-locked": forkWhileLocked,
-    "fork-from-item": forkFromItem, "fork-before-use": forkBeforeUse,
+    "fork-from-item": forkFromItem, "fork-before-use": forkBeforeUse, "fork-like-a-daemon": forkLikeADaemon,
     "fork-while-engine-begins": forkWhileEngineBegins, "fork-beside-first-use": forkBesideFirstUse,
     "fork-with-handlers": forkWithHandlers,
     "fork-while-looking-up": forkWhileLookingUp, "fork-from-item-returns": forkFromItemReturns,
@@ -187,6 +187,19 @@ extension Scenario {
     var status: Int32 = -1
     require(waitpid(child, &status, 0) == child, "waitpid")
     report("child", status == 0)
+  }
+
+  /// What was submitted to the main queue before the program became a daemon runs in the daemon.
+  @Sendable private static func forkLikeADaemon() {
+    DispatchQueue.main.async { _exit(7) }
+    let child = gc_fork()
+    if child == 0 {
+      alarm(20)
+      dispatchMain()
+    }
+    var status: Int32 = -1
+    require(waitpid(child, &status, 0) == child, "waitpid")
+    report("child", Int(status >> 8))
   }
 
   /// Another thread begins to use the library after the fork's handlers have been called, and before the process is copied.

@@ -62,18 +62,25 @@ enum MainLoop {
   }
 
   /// In a forked child: the main queue's items stay with the parent, and so does the thread that is in one of them. Only if the child's
-  /// thread is that thread's copy, the child has the item that is under way.
+  /// thread is that thread's copy, the child has the item that is under way. A program that goes on in its child before it has begun to work,
+  /// as a daemon does, goes on with the items as well.
   @_optimize(size)
   static func beginInChild() {
     let main = GlobalQueues.main
     let isInItem = QueueContext.contains { $0.lane == main.reference }
-    main.leaveItems()
-    main.state.update { $0.leaveToParent(owner: isInItem ? Thread.id : 0) }
+    // A child whose parent had an engine has one by now.
+    // relaxed: there is no other thread.
+    let hasBegun = Engine.existing != nil || isInItem || main.state.load(ordering: .relaxed).isOwned
+    if hasBegun {
+      main.leaveItems()
+      main.state.update { $0.leaveToParent(owner: isInItem ? Thread.id : 0) }
+    }
     // What the child reads from the parent's descriptor the parent would miss. The number stays: the child's loops know it.
     // relaxed: there is no other thread.
     let word = eventWord.load(ordering: .relaxed)
     // relaxed: as above. A loop that asks again is given another number, or none.
     if word != 0, !EventFD.renew(word - 1) { eventWord.store(0, ordering: .relaxed) }
+    if !main.items.tailIsNil { signal() }
   }
 
   /// Runs the items that are there now, and signals if more have come meanwhile.

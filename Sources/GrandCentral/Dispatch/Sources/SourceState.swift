@@ -229,7 +229,8 @@ struct SourceState: StateWord, Equatable {
 
   /// Delivery: nothing comes any more, unless the program asks for it (SourceState.V12).
   mutating func spend() {
-    if !has(Self.cancelled) { set(Self.spent) }
+    // What is pending is delivered first, or taken back.
+    if !has(Self.cancelled | Self.pending) { set(Self.spent) }
   }
 
   /// By a thread that has taken the source's own reference, in case it is missing.
