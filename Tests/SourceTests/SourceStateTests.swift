@@ -209,7 +209,7 @@ private struct Specification: Hashable {
       job = due == nil ? .nowhere : .submitted
       return rests ? .release : .enqueue(if: job == .submitted)
     case .spend:
-      spent = !cancelled
+      if !cancelled && !hasEvent { spent = true }
       return .nothing
     case .wakeUp:
       spent = false

@@ -225,6 +225,8 @@ extension Scenario {
     let waited = Unprotected(0)
     _ = PlainThread {
       thread = pthread_self()
+      // Nobody joins it: the process ends before.
+      pthread_detach(thread)
       Scenario.second.store(Kernel.threadID, ordering: .releasing)
       let begin = monotonicNanoseconds()
       gc_insight_await_fault()
