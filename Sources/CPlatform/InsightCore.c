@@ -326,8 +326,7 @@ static bool take_memory(uint32_t patience) {
   // pairs with: gc_insight_write_core – publishes that the memory is not used any more
   while (__atomic_exchange_n(&memory.is_used, true, __ATOMIC_ACQUIRE)) {
     if (patience-- == 0) return false;
-    struct timespec rest = {0, 1000000};
-    while (nanosleep(&rest, &rest) != 0 && errno == EINTR) {}
+    gc_nanosleep_whole(1000000);
   }
   return true;
 }

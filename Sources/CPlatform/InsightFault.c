@@ -75,8 +75,7 @@ void gc_insight_await_fault(void) {
     // A handler of signals has interrupted the first one.
     if (seen == own) return;
     if (seen >> 32 != process) continue;
-    struct timespec rest = {10, 0};
-    while (nanosleep(&rest, &rest) != 0 && errno == EINTR) {}
+    gc_nanosleep_whole(UINT64_C(10000000000));
     return;
   }
 }

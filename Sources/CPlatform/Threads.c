@@ -138,6 +138,11 @@ void gc_nanosleep(uint64_t nanoseconds) {
   nanosleep(&t, NULL);
 }
 
+void gc_nanosleep_whole(uint64_t nanoseconds) {
+  struct timespec rest = {.tv_sec = (time_t)(nanoseconds / 1000000000u), .tv_nsec = (long)(nanoseconds % 1000000000u)};
+  while (nanosleep(&rest, &rest) != 0 && errno == EINTR) {}
+}
+
 int gc_fork(void) { return (int)result(fork()); }
 
 int gc_affinity_count(void) {

@@ -49,9 +49,9 @@ struct QueueAttributes {
 
   /// False if either is out of range.
   mutating func setQoS(_ qosClass: UInt32, _ relativePriority: Int32) -> Bool {
-    guard (-15...0).contains(relativePriority) else { return false }
-    // What Darwin calls maintenance is background work here.
-    let qosClass = qosClass == 0x05 ? 0x09 : qosClass
+    guard (-15...0).contains(relativePriority), let qosClass = DispatchQoS.QoSClass(number: qosClass)?.rawValue else {
+      return false
+    }
     for index in 0..<6 where Self.classes[index] == qosClass {
       self[4, 7] = UInt(index)
       self[7, 15] = index == 0 ? 0 : UInt(-relativePriority)

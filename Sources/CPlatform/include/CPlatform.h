@@ -196,6 +196,8 @@ uint32_t gc_process_id(void);
 void gc_thread_set_timer_slack(unsigned long nanoseconds);
 /// Sleeps in the kernel; used by cold back-off paths only.
 void gc_nanosleep(uint64_t nanoseconds);
+/// The same, whatever signals come meanwhile.
+void gc_nanosleep_whole(uint64_t nanoseconds);
 
 int gc_fork(void);
 
