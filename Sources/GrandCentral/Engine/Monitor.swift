@@ -43,6 +43,8 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
   private static let patience = 20
   /// If the monitor is only awake in case the poller's role stays vacant, and the role never does, it looks more rarely.
   private static let calmTick: UInt64 = 4_000_000
+  /// If threads pass the role on, it is vacant at times; it may stay so.
+  private static let passingTick: UInt64 = 2_000_000
   private static let calmness = 8
   /// While nothing is pending, the monitor looks at the workers only as often as this.
   private static let distanceOfLooks = 8 * tick
@@ -154,15 +156,18 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
     var quiet = 0
     var eager = Self.quickTicks
     var calm = 0
+    var isVacant = false
     var last = Clock.uptime.now()
     while true {
-      let tick = calm >= Self.calmness ? Self.calmTick : Self.tick
+      let tick = calm < Self.calmness ? Self.tick : isVacant ? Self.passingTick : Self.calmTick
       Thread.sleep(nanoseconds: notes.compensation.isGrowing || eager > 0 ? Self.quickTick : tick)
       if engine.pointee.isClosing { return leave() }
       eager -= 1
       let now = Clock.uptime.now()
-      calm = engine.pointee.isCalm ? calm + 1 : 0
+      isVacant = engine.pointee.isMissed
+      calm = engine.pointee.isCalm(isVacant: isVacant, since: last) ? calm + 1 : 0
       quiet = look(engine, now, elapsed: now - last, &notes) ? 0 : quiet + 1
+      if notes.helps { calm = 0 }
       if notes.lastResort.isDue, !runJobs(engine, &notes.lastResort) { return notes.lastResort.leave() }
       last = now
       // In a simulation nothing comes by itself while the monitor ticks: one quiet tick says as much as twenty.
@@ -206,6 +211,8 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
   struct Notes {
     /// For how long the poller's role was vacant while nothing was pending, since the last look at the workers.
     var vacant: UInt64 = 0
+    /// Whether calls of `concurrentPerform` were registered.
+    var helps = false
     var compensation = Compensation()
     var slices = Slices()
     var crowd = Crowd()
@@ -220,7 +227,7 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
     let busy = engine.pointee.poller.isBusy
     engine.pointee.pollIfVacant()
     engine.pointee.watchSlotsFromMonitor()
-    let helped = engine.pointee.applyHelp.helpLingering()
+    notes.helps = engine.pointee.applyHelp.helpLingering()
     // relaxed: a hint; `settle` verifies it.
     let bands = engine.pointee.pending.load(ordering: .relaxed)
     if bands != 0 { _ = engine.pointee.settle(bands) }
@@ -232,9 +239,9 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
       engine.pointee.noCrowd()
       // relaxed: see below.
       engine.pointee.allowance.store(0, ordering: .relaxed)
-      let isMissed = engine.pointee.poller.isMissed(engine.pointee.timers)
+      let isMissed = engine.pointee.isMissed
       if isMissed { seeToPoller(engine, now, elapsed: elapsed, &notes) }
-      return helped || isMissed || engine.pointee.slotsNeedWatcher
+      return notes.helps || isMissed || engine.pointee.slotsNeedWatcher
         || busy && engine.pointee.poller.clearBusy()
     }
     engine.pointee.lookForEndOfExhaustion()
@@ -326,10 +333,13 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
 }
 
 extension Engine {
-  /// Whether no work is pending, and a thread waits for the kernel's events if there are any to wait for.
-  fileprivate var isCalm: Bool {
+  /// Whether no thread waits for the kernel's events, and there are any to wait for.
+  fileprivate var isMissed: Bool { poller.isMissed(timers) }
+
+  /// Whether no work is pending, and the poller's role has not been vacant since the last tick.
+  fileprivate func isCalm(isVacant: Bool, since last: UInt64) -> Bool {
     // relaxed: decides about the length of the next tick only.
-    pending.load(ordering: .relaxed) == 0 && !slotsNeedWatcher && !poller.isMissed(timers) && applyHelp.isEmpty
+    pending.load(ordering: .relaxed) == 0 && !slotsNeedWatcher && (!isVacant || poller.hasReturned(since: last))
   }
 
   /// Whether the monitor has something to watch.
@@ -337,7 +347,7 @@ extension Engine {
   @_optimize(size)
   var needsMonitor: Bool {
     // seq-cst: Monitor.M1.
-    pending.load(ordering: .sequentiallyConsistent) != 0 || slotsNeedWatcher || poller.isMissed(timers)
+    pending.load(ordering: .sequentiallyConsistent) != 0 || slotsNeedWatcher || isMissed
       || !applyHelp.isEmpty
   }
 

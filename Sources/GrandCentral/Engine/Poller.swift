@@ -54,6 +54,12 @@ struct Poller: ~Copyable, @unchecked Sendable {  // the backend is the holder's 
     return !held.load(ordering: .sequentiallyConsistent)
   }
 
+  /// Whether a thread has come back from a wait since then: if the role is vacant, it has not been for long.
+  func hasReturned(since instant: UInt64) -> Bool {
+    // relaxed: a hint.
+    lastReturn.load(ordering: .relaxed) > instant
+  }
+
   /// Takes the role if it is free and there is something to wait for.
   func enter(_ timers: borrowing Timers) -> Bool {
     guard isMissed(timers) else { return false }

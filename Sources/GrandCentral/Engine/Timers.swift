@@ -8,9 +8,11 @@ import Synchronization
 /// `earliest` is the instant on the uptime clock by which a thread must look again. The wall and continuous wheels have their
 /// own, because those clocks may step or run on while the machine sleeps.
 struct Timers: ~Copyable, @unchecked Sendable {  // the wheels are guarded by `lock`
+  typealias Wheel = UnsafeMutablePointer<TimerWheel>
+
   let lock = Lock()
   /// Guarded by `lock`: indexed by `Clock.rawValue`; each made with its clock's first timer.
-  let wheels: UnsafeMutablePointer<UnsafeMutablePointer<TimerWheel>?>
+  let wheels: UnsafeMutablePointer<Wheel?>
   /// Written under the lock: what each wheel waits for; `UInt64.max` for nothing.
   let earliest: UnsafeMutablePointer<Atomic<UInt64>>
 
@@ -174,10 +176,13 @@ struct Timers: ~Copyable, @unchecked Sendable {  // the wheels are guarded by `l
   }
 
   /// The caller holds the lock.
-  private func wheel(_ index: Int) -> UnsafeMutablePointer<TimerWheel> {
-    if let wheel = wheels[index] { return wheel }
+  @inline(__always)
+  private func wheel(_ index: Int) -> Wheel { wheels[index] ?? makeWheel(index) }
+
+  @inline(never)
+  private func makeWheel(_ index: Int) -> Wheel {
     // unsafe: lives as long as the engine.
-    let wheel = UnsafeMutablePointer<TimerWheel>.allocate(capacity: 1)
+    let wheel = Wheel.allocate(capacity: 1)
     wheel.initialize(to: TimerWheel(now: Clock(rawValue: UInt8(index))!.now()))
     wheels[index] = wheel
     return wheel

@@ -86,6 +86,8 @@ enum DelayedJob {
     // unsafe: see above; its words are what `start` put there.
     let entry = raw.assumingMemoryBound(to: TimerEntry.self)
     let delayed = entry.pointee.delayed
+    // Another thread has written the job, and this one is going to: its line comes once, and meanwhile the entry goes.
+    gc_prefetch_write(delayed.job.raw)
     entry.deinitialize(count: 1)
     Magazine.give(raw)
     return delayed

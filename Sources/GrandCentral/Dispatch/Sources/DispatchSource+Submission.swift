@@ -11,8 +11,8 @@ extension DispatchSource {
     lock.lock()
     let target = target
     // SourceState.V11: without a registration handler the event comes in its place.
-    let handler = handlers[role] ?? (role == .registration ? handlers.event : nil)
-    let (wanted, flags) = handler.map { ($0.qos, $0.flags) } ?? (.unspecified, [])
+    let (wanted, flags) =
+      handlers.wishes(of: role) ?? (role == .registration ? handlers.wishes(of: .event) : nil) ?? (.unspecified, [])
     lock.unlock()
     let base = target.base
     // relaxed: a hint for where to queue.

@@ -85,6 +85,16 @@ struct SourceHandlers {
     }
   }
 
+  /// How the handler of a role is to be called. Its closure is not retained for that.
+  @inline(__always)
+  func wishes(of role: Role) -> (qos: QoSWord, flags: DispatchWorkItemFlags)? {
+    switch role {
+    case .event: event.map { ($0.qos, $0.flags) }
+    case .registration: registration.map { ($0.qos, $0.flags) }
+    case .cancel: cancel.map { ($0.qos, $0.flags) }
+    }
+  }
+
   /// Those that must run alone on a concurrent queue.
   var barriers: Roles {
     var roles = Roles()
