@@ -31,6 +31,16 @@ struct PendingBandsTests {
     job.recycle()
   }
 
+  @Test("Q6: a band that runs empty in the ordinary way has not waited when it has work again")
+  func forgets() {
+    let engine = Self.engine
+    let both = Band.userInitiated.ordered | Band.utility.ordered
+    #expect(engine.pointee.starvation.bandThatHasWaited(both, bound: 100, now: 1_000) == nil)
+    #expect(engine.pointee.settle(Band.utility.ordered) == 0)
+    #expect(engine.pointee.starvation.bandThatHasWaited(both, bound: 100, now: 5_000) == nil)
+    #expect(engine.pointee.starvation.bandThatHasWaited(both, bound: 100, now: 5_100) == .utility)
+  }
+
   @Test("one urgent item does not make lanes of other bands give way after each of their items")
   func relays() {
     let result = Probe.run(

@@ -31,7 +31,11 @@ extension Engine {
   func clear(_ band: Band, _ bit: UInt32) -> Bool {
     // seq-cst: cleared before the second look, see above.
     pending.bitwiseAnd(~bit, ordering: .sequentiallyConsistent)
-    guard holdsWork(band, bit) else { return false }
+    guard holdsWork(band, bit) else {
+      // relaxed: stamps for pacing.
+      if pending.load(ordering: .relaxed) & band.both == 0 { starvation.forget(band) }
+      return false
+    }
     announce(band, bit)
     return true
   }

@@ -29,7 +29,7 @@ struct Starvation: ~Copyable, @unchecked Sendable {  // every field is atomic
     // The most urgent band is being served; the others wait.
     let served = Band(firstIn: pending)
     var passedOver = pending & ~served.both
-    note(served)
+    forget(served)
     while passedOver != 0 {
       let band = Band(firstIn: passedOver)
       let rank = Int(band.rank)
@@ -45,9 +45,10 @@ struct Starvation: ~Copyable, @unchecked Sendable {  // every field is atomic
     return nil
   }
 
-  private func note(_ served: Band) {
+  /// The band is being served, or has run empty in the ordinary way: what comes next has not waited yet.
+  func forget(_ band: Band) {
     // relaxed: see above.
-    let start = since + Int(served.rank)
+    let start = since + Int(band.rank)
     if start.pointee.load(ordering: .relaxed) != 0 { start.pointee.store(0, ordering: .relaxed) }
   }
 }
