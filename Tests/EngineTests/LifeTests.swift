@@ -3,6 +3,8 @@
 import ContractSupport
 import Testing
 
+@testable import GrandCentral
+
 @Suite("The engine through the life of a process")
 struct LifeTests {
   @Test("E3: an idle process runs no thread at all once surplus workers have retired")
@@ -121,6 +123,22 @@ struct LifeTests {
   @Test("E5: a daemon runs what was submitted to the main queue before it was forked")
   func forkLikeADaemon() {
     expect("fork-like-a-daemon", "child", 7)
+  }
+
+  @Test("E5: a child of a synchronous item that another thread runs leaves the thread that waits alone")
+  func forkInRemoteCall() {
+    #expect(wakesCaller(of: {}))
+    #expect(!wakesCaller(of: { RemoteCall.forgetCallers() }))
+  }
+
+  private func wakesCaller(of work: () -> Void) -> Bool {
+    var call = RemoteCall(work: BorrowedClosure(work))
+    return withUnsafeMutablePointer(to: &call) { call in
+      let job = Job(invoke: RemoteCall.invoke, band: .normal)
+      job.extra = UnsafeMutableRawPointer(call)
+      job.run()
+      return call.pointee.parker.hasToken
+    }
   }
 
   @Test("E5: two threads of a child may want the same value that is made at its first use")

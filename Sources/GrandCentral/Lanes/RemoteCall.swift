@@ -59,6 +59,8 @@ struct RemoteCall: ~Copyable {
     let outer = running
     running = call
     call.pointee.work()
+    // A child of a fork: the thread that waits is the parent's, and another thread may have its stack by now.
+    if running != call { return }
     running = outer
     call.pointee.parker.unpark()
   }
