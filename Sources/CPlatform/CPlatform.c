@@ -17,6 +17,7 @@
 #include <sys/mman.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
@@ -169,6 +170,9 @@ int gc_pipe(int fds[2]) { return (int)result(pipe2(fds, O_CLOEXEC | O_NONBLOCK))
 int gc_eventfd(void) { return gc_above_standard((int)result(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK))); }
 
 int gc_eventfd_renew(int fd) {
+  // The program may have closed the descriptor, and have opened a file, a pipe or a socket under its number: those have a type.
+  struct stat status;
+  if (fstat(fd, &status) != 0 || (status.st_mode & S_IFMT) != 0) return -EBADF;
   int fresh = gc_eventfd();
   if (fresh < 0) return fresh;
   int renewed = (int)result(dup3(fresh, fd, O_CLOEXEC));

@@ -38,6 +38,12 @@ struct ProcessTests {
     #expect(result.number("child") == 0, "\(result)")
   }
 
+  @Test("E5: a daemon's files stay open when it first uses channels", arguments: ["uring", "threads"])
+  func forkDaemon(way: String) {
+    guard let result = run("io-fork-daemon", ["GRANDCENTRAL_IO": way]) else { return }
+    #expect(result.number("child") == 0, "\(result)")
+  }
+
   @Test("I7: every failure tells the handlers what it tells them with libdispatch: Documentation/ChannelErrors.md")
   func failures() throws {
     let root = #filePath.split(separator: "/").dropLast(3).map { "/" + $0 }.joined()

@@ -22,6 +22,7 @@ func afterFork(_ inChild: Bool) {
   Fork.child {
     QueueContext.leaveItemsToParent()
     MainLoop.beginInChild()
+    IOScheduler.beginInChild()
     holdLocksOfQueues(false)
   }
 }

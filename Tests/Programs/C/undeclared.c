@@ -11,12 +11,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 extern dispatch_block_t _dispatch_block_create(
     dispatch_block_flags_t flags, void *voucher, unsigned long priority, dispatch_block_t block);
 extern void (*const _dispatch_block_special_invoke)(void *block);
 extern void _dispatch_bug(size_t line, long value);
+extern int _dispatch_get_main_queue_handle_4CF(void);
 extern void _dispatch_poll_for_events_4launchd(void);
 extern dispatch_queue_t _dispatch_runloop_root_queue_create_4CF(const char *label, unsigned long flags);
 extern bool _dispatch_runloop_root_queue_perform_4CF(dispatch_queue_t queue);
@@ -183,6 +185,22 @@ static void sources(void) {
   dispatch_release(queue);
 }
 
+// What a run loop has waited for is closed, as a daemon does, and another file has its number when the process forks.
+static void daemon_files(void) {
+  int number = _dispatch_get_main_queue_handle_4CF();
+  int ends[2];
+  CHECK(number >= 0 && pipe(ends) == 0);
+  CHECK(dup2(ends[1], number) == number);
+  pid_t child = fork();
+  CHECK(child >= 0);
+  if (child == 0) _exit(write(number, "x", 1) == 1 ? 0 : 1);
+  int status = -1;
+  CHECK(waitpid(child, &status, 0) == child);
+  CHECK(status == 0);
+  char byte = 0;
+  CHECK(read(ends[0], &byte, 1) == 1 && byte == 'x');
+}
+
 int main(void) {
   blocks();
   labels();
@@ -197,5 +215,6 @@ int main(void) {
   CHECK(_dispatch_is_multithreaded());
   _dispatch_poll_for_events_4launchd();
   _dispatch_bug(12, 34);
+  daemon_files();
   printf("%d checks\n", checks);
 }

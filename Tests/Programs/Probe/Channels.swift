@@ -7,7 +7,8 @@ import GrandCentral
 
 extension Scenario {
   static let channels: [String: Body] = [
-    "io-way": ioWay, "io-no-descriptors": ioNoDescriptors, "io-fork": ioFork, "io-no-access": ioNoAccess,
+    "io-way": ioWay, "io-no-descriptors": ioNoDescriptors, "io-fork": ioFork, "io-fork-daemon": ioForkDaemon,
+    "io-no-access": ioNoAccess,
     "io-small-disk": ioSmallDisk, "io-no-ring-threads": ioNoRingThreads,
     "io-odd-writes": ioOddWrites,
   ]
@@ -139,6 +140,36 @@ extension Scenario {
     report("child", Int(status))
     before.read(offset: 500_000, length: .max, queue: .global(), ioHandler: last.handler)
     require(last.ended.wait() && last.bytes.value == 500_000, "the parent reads on")
+  }
+
+  /// The child closes all that it has of the parent's, as a daemon does, and opens files of its own.
+  private static let ioForkDaemon: Body = {
+    if Kernel.isThreadSanitized { skip("ThreadSanitizer starts no thread after a fork") }
+    let before = channel(file(in: "/dev/shm", 1_000), .random)
+    let byPath = DispatchIO(type: .stream, path: "/etc/passwd", oflag: O_RDONLY, mode: 0, queue: .global()) { _ in }!
+    for one in [before, byPath] {
+      let outcome = Outcome()
+      one.read(offset: 0, length: 10, queue: .global(), ioHandler: outcome.handler)
+      require(outcome.ended.wait() && outcome.error.value == 0, "the parent reads")
+    }
+    let child = gc_fork()
+    if child == 0 {
+      for number in 3..<256 { close(Int32(number)) }
+      let own = (0..<64).map { _ in open("/etc/passwd", O_RDONLY) }
+      byPath.close()
+      let outcome = Outcome()
+      channel(own[0], .random).read(offset: 0, length: .max, queue: .global(), ioHandler: outcome.handler)
+      require(outcome.ended.wait() && outcome.error.value == 0, "the child reads")
+      // A helper that closes something has had its turn.
+      let another = Outcome()
+      let last = DispatchIO(type: .stream, path: "/etc/passwd", oflag: O_RDONLY, mode: 0, queue: .global()) { _ in }!
+      last.read(offset: 0, length: 1, queue: .global(), ioHandler: another.handler)
+      require(another.ended.wait(), "the child reads by a path")
+      _exit(Int32(own.filter { fcntl($0, F_GETFD) < 0 }.count))
+    }
+    var status: Int32 = 0
+    waitpid(child, &status, 0)
+    report("child", Int(status))
   }
 
   /// Without the right to read a file.

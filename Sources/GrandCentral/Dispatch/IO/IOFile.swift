@@ -42,6 +42,8 @@ final class IOFile: @unchecked Sendable {  // immutable, atomic, or guarded as s
 
   /// Null-terminated, for a file that is the channels' own.
   let path: UnsafeMutablePointer<CChar>?
+  /// The generation of the process whose file it is: only there the number of a path's descriptor is closed.
+  let generation = Thread.forkGeneration
   let flags: Int32
   let mode: UInt32
   /// Known of a descriptor's file only.

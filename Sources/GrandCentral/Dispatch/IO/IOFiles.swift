@@ -110,6 +110,8 @@ struct IOFiles: ~Copyable, @unchecked Sendable {  // guarded by `lock`
       // unsafe: a file leaves before it goes.
       guard entry(at: index)?.use({ $0 === file }) == true else { return -1 }
       table.pointee[index] = nil
+    } else if file.generation != Thread.forkGeneration {
+      return -1
     }
     // relaxed: written under the lock.
     let wasSwitched = file.isSwitched.load(ordering: .relaxed)

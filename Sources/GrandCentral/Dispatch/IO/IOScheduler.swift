@@ -72,9 +72,8 @@ final class IOScheduler: @unchecked Sendable {  // guarded by its locks, as said
       let scheduler = IOScheduler(engine)
       Immortal.grant(scheduler)
       let raw = Owned(scheduler).intoWord()
-      // pairs with: existing – publishes the scheduler. The parent's, in a child, `existing` has taken over before.
-      let old = instance.exchange(raw, ordering: .releasing)
-      if let old { Borrowed<IOScheduler>(word: old).object.abandon() }
+      // pairs with: existing – publishes the scheduler
+      instance.store(raw, ordering: .releasing)
       return scheduler
     }
     var backoff = Backoff()
@@ -104,9 +103,18 @@ final class IOScheduler: @unchecked Sendable {  // guarded by its locks, as said
     }
   }
 
-  /// In a forked child, whose ring is the parent's, and at the end of a run. No other thread is left that could hold the lock.
+  /// In a forked child: the ring is the parent's. It is closed now, for the program may close it by its number later, and have a file there.
+  @_optimize(size)
+  static func beginInChild() {
+    // relaxed: there is no other thread.
+    guard let raw = instance.load(ordering: .relaxed) else { return }
+    Borrowed<IOScheduler>(word: raw).use { $0.abandon() }
+  }
+
+  /// In a forked child, and at the end of a run. No other thread is left that could hold the lock.
   private func abandon() {
     if let ring { FileReading.close(ring.pointee.descriptor) }
+    ring = nil
   }
 
   // MARK: Choice
