@@ -79,6 +79,43 @@ static void contexts(void) {
   dispatch_release(queue);
 }
 
+static void hold(void *semaphore) { dispatch_semaphore_wait(semaphore, DISPATCH_TIME_FOREVER); }
+
+// A cancel handler that is set when all is over runs soon, and gets the context, though the source is released by then.
+static void late_handlers(void) {
+  dispatch_semaphore_t held = dispatch_semaphore_create(0);
+  queue = dispatch_queue_create("late", NULL);
+  char contexts[100];
+  for (int i = 0; i < 100; i++) {
+    source = dispatch_source_create(DISPATCH_SOURCE_TYPE_DATA_ADD, 0, 0, queue);
+    dispatch_source_set_event_handler_f(source, nothing);
+    dispatch_activate(source);
+    dispatch_source_cancel(source);
+    dispatch_sync_f(queue, NULL, nothing);
+    dispatch_set_context(source, &contexts[i]);
+    dispatch_async_f(queue, held, hold);
+    dispatch_source_set_cancel_handler_f(source, note);
+    dispatch_release(source);
+    // Other objects get its memory.
+    dispatch_source_t others[4];
+    for (int k = 0; k < 4; k++) {
+      others[k] = dispatch_source_create(DISPATCH_SOURCE_TYPE_DATA_ADD, 0, 0, queue);
+      dispatch_set_context(others[k], others);
+    }
+    dispatch_semaphore_signal(held);
+    dispatch_sync_f(queue, NULL, nothing);
+    CHECK(called_with == &contexts[i]);
+    for (int k = 0; k < 4; k++) {
+      dispatch_activate(others[k]);
+      dispatch_source_cancel(others[k]);
+      dispatch_release(others[k]);
+    }
+    dispatch_sync_f(queue, NULL, nothing);
+  }
+  dispatch_release(queue);
+  dispatch_release(held);
+}
+
 // A timer, and where it is released.
 struct once {
   dispatch_source_t timer;
@@ -125,6 +162,7 @@ static void one_shots(void) {
 int main(void) {
   first_events();
   contexts();
+  late_handlers();
   one_shots();
   printf("%d checks\n", checks);
 }

@@ -56,6 +56,9 @@ extension DispatchSource {
     if handler != nil { handlers[.cancel] = nil }
     let target = target
     lock.unlock()
-    handler?.submit(to: target)
+    guard let handler else { return }
+    // It may ask for the source's context, and the program may give up its last reference meanwhile.
+    target.enqueueSlow(
+      target.makeJob(handler.qos, handler.flags) { withExtendedLifetime(self) { handler.body() } })
   }
 }

@@ -35,9 +35,6 @@ struct SourceHandler {
 
   private static var flagBits: UInt { 8 }
 
-  /// Calls it once, as an item of the queue.
-  func submit(to queue: DispatchQueue) { queue.enqueueSlow(queue.makeJob(qos, flags, body)) }
-
   var isBarrier: Bool { flags.contains(.barrier) }
 
   /// The address of the code, for tracers.
