@@ -51,7 +51,7 @@ public func readWithFunction(
 ) {
   let call = outcome(context, function, "dispatch_read_f")
   DispatchIO.read(
-    fromFileDescriptor: descriptor, maxLength: length < 0 ? .max : length,
+    fromFileDescriptor: descriptor, maxLength: length,
     runningHandlerOn: Handle.queue(queue, "dispatch_read_f").takeUnretainedValue()
   ) { call($0, $1) }
 }
@@ -108,7 +108,7 @@ public func ioReadWithFunction(
   _ io: OpaquePointer?, _ offset: Int, _ length: Int, _ queue: OpaquePointer?, _ context: Raw?, _ function: IOFunction?
 ) {
   channel(io, "dispatch_io_read_f").read(
-    offset: offset, length: length < 0 ? .max : length,
+    offset: offset, length: length,
     queue: Handle.queue(queue, "dispatch_io_read_f").takeUnretainedValue(),
     ioHandler: pieces(context, function, "dispatch_io_read_f"))
 }

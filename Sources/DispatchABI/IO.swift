@@ -44,7 +44,7 @@ private func channel(_ handle: OpaquePointer?, _ call: StaticString = #function)
 public func dispatch_read(_ descriptor: Int32, _ length: Int, _ queue: dispatch_queue_t?, _ handler: Raw?) {
   let call = outcome(handler)
   DispatchIO.read(
-    fromFileDescriptor: descriptor, maxLength: length < 0 ? .max : length,
+    fromFileDescriptor: descriptor, maxLength: length,
     runningHandlerOn: Handle.queue(queue).takeUnretainedValue()
   ) { call($0, $1) }
 }
@@ -97,7 +97,7 @@ public func dispatch_io_read(
 ) {
   channel(io)._withUnsafeGuaranteedRef {
     $0.read(
-      offset: Int(offset), length: length < 0 ? .max : length, queue: Handle.queue(queue).takeUnretainedValue(),
+      offset: Int(offset), length: length, queue: Handle.queue(queue).takeUnretainedValue(),
       ioHandler: pieces(handler))
   }
 }
@@ -131,12 +131,12 @@ public func dispatch_io_get_descriptor(_ io: dispatch_io_t?) -> Int32 {
 
 @c @implementation
 public func dispatch_io_set_high_water(_ io: dispatch_io_t?, _ highWater: Int) {
-  channel(io)._withUnsafeGuaranteedRef { $0.setLimit(highWater: highWater < 0 ? .max : highWater) }
+  channel(io)._withUnsafeGuaranteedRef { $0.setLimit(highWater: highWater) }
 }
 
 @c @implementation
 public func dispatch_io_set_low_water(_ io: dispatch_io_t?, _ lowWater: Int) {
-  channel(io)._withUnsafeGuaranteedRef { $0.setLimit(lowWater: lowWater < 0 ? .max : lowWater) }
+  channel(io)._withUnsafeGuaranteedRef { $0.setLimit(lowWater: lowWater) }
 }
 
 @c @implementation

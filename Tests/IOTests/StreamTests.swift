@@ -82,6 +82,23 @@ struct StreamTests {
     #expect(calls.count == 2 && calls.bytes == bytes)
   }
 
+  @Test("I2: SIZE_MAX as a signed number is the most there is")
+  func unsignedSizes() {
+    let most = Int(bitPattern: UInt.max)
+    let bytes = pattern(2_500_000)
+    let channel = DispatchIO.stream(temporaryFile(bytes))
+    channel.setLimit(highWater: most)
+    channel.setLimit(lowWater: most)
+    let calls = channel.read(most)
+    #expect(calls.end() == Call(true, [], 0))
+    #expect(calls.count == 2 && calls.bytes == bytes)
+    let single = Calls()
+    DispatchIO.read(fromFileDescriptor: temporaryFile(bytes), maxLength: most, runningHandlerOn: .global()) {
+      single.handler(true, $0, $1)
+    }
+    #expect(single.end()?.bytes == bytes)
+  }
+
   @Test("I2: a strict interval calls the handler for less than low water, and for nothing")
   func strictInterval() {
     let ends = Ends.pipe()

@@ -21,7 +21,7 @@ extension DispatchIO {
     fromFileDescriptor fileDescriptor: Int32, maxLength: Int, runningHandlerOn queue: DispatchQueue,
     handler: @escaping (_ data: DispatchData, _ error: Int32) -> Void
   ) {
-    submit(.read, fileDescriptor, max(0, maxLength), nil, queue) { _, data, error in handler(data ?? .empty, error) }
+    submit(.read, fileDescriptor, size(maxLength), nil, queue) { _, data, error in handler(data ?? .empty, error) }
   }
 
   /// Writes all of `data`, and calls `handler` on `queue` once.

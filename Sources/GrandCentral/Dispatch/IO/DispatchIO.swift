@@ -150,7 +150,7 @@ public class DispatchIO: DispatchObject, @unchecked Sendable {  // immutable; th
   ///
   /// - Parameters:
   ///   - offset: Where to begin, in bytes, for a random channel; a stream goes on where it is.
-  ///   - length: How many bytes to read at most; `Int.max` reads to the end.
+  ///   - length: How many bytes to read at most; `Int.max` reads to the end, and so does `Int(bitPattern: SIZE_MAX)`.
   ///   - queue: Where `ioHandler` is called.
   ///   - ioHandler: Called with `done`, which is true for the last call; with the data that were read since the call before,
   ///     nil if there is nothing but an error; and with 0 or an error number, ECANCELED if the channel is closed. At the end
@@ -162,7 +162,7 @@ public class DispatchIO: DispatchObject, @unchecked Sendable {  // immutable; th
     ioHandler: @escaping (_ done: Bool, _ data: DispatchData?, _ error: Int32) -> Void
   ) {
     channel.submit(
-      .read, at: Int64(offset), length: max(0, length), data: nil, queue: queue, handler: ioHandler)
+      .read, at: Int64(offset), length: Self.size(length), data: nil, queue: queue, handler: ioHandler)
   }
 
   /// Writes all of `data`, and calls `ioHandler` on `queue` with what is left, at last with nil.
@@ -199,6 +199,9 @@ public class DispatchIO: DispatchObject, @unchecked Sendable {  // immutable; th
   /// Complexity: O(1). To stop n operations: O(n). Blocking: never.
   public final func close(flags: CloseFlags = []) { channel.close(stop: flags.contains(.stop)) }
 
+  /// Sizes are unsigned in C: what is negative here is SIZE_MAX, or little less.
+  static func size(_ count: Int) -> Int { count < 0 ? .max : count }
+
   // MARK: Properties
 
   /// The descriptor; -1 once the channel is closed, and before a path is opened.
@@ -212,7 +215,7 @@ public class DispatchIO: DispatchObject, @unchecked Sendable {  // immutable; th
   /// Complexity: O(1). Blocking: never.
   public final func setLimit(highWater: Int) {
     channel.setLimits {
-      $0.highWater = max(1, highWater)
+      $0.highWater = max(1, Self.size(highWater))
       $0.lowWater = min($0.lowWater, $0.highWater)
     }
   }
@@ -226,7 +229,7 @@ public class DispatchIO: DispatchObject, @unchecked Sendable {  // immutable; th
   /// Complexity: O(1). Blocking: never.
   public final func setLimit(lowWater: Int) {
     channel.setLimits {
-      $0.lowWater = max(0, lowWater)
+      $0.lowWater = Self.size(lowWater)
       $0.highWater = max($0.lowWater, $0.highWater)
     }
   }
