@@ -252,6 +252,30 @@ struct CloseTests {
     #expect(all < few * 5, "\(all) s where few wait at a time it is \(few) s")
   }
 
+  @Test("I6: barriers cost the same each, of however many channels of a file")
+  func barriersOfManyChannelsAreLinear() {
+    /// The seconds that all barriers take, of so many channels at a time.
+    func run(channels: Int) -> Double {
+      let first = DispatchIO.stream(open("/dev/null", O_WRONLY))
+      return measureSeconds {
+        for _ in 0..<4_000 / channels {
+          let (go, ended) = (Latch(), Latch(channels))
+          first.barrier { go.wait() }
+          for _ in 0..<channels {
+            let channel = DispatchIO(type: .stream, io: first, queue: .global()) { _ in }
+            channel.write(offset: 0, data: data("record"), queue: .global()) { _, _, _ in }
+            channel.barrier { ended.open() }
+          }
+          go.open()
+          #expect(ended.wait())
+        }
+      }
+    }
+    // What the machine does besides can only add to a time: the least of some is the barriers'.
+    let (few, all) = (run(channels: 100), (0..<3).map { _ in run(channels: 4_000) }.min()!)
+    #expect(all < few * 5, "\(all) s where few wait at a time it is \(few) s")
+  }
+
   @Test("I6: barriers follow each other, run on the channel's target, and pass a closed channel")
   func barriers() {
     let key = DispatchSpecificKey<Int>()

@@ -16,7 +16,6 @@ import Synchronization
 /// IOChannel.B4  A channel of a path starts nothing until the path has been examined. One that cannot be made has left
 ///     at once, with its cleanup handler; its operations and barriers take the same way as others, and end with the
 ///     error.
-///
 /// IOChannel.B5  A stopped operation ends as soon as its handler can be called, whatever else uses the file; one behind a barrier
 ///     ends when the gate comes to it. Those of a stream's reads, or of its writes, whose handlers one serial queue runs wait for
 ///     each other: until the earlier one's last handler has returned. So they end in their order. None waits that has its turn.
@@ -58,6 +57,8 @@ final class IOChannel: @unchecked Sendable {  // immutable, atomic, or guarded b
   @exclusivity(unchecked) private(set) var newest: IOOperation?
   @exclusivity(unchecked) private(set) var listed = 0
   @exclusivity(unchecked) var orders: IOOrders?
+  /// Guarded by the file's lock (IOBarriers.F4).
+  @exclusivity(unchecked) var heldUp = IOBarriers.notHeldUp
   @exclusivity(unchecked) private var started = 0
   @exclusivity(unchecked) private(set) var gate = IOGate()
   @exclusivity(unchecked) private var isInBarrier = false

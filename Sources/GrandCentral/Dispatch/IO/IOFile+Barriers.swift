@@ -10,8 +10,9 @@
 ///     has ended.
 /// IOBarriers.F3  A barrier runs when the ones before it have ended, and so has every operation that was submitted before it, or
 ///     has started: those that wait with a lower ticket are counted.
-/// IOBarriers.F4  A channel that cannot go on is noted under the lock under which it has found that out. When that may have
-///     changed, those that are noted look again.
+/// IOBarriers.F4  A channel that cannot go on is noted under the lock under which it has found that out, with the barrier which has to end
+///     first. When it has ended, the channel looks again, and is noted anew if operations hold it up: they were submitted, or have
+///     started, before. Those that wait for later barriers do not look, however many there are.
 ///
 /// Within a channel its gate has the order as well. Single reads and writes, which belong to no channel, take no part. An operation
 /// that is not carried out waits for no barrier.
@@ -27,7 +28,11 @@ struct IOBarriers {
   private static let leastToMove = 32
   /// Operations that have started, and whose last handler has not returned.
   private var started = 0
+  /// The channels that operations hold up; and from `firstNoted` on those that barriers do, in the order of these. A channel may be noted twice.
+  private var ready: [IOChannel] = []
   private var noted: [IOChannel] = []
+  private var firstNoted = 0
+  static let notHeldUp = -1
 
   @_optimize(size)
   mutating func submit() -> Int {
@@ -51,8 +56,9 @@ struct IOBarriers {
   /// Whether the operation has started; else its channel is noted. One that is not carried out always does.
   @_optimize(size)
   mutating func start(_ operation: IOOperation, of channel: IOChannel, isCarriedOut: Bool) -> Bool {
-    if isCarriedOut, operation.ticket ?? newest > ended {
-      note(channel)
+    let barrier = operation.ticket ?? newest
+    if isCarriedOut, barrier > ended {
+      note(channel, until: barrier)
       return false
     }
     if let ticket = operation.ticket { count(ticket, -1) }
@@ -65,7 +71,7 @@ struct IOBarriers {
   @_optimize(size)
   mutating func begin(_ barrier: Int, of channel: IOChannel) -> Bool {
     if ended == barrier - 1, free == 0, started == 0 { return true }
-    note(channel)
+    note(channel, until: barrier - 1)
     return false
   }
 
@@ -82,8 +88,7 @@ struct IOBarriers {
     // None waits for an older one: IOBarriers.F3.
     free = gated[head]
     head += 1
-    // What stays moves up when at least as much has ended, so that each count is moved once on average.
-    if head == gated.count || head >= Self.leastToMove && head * 2 >= gated.count {
+    if Self.isWorthMoving(head, of: gated.count) {
       gated.removeFirst(head)
       head = 0
     }
@@ -91,15 +96,37 @@ struct IOBarriers {
   }
 
   @_optimize(size)
-  private mutating func note(_ channel: IOChannel) {
-    if !noted.contains(where: { $0 === channel }) { noted.append(channel) }
+  private mutating func note(_ channel: IOChannel, until barrier: Int) {
+    let former = channel.heldUp
+    // A look too early is followed by another one; one too late would come never.
+    if former != Self.notHeldUp, former <= barrier { return }
+    channel.heldUp = barrier
+    if former != Self.notHeldUp || barrier <= ended { return ready.append(channel) }
+    // Most come in the barriers' order.
+    var place = noted.count
+    while place > firstNoted, noted[place - 1].heldUp > barrier { place -= 1 }
+    noted.insert(channel, at: place)
   }
 
   @_optimize(size)
   private mutating func takeNoted() -> [IOChannel] {
-    let channels = noted
-    noted = []
+    var channels = ready
+    ready = []
+    while firstNoted < noted.count, noted[firstNoted].heldUp <= ended {
+      channels.append(noted[firstNoted])
+      firstNoted += 1
+    }
+    if Self.isWorthMoving(firstNoted, of: noted.count) {
+      noted.removeFirst(firstNoted)
+      firstNoted = 0
+    }
+    for channel in channels { channel.heldUp = Self.notHeldUp }
     return channels
+  }
+
+  /// What stays moves up when at least as much has gone, so that each entry is moved once on average.
+  private static func isWorthMoving(_ gone: Int, of count: Int) -> Bool {
+    gone == count || gone >= leastToMove && gone * 2 >= count
   }
 }
 
