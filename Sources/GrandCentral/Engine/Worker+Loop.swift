@@ -66,6 +66,8 @@ extension Worker {
   func beginAsIfInJob(_ engine: borrowing Engine) {
     // SlotWatch.S5: the slot may have been filled between jobs.
     giveUpSlot(in: engine)
+    // SlotWatch.S3: it looks at no other slot for long, either.
+    engine.giveUpWatch(engine.workers[index])
     engine.stopSearching()
     // relaxed: as in `start`.
     progress.store(progress.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
