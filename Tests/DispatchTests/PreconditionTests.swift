@@ -72,6 +72,20 @@ struct PreconditionTests {
     #expect(done.wait())
   }
 
+  @Test("Q13: on the global queue whose item has begun a synchronous one of another")
+  func onGlobalBehindAnother() {
+    let done = Latch()
+    DispatchQueue.global().async {
+      DispatchQueue.global(qos: .utility).sync {
+        dispatchPrecondition(condition: .onQueue(.global()))
+        dispatchPrecondition(condition: .onQueue(.global(qos: .utility)))
+        dispatchPrecondition(condition: .notOnQueue(.global(qos: .background)))
+      }
+      done.open()
+    }
+    #expect(done.wait())
+  }
+
   @Test("Q13: on a global queue")
   func onGlobal() {
     let done = Latch()

@@ -122,7 +122,7 @@ extension Lane {
   @inline(never)
   private final func beginSyncSlow(_ context: UnsafeMutablePointer<QueueContext>, _ me: UInt32, barrier: Bool) -> Bool {
     if kind.isRunQueue {
-      QueueContext.push(context, self, .nothing)
+      QueueContext.push(context, self, .global)
       return true
     }
     // relaxed: given for life.
@@ -262,7 +262,7 @@ extension Lane {
       releaseTargets(context)
       leaveRead()
     case .reader: leaveRead()
-    case .nothing: break
+    case .nothing, .global: break
     }
   }
 

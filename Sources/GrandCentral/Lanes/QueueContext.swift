@@ -19,8 +19,10 @@ struct QueueContext {
     /// A reader of a concurrent queue; `chainReader` with the targets held too.
     case reader
     case chainReader
-    /// Nothing is held: a global queue, or an item that its drainer runs.
+    /// Nothing is held: an item that its drainer runs, or one of a global queue that names its queue.
     case nothing
+    /// Nothing is held: a synchronous item of a global queue.
+    case global
   }
 
   @usableFromInline var lane: Borrowed<Lane>?
