@@ -97,8 +97,8 @@ public func sourceGetExtendedData(_ source: OpaquePointer?, _ buffer: Raw?, _ si
   return 2 * word
 }
 
-/// Cancels the source, and returns when none of its handlers runs any more, nor will. It must have no cancel handler,
-/// and the caller not be inside an item of its target.
+/// Cancels the source, and returns when none of its handlers runs any more, nor will. It must have no cancel handler. The caller must not
+/// be inside an item of its target. If that is a global queue, only a handler of the source itself counts: there the call never returns.
 ///
 /// Blocking: until the handler that runs has returned.
 @c(dispatch_source_cancel_and_wait)

@@ -25,8 +25,9 @@ public final class Simulation: Sendable {
   public enum Strategy: Sendable {
     /// At each point any thread may go on.
     case random
-    /// Threads have priorities by chance, which change at `depth - 1` points: finds what depends on `depth` steps in a certain
-    /// order with a probability that is known (PCT).
+    /// Threads have priorities by chance, which change at `depth - 1` choices, points at which another thread could go on: finds what
+    /// depends on `depth` steps in a certain order with a probability that is known (PCT). About every fourth run has more changes. In
+    /// about every other run a thread that begins to wait becomes less urgent as well.
     case pct(depth: Int)
     /// All schedules in which a thread is interrupted so often at most, where it could have gone on; where it waits, each one that
     /// can go on does. Those with fewer interruptions come first. Ends by itself, or after `atMost` schedules; `Report.isComplete`

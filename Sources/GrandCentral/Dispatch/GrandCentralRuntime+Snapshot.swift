@@ -16,7 +16,9 @@ extension GrandCentralRuntime {
     /// thread has waited for, or that was suspended or recorded.
     public let queues: [SnapshotQueue]
     /// The sources that are no timers. Sources, timers, groups and channels have a number if they were made since
-    /// ``GrandCentralRuntime/listsQueues`` was set; a source has one as well if it has fired while something was recorded.
+    /// ``GrandCentralRuntime/listsQueues`` was set. Of those that were made before, a group gets one when it is next entered, waited for or
+    /// notified, a channel with its next operation, and a source when it fires while something is recorded. A channel has one as well
+    /// if a barrier of it has had to wait.
     public let sources: [SnapshotSource]
     /// The timers.
     public let timers: [SnapshotTimer]
@@ -129,8 +131,9 @@ extension GrandCentralRuntime {
     public let isInactive: Bool
   }
 
-  /// Whether queues are listed in snapshots from the moment they are made, rather than when a thread first waits for them; and
-  /// sources, timers, groups and channels at all. The environment's `GRANDCENTRAL_INSPECT=1` sets it at the start.
+  /// Whether snapshots list each queue, source, timer, group and channel from the moment it is made. Without it they list a queue once a
+  /// thread has waited for it or has suspended it, and a channel once a barrier has had to wait. The environment's
+  /// `GRANDCENTRAL_INSPECT=1` and `GRANDCENTRAL_RECORD=ring` set it at the start; `gcd trace` and `gcd top` set it meanwhile.
   ///
   /// Each of them then costs a lock and 128 bytes when it is made, and a lock when its state changes; a group costs an atomic
   /// addition when it is entered or left. Blocking: never.

@@ -13,7 +13,7 @@ public enum GrandCentralRuntime {
   public static var version: String { Release.version }
 
   /// The most pool threads that the process may have, over all queues and qualities of service. 512 unless set here or
-  /// by `GRANDCENTRAL_THREAD_BUDGET`; at least 1.
+  /// by `GRANDCENTRAL_THREAD_BUDGET`. From 1 to 4,096: a number outside is taken for the nearest one.
   ///
   /// When it is used up and every worker is blocked, one report on standard error names the queues.
   public static var threadBudget: Int {

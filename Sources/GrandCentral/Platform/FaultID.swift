@@ -109,7 +109,7 @@ extension FaultID {
   /// A block that `dispatch_block_create` has not made, where only one that it has made can be cancelled or waited for.
   static let notAWorkItem = FaultID(rawValue: 29)
 
-  /// `dispatch_source_cancel_and_wait` on a source with a cancel handler, or from inside its target. Use
+  /// `dispatch_source_cancel_and_wait` on a source with a cancel handler, or from inside its target, if that is no global queue. Use
   /// `dispatch_source_cancel`.
   static let cancelAndWait = FaultID(rawValue: 30)
 

@@ -190,7 +190,7 @@ typedef unsigned int dispatch_qos_class_t;
 #define QOS_CLASS_UTILITY 0x11u
 #define QOS_CLASS_BACKGROUND 0x09u
 #define QOS_CLASS_UNSPECIFIED 0x00u
-/// The lowest relative priority within a class; the highest is 0.
+/// The lowest relative priority; the highest is 0. It is recorded, and does not change the order of items.
 #define QOS_MIN_RELATIVE_PRIORITY (-15)
 #endif
 

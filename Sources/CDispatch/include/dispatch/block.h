@@ -23,7 +23,7 @@ DISPATCH_ENUM(dispatch_block_flags, unsigned long,
   DISPATCH_BLOCK_NO_QOS_CLASS = 0x8,
   /// Prefers the queue's quality of service.
   DISPATCH_BLOCK_INHERIT_QOS_CLASS = 0x10,
-  /// Prefers its own quality of service.
+  /// Has the more urgent of its own quality of service and the queue's, also beside `DISPATCH_BLOCK_INHERIT_QOS_CLASS`.
   DISPATCH_BLOCK_ENFORCE_QOS_CLASS = 0x20
 );
 

@@ -35,7 +35,9 @@ DISPATCH_EXPORT DISPATCH_NOTHROW void dispatch_suspend(dispatch_object_t object)
 /// Takes back one `dispatch_suspend`; activates a source that is inactive.
 DISPATCH_EXPORT DISPATCH_NOTHROW void dispatch_resume(dispatch_object_t object);
 
-/// Makes the object's work run as items of `queue`; NULL stands for the default. For a queue the change is an item itself.
+/// Makes the object's work run as items of `queue`; NULL stands for the default. For a queue the change is an item itself. Of a
+/// channel the barriers run there; the handlers of its operations run on the queue that each call names. Does nothing to a global
+/// queue, the main queue and a workloop.
 DISPATCH_EXPORT DISPATCH_NOTHROW void dispatch_set_target_queue(dispatch_object_t object, dispatch_queue_t DISPATCH_NULLABLE queue);
 
 /// Asks for a quality of service of at least `qos_class` for an inactive object.

@@ -169,7 +169,7 @@ DISPATCH_EXPORT DISPATCH_NOTHROW DISPATCH_WARN_RESULT dispatch_queue_t dispatch_
 /// The label, never NULL. Without a queue that of the current one.
 DISPATCH_EXPORT DISPATCH_NOTHROW const char *dispatch_queue_get_label(dispatch_queue_t DISPATCH_NULLABLE queue);
 
-/// The class that the queue was created with, and its relative priority if that is asked for.
+/// The class that the queue was created with, and its relative priority if that is asked for, which does not change the order of items.
 DISPATCH_EXPORT DISPATCH_NOTHROW dispatch_qos_class_t dispatch_queue_get_qos_class(
     dispatch_queue_t queue, int *DISPATCH_NULLABLE relative_priority);
 

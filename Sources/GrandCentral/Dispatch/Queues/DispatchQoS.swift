@@ -9,7 +9,7 @@
 /// let queue = DispatchQueue(label: "thumbnails", qos: .utility)
 /// ```
 public struct DispatchQoS: Equatable, Sendable {
-  /// The class of a quality of service, most urgent first.
+  /// The class of a quality of service, most urgent last.
   public enum QoSClass: Sendable, Hashable {
     /// Work that nobody waits for: maintenance, prefetching, backups.
     case background
@@ -66,7 +66,8 @@ public struct DispatchQoS: Equatable, Sendable {
   /// The class.
   public let qosClass: QoSClass
 
-  /// The rank within the class, from 0 (first) down to −15.
+  /// From 0 down to −15. It is recorded, and a queue's ``DispatchQueue/qos`` gives it back. It does not change the order: items of one class
+  /// run in the order of their submission.
   public let relativePriority: Int
 
   /// Maintenance work that nobody waits for.
@@ -82,11 +83,11 @@ public struct DispatchQoS: Equatable, Sendable {
   /// None given.
   @_alwaysEmitIntoClient public static var unspecified: DispatchQoS { DispatchQoS(unchecked: .unspecified, 0) }
 
-  /// A quality of service with a rank within its class.
+  /// A quality of service with a relative priority.
   ///
   /// - Parameters:
   ///   - qosClass: The class.
-  ///   - relativePriority: From 0 down to −15. Anything else traps (GC0015).
+  ///   - relativePriority: From 0 down to −15; it does not change the order. Anything else traps (GC0015).
   public init(qosClass: QoSClass, relativePriority: Int) {
     if relativePriority > 0 || relativePriority < -15 {
       Fault.misuse(

@@ -86,6 +86,6 @@ public struct DispatchWorkItemFlags: OptionSet, RawRepresentable, Sendable {
   @_alwaysEmitIntoClient public static var noQoS: DispatchWorkItemFlags { DispatchWorkItemFlags(rawValue: 0x8) }
   /// Prefers the quality of service of the queue to the item's.
   @_alwaysEmitIntoClient public static var inheritQoS: DispatchWorkItemFlags { DispatchWorkItemFlags(rawValue: 0x10) }
-  /// Prefers the quality of service of the item to the queue's, unless that would lower it.
+  /// Takes the more urgent of the item's quality of service and the queue's, also beside `inheritQoS`.
   @_alwaysEmitIntoClient public static var enforceQoS: DispatchWorkItemFlags { DispatchWorkItemFlags(rawValue: 0x20) }
 }

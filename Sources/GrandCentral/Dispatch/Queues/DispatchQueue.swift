@@ -85,7 +85,8 @@ public class DispatchQueue: DispatchObject.Lane, @unchecked Sendable {  // adds 
 extension DispatchObject {
   /// Makes the object's items run as items of `queue`; nil stands for a global queue.
   ///
-  /// A source's handlers, and a channel's, run on the new target from now on.
+  /// A source's handlers run on the new target from now on, and so do a channel's barriers. The handlers of a channel's operations run on
+  /// the queue that each call names. Of any object the finalizer runs there.
   ///
   /// On an idle queue the change takes place at once; otherwise it is itself an item: pending items still run on the old
   /// target, later ones on the new one. Nil is the global queue of the queue's own class. A chain that would come back to

@@ -102,7 +102,8 @@ public class DispatchWorkItem: @unchecked Sendable {  // an atomic word; the res
   /// A work item that runs `block`.
   ///
   /// - Parameters:
-  ///   - qos: Its quality of service; with `.enforceQoS` it prevails over the queue's.
+  ///   - qos: Its quality of service. It counts if it is more urgent than the queue's; with `.inheritQoS` only beside `.enforceQoS`, or if
+  ///     the queue has none. A workloop's item keeps its own, unless `.enforceQoS` lifts it to the workloop's.
   ///   - flags: How it is run.
   ///   - block: What it does.
   ///
