@@ -36,6 +36,15 @@ struct DeadlockFaultTests {
     expectFault(result, "GC0007", mentions: "\"org.example.self\"")
   }
 
+  @Test("F1, Q9 GC0007: apply onto the queue that the thread is on")
+  func applyOnSelf() async {
+    let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
+      let queue = DispatchQueue(label: "org.example.self")
+      queue.sync { queue.apply(iterations: 2) { _ in } }
+    }
+    expectFault(result, "GC0007", mentions: "\"org.example.self\"", "(sync, asyncAndWait, apply)")
+  }
+
   @Test("F1, Q9 GC0007: sync onto a target of the current queue, with the chain")
   func syncOnTarget() async {
     let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {

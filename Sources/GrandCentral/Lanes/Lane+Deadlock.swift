@@ -77,7 +77,7 @@ extension Lane {
 
   /// The calls that wait come here alike. The backtrace says which it is.
   private final var waitText: String {
-    "to wait for an item of \"" + name + "\" (sync, asyncAndWait, concurrentPerform) would deadlock: "
+    "to wait for an item of \"" + name + "\" (sync, asyncAndWait, apply) would deadlock: "
   }
 
   /// Queues of a chain that a message names.
