@@ -66,7 +66,7 @@ extension FaultID {
   /// A relative priority outside -15...0 was given. Use a value within.
   static let qosRelativePriorityOutOfRange = FaultID(rawValue: 15)
 
-  /// `concurrentPerform` was asked for a negative number of iterations. Ask for 0 or more.
+  /// `concurrentPerform` or `apply` was asked for a negative number of iterations. Ask for 0 or more.
   static let negativeIterations = FaultID(rawValue: 16)
 
   /// A work item waits for itself to finish. Use `notify`, or wait elsewhere.

@@ -93,7 +93,7 @@ public struct DispatchQoS: Equatable, Sendable {
       Fault.misuse(
         .qosRelativePriorityOutOfRange,
         "DispatchQoS(qosClass:relativePriority:) was given the relative priority " + String(relativePriority)
-          + ", which is outside −15...0. Use 0 for the class itself, negative numbers for less.")
+          + ", which is outside −15...0. Use a number within.")
     }
     self.init(unchecked: qosClass, relativePriority)
   }
