@@ -62,17 +62,6 @@ extension Run {
     case ended
   }
 
-  enum Rest: Equatable {
-    /// Until that instant.
-    case until(UInt64)
-    /// Until there is no timer, and nobody waits with a deadline.
-    case untilNothingIsLeft
-    /// Until no thread waits that could go on: the body has returned, and timers are dropped.
-    case untilEnd
-    /// Until the engine's threads have ended.
-    case untilClosed
-  }
-
   /// The number of the thread that the kernel calls so, the last one of those that it has called so.
   func number(ofKernels id: UInt32) -> Int? {
     members.lastIndex { id != 0 && $0.carrier.kernelID == id }

@@ -36,7 +36,7 @@ extension Run {
         now = max(now, end)
         return release(0, wasWoken: true)
       }
-    case .untilNothingIsLeft:
+    case .untilNothingIsLeft, .untilCalled:
       if soonest == .max || soonestOfWork == .max && !SimulationSupport.isOwed { return release(0, wasWoken: true) }
     case .untilEnd:
       if soonest == .max || !isStuck && !SimulationSupport.isOwed { return release(0, wasWoken: true) }

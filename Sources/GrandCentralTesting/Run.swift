@@ -65,7 +65,9 @@ final class Run: @unchecked Sendable {  // Run.R1
   var escape: SimulationFailure.Reason?
   private(set) var timersLeft = 0
   private(set) var leftovers = Leftovers()
-  private(set) var mainIsCalled = false
+  var mainIsCalled = false
+  /// Whether a thread has called the first one since that has begun to wait for it.
+  var isCalled = false
   /// The run's engine is there.
   private(set) var hasBegun = false
   /// How often workers that nap have looked for a job that is still there.
@@ -291,30 +293,6 @@ final class Run: @unchecked Sendable {  // Run.R1
   func wakePolls() {
     if polls == 0 { return }
     for number in members.indices where members[number].wait == .poll { release(number, wasWoken: true) }
-  }
-
-  /// The first thread: the others go on, and it runs the main queue's items.
-  func rest(_ rest: Rest) {
-    if current != 0 { fail(.misuse("Simulation.run and advance are for the body: an item has called one of them")) }
-    SimulatedOrder.comesBefore(members[0].carrier)
-    // The body may have written to a pipe, which is no step.
-    lookedAt = -1
-    repeat {
-      if mainIsCalled {
-        mainIsCalled = false
-        goOut()
-        SimulatedOrder.seen { SimulationSupport.drainMain() }
-        comeIn()
-      }
-      block(.rest(rest), until: .max)
-    } while mainIsCalled
-    SimulatedOrder.comesAfter(self)
-  }
-
-  /// The main queue has items. While the first thread does something else they wait.
-  private func callMain() {
-    mainIsCalled = true
-    if case .rest = members[0].wait { release(0, wasWoken: true) }
   }
 
   @discardableResult

@@ -150,6 +150,24 @@ public final class Simulation: Sendable {
     SimulatedOrder.unseen { inner.visit { inner.complaint = message } }
   }
 
+  /// As `run()`, and no longer than until a thread of the run calls `call()`: for a body that waits for jobs. Whether one has.
+  package func restUntilCalled() -> Bool {
+    SimulatedOrder.unseen {
+      inner.visit {
+        inner.rest(.untilCalled)
+        return inner.isCalled
+      }
+    }
+  }
+
+  /// Ends `restUntilCalled()`. By a thread of a run.
+  package static func call() {
+    // That of a run which was given up stays here, and does not get into the one that is under way.
+    _ = SimulationSupport.now()
+    guard let run = current?.inner else { return }
+    SimulatedOrder.unseen { run.visit { run.call() } }
+  }
+
   /// Has the run fail with a deadlock: the calling thread waits for ever outside of the library, as the sentence says.
   package func deadlock(_ sentence: String) -> Never {
     SimulatedOrder.unseen { inner.present.fail(.deadlock([sentence] + inner.describeWaits())) }

@@ -11,7 +11,7 @@ import Testing
 /// which waits with its turn meanwhile, then runs that task's jobs.
 final class BodyExecutor: TaskExecutor, @unchecked Sendable {  // guarded by the mutex
   private struct State {
-    var jobs: [UnownedJob] = []
+    var jobs: [(job: UnownedJob, isOfRun: Bool)] = []
     var isWanted = false
     var isClosed = false
     var isFinished = false
@@ -71,8 +71,10 @@ final class BodyExecutor: TaskExecutor, @unchecked Sendable {  // guarded by the
 
   func enqueue(_ job: consuming ExecutorJob) {
     let job = UnownedJob(job)
-    state.withLock { $0.jobs.append(job) }
+    let isOfRun = Simulation.current != nil
+    state.withLock { $0.jobs.append((job, isOfRun)) }
     sem_post(news)
+    if isOfRun { Simulation.call() }
   }
 
   // MARK: The thread of the run
@@ -90,12 +92,19 @@ final class BodyExecutor: TaskExecutor, @unchecked Sendable {  // guarded by the
     Simulation.resume { waiting?.resume(returning: true) }
     // The test's task starts the function in real time.
     while sem_wait(news) != 0 {}
+    var jobsInARow = 0
     while true {
-      let job = state.withLock { $0.jobs.removeFirst() }
+      let job = state.withLock { $0.jobs.removeFirst().job }
       job.runSynchronously(on: asUnownedTaskExecutor())
       if state.withLock({ $0.isFinished }) { break }
-      // The function awaits something, which the simulation may bring.
-      sim.run()
+      if hasJobOfRun {
+        jobsInARow += 1
+        letOthersGoOn(sim, jobsInARow)
+      } else {
+        jobsInARow = 0
+        // The function awaits something, which the simulation may bring. A call may come late, for a job that was taken before.
+        while sim.restUntilCalled(), !hasJobOfRun {}
+      }
       if !hasNews() { sim.deadlock("the test's function awaits what nothing in the simulation brings") }
     }
     let (thrown, issue, isCancelled) = state.withLock { ($0.thrown, $0.issue, $0.isCancelled) }
@@ -103,6 +112,19 @@ final class BodyExecutor: TaskExecutor, @unchecked Sendable {  // guarded by the
     if let issue, isCancelled || thrown is ExpectationFailedError { throw RecordedIssue(issue) }
     if let thrown { throw thrown }
     if let issue { sim.expect(false, issue) }
+  }
+
+  /// Whether the run itself has brought a job. When others do, in real time, makes no difference to it.
+  private var hasJobOfRun: Bool { state.withLock { $0.jobs.contains { $0.isOfRun } } }
+
+  private static let mostJobsInARow = 1_000
+
+  /// Between a job and the next one, which is there already. A function that yields over and over may wait for what others do, or for time to
+  /// pass: after a thousand jobs some passes, and more the next time, up to a second.
+  private func letOthersGoOn(_ sim: Simulation, _ jobsInARow: Int) {
+    let (times, rest) = jobsInARow.quotientAndRemainder(dividingBy: Self.mostJobsInARow)
+    if rest != 0 { return Simulation.yield() }
+    sim.advance(by: Duration.milliseconds(min(1_000, 1 << min(times - 1, 10))))
   }
 
   /// Takes one announcement of a job; false if none comes. A task that does not prefer this executor brings it in real time.

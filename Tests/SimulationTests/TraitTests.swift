@@ -11,6 +11,8 @@ private let count = Atomic<Int>(0)
 private let knownRuns = Atomic<Int>(0)
 private let warnedRuns = Atomic<Int>(0)
 private let cancelledRuns = Atomic<Int>(0)
+/// What the function has seen behind its wait, a bit for each.
+private let outcomes = Atomic<Int>(0)
 
 /// Lets no issue through, and requires that there was one which says all of this.
 private struct Expects: TestTrait, TestScoping {
@@ -115,6 +117,55 @@ struct TraitTests {
     }
     #expect(value == 7 && sim.elapsed == .seconds(60))
     #expect(Simulation.current != nil)
+  }
+
+  @Test(
+    "V1: an async function goes on as soon as what it awaits has come: no time passes, and timers may repeat",
+    .simulated(runs: 50))
+  func awaitsWithoutTime() async throws {
+    let sim = try #require(Simulation.current)
+    let (answers, timers) = (DispatchQueue(label: "answers"), DispatchQueue(label: "timers"))
+    let timeout = DispatchWorkItem { sim.expect(false, "timed out") }
+    timers.asyncAfter(deadline: .now() + .seconds(30), execute: timeout)
+    let ticks = DispatchSource.makeTimerSource(queue: timers)
+    ticks.setEventHandler {}
+    ticks.schedule(deadline: .now() + .seconds(1), repeating: .seconds(1))
+    ticks.activate()
+    await withCheckedContinuation { continuation in answers.async { continuation.resume() } }
+    #expect(sim.elapsed == .zero)
+    // The thread that waits runs the main queue's items itself.
+    await withCheckedContinuation { continuation in DispatchQueue.main.async { continuation.resume() } }
+    #expect(sim.elapsed == .zero)
+    timeout.cancel()
+    ticks.cancel()
+  }
+
+  @Test("V1: what others do behind that comes before the function goes on, or after", .simulated(runs: 50, seed: 1))
+  func awaitsAndRaces() async throws {
+    let (others, isDone) = (DispatchQueue(label: "others"), Flag())
+    await withCheckedContinuation { continuation in
+      others.async {
+        continuation.resume()
+        others.async { isDone.raise() }
+      }
+    }
+    // relaxed: looked at when the test is over.
+    outcomes.bitwiseOr(isDone.isUp ? 2 : 1, ordering: .relaxed)
+  }
+
+  @Test("Both were there")
+  func bothOutcomes() {
+    // relaxed: the other test is over.
+    #expect(outcomes.load(ordering: .relaxed) == 0b11)
+  }
+
+  @Test("V1: a function that yields until something has happened lets others go on, and time pass", .simulated(runs: 5))
+  func yields() async throws {
+    let sim = try #require(Simulation.current)
+    let isDone = Flag()
+    DispatchQueue(label: "later").asyncAfter(deadline: .now() + .seconds(5)) { isDone.raise() }
+    while !isDone.isUp { await Task.yield() }
+    #expect(sim.elapsed >= .seconds(5))
   }
 
   @Test("A known issue is no failure of a schedule, and is told once", .simulated(runs: 20))
