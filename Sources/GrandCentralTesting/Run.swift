@@ -126,6 +126,12 @@ final class Run: @unchecked Sendable {  // Run.R1
   /// Starts the run. The calling thread takes no part: it waits for `over`.
   func begin(_ body: @escaping () throws -> Void) {
     SimulatedOrder.unseen {
+      guard let first = carriers.take() else {
+        // `fail` is for threads that take part: it does not return.
+        outcome = .failed(.noThread)
+        return over.pass()
+      }
+      carriers.give(first)
       add("test") { [unowned self] in
         SimulationSupport.beginRun()
         hasBegun = true

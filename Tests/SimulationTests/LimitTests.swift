@@ -1,5 +1,6 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
+import Glibc
 import GrandCentral
 import GrandCentralTesting
 import Testing
@@ -102,6 +103,27 @@ struct LimitTests {
         let named = waits.count { $0.contains(", inside an item of \"queue ") && $0.contains("waits for a semaphore") }
         try require(waits.count == 150 && named == 150, "round \(round): \(named) of \(waits.count)")
       }
+    }
+  }
+
+  @Test("V1: where the kernel makes no thread at all, that is the failure, and later runs have theirs")
+  func noThread() async {
+    await #expect(processExitsWith: .success) {
+      // The limit is not one of root's.
+      if geteuid() == 0, setuid(65_534) != 0 { return tell("cannot become nobody") }
+      var limit = rlimit()
+      getrlimit(__rlimit_resource_t(__RLIMIT_NPROC.rawValue), &limit)
+      var none = limit
+      none.rlim_cur = 0
+      setrlimit(__rlimit_resource_t(__RLIMIT_NPROC.rawValue), &none)
+      let reports = (0..<2).map { _ in Simulation.explore(runs: 5) { _ in } }
+      setrlimit(__rlimit_resource_t(__RLIMIT_NPROC.rawValue), &limit)
+      for report in reports {
+        let failure = try unwrap(report.failure)
+        guard case .noThread = failure.reason, report.runs == 1 else { throw failure }
+        try require(failure.description.contains("there is no thread for the simulation"), failure.description)
+      }
+      try Simulation.check(runs: 5, mixture)
     }
   }
 
