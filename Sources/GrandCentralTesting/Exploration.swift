@@ -19,12 +19,14 @@ package struct Exploration {
   private var frontier = Frontier(most: 0)
   private var path: Frontier.Path?
   private var hasBegun = false
+  /// Whether a run has not come by the switches of its path: what lies behind them has not been seen.
+  private var hasLostWay = false
   private var orders: OrderSearch
   private static let leastProcessors = 16
   /// Whether all schedules within the bound have been run.
   package private(set) var isComplete = false
-  /// Why all orders may not be all, a sentence for each reason.
-  package var gaps: [String] { orders.gaps.sentences }
+  /// Why all schedules may not be all, a sentence for each reason.
+  package var gaps: [String] { orders.gaps.sentences + (hasLostWay ? [OrderGap.lostWay.sentence] : []) }
 
   /// The next schedule.
   package struct Plan {
@@ -83,9 +85,12 @@ package struct Exploration {
   private mutating func nextOfAll() -> Plan? {
     if hasBegun {
       path = frontier.next()
-      isComplete = path == nil
+      if path == nil {
+        isComplete = !hasLostWay
+        return nil
+      }
     }
-    if isComplete || left <= 0 { return nil }
+    if left <= 0 { return nil }
     hasBegun = true
     left -= 1
     let switches = path?.switches ?? []
@@ -117,6 +122,7 @@ package struct Exploration {
     length = max(length, attempt.choices)
     if let schedule = plan.schedule as? OrderSchedule { orders.note(schedule) }
     guard let schedule = plan.schedule as? BranchSchedule else { return }
+    if let made = attempt.switches, made != path?.switches ?? [] { hasLostWay = true }
     frontier.add(schedule.branches, behind: path) { $0.isPreemption ? 1 : 0 }
   }
 }

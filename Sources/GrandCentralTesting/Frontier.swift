@@ -88,9 +88,6 @@ package final class BranchSchedule: Schedule {
     self.most = most
   }
 
-  /// Whether all switches of the list have been made.
-  var isFollowed: Bool { switches.isEmpty }
-
   package func choose(among ready: [Int], current: Int?, from thread: Int) -> Int {
     let choice = choices.next(of: thread)
     let usual = Switch.usual(among: ready, current: current)

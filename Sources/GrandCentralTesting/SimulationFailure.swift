@@ -37,8 +37,8 @@ public struct SimulationFailure: Error, CustomStringConvertible {
     case busy
     /// The token of `.replay` is none.
     case badToken
-    /// There are more schedules than `.exhaustive` or `.everyOrder` may run, or the program does something of which `.everyOrder` does not
-    /// know all orders (`gaps` says what that is); so many have not failed.
+    /// There are more schedules than `.exhaustive` or `.everyOrder` may run, the program does something of which `.everyOrder` does not
+    /// know all orders, or it does not do the same each time (`gaps` says what it is); so many have not failed.
     case incomplete(Int, gaps: [String])
     /// The kernel makes no more threads, or the run has had as many as it may: 4,095 in all, those that have ended too.
     case noThread
@@ -130,7 +130,7 @@ public struct SimulationFailure: Error, CustomStringConvertible {
   fileprivate static func incomplete(_ runs: Int, _ gaps: [String]) -> String {
     gaps.isEmpty
       ? "there are more schedules than the \(runs) that were run, none of which has failed"
-      : "there may be more orders than the \(runs) that were run, none of which has failed: "
+      : "there may be more schedules than the \(runs) that were run, none of which has failed: "
         + gaps.joined(separator: "; ")
   }
 

@@ -82,4 +82,27 @@ struct ExhaustiveTests {
       try require(!Simulation.explore(runs: 3) { addTwice($0, onOneQueue: true) }.isComplete)
     }
   }
+
+  @Test("V1: a program that does not do the same each time is not proven, and it says why")
+  func otherEachTime() async {
+    await #expect(processExitsWith: .success) {
+      let runs = Box(0)
+      let body: @Sendable (Simulation) -> Void = { sim in
+        runs.value += 1
+        if runs.value == 1 { addTwice(sim, onOneQueue: true) }
+      }
+      let gaps = ["the program does not do the same each time"]
+      let report = Simulation.explore(strategy: .exhaustive(preemptions: 1), body)
+      try require(report.failure == nil && !report.isComplete && report.gaps == gaps, "\(report)")
+      runs.value = 0
+      do {
+        try Simulation.check(strategy: .exhaustive(preemptions: 1), body)
+        throw Unexpected()
+      } catch let failure as SimulationFailure {
+        guard case .incomplete(_, gaps: gaps) = failure.reason else { throw failure }
+      }
+      let same = try Simulation.check(strategy: .exhaustive(preemptions: 1)) { addTwice($0, onOneQueue: true) }
+      try require(same.isComplete && same.gaps.isEmpty)
+    }
+  }
 }
