@@ -151,6 +151,9 @@ public final class Simulation: Sendable {
     SimulatedOrder.unseen { inner.visit { inner.complaint = message } }
   }
 
+  /// The calling thread keeps the turn, also where it sleeps outside (Run.R8): for what belongs to the kit.
+  package func holdTurn(_ body: () -> Void) { SimulatedOrder.unseen { inner.visit { SimulatedOrder.seen(body) } } }
+
   /// As `run()`, and no longer than until a thread of the run calls `call()`: for a body that waits for jobs. Whether one has.
   package func restUntilCalled() -> Bool {
     SimulatedOrder.unseen {

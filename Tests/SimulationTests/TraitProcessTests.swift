@@ -1,7 +1,10 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import GrandCentralTesting
 import Testing
+
+@testable import GrandCentralTestingTraits
 
 @Suite("The trait", .timeLimit(.minutes(30)))
 struct TraitProcessTests {
@@ -10,6 +13,29 @@ struct TraitProcessTests {
     let (status, output) = try TraitProcess.run()
     #expect(status == 0 && output.contains("Test run with 23 tests in 1 suite passed"), "\(status): \(output)")
     #expect(output.contains("with 1 warning and 2 known issues"), "each is told once: \(output)")
+  }
+
+  @Test("V1: however late the test's task starts the function, that is no wait of the run's: all orders are known")
+  func lateStart() async {
+    await #expect(processExitsWith: .success) {
+      let executor = BodyExecutor()
+      Task.detached {
+        while await executor.isWanted() {
+          // Much longer than a run looks on while a thread sleeps outside.
+          usleep(50_000)
+          Task(executorPreference: executor) { executor.finish(nil, nil) }
+        }
+      }
+      let report = await withCheckedContinuation { continuation in
+        // The trait has a function of that name as well.
+        SimulationTests.startThread {
+          let report = Simulation.explore(strategy: .everyOrder()) { try executor.perform($0) }
+          continuation.resume(returning: report)
+        }
+      }
+      executor.close()
+      try require(report.failure == nil && report.isComplete, "\(report.gaps)")
+    }
   }
 }
 
