@@ -68,13 +68,14 @@ static long unlock(uint32_t *word) {
 
 /// False if it is none of those.
 static bool futex(uint32_t *word, int operation, uint32_t number, const struct timespec *time, bool is_point, long *result) {
+  clockid_t clock = (operation & FUTEX_CLOCK_REALTIME) != 0 ? CLOCK_REALTIME : CLOCK_MONOTONIC;
   switch (operation & FUTEX_CMD_MASK) {
     case FUTEX_WAIT: *result = wait(word, number, from_now(time)); return true;
-    case FUTEX_WAIT_BITSET: *result = wait(word, number, gcs_instant(time)); return true;
+    case FUTEX_WAIT_BITSET: *result = wait(word, number, gcs_instant(clock, time)); return true;
     case FUTEX_WAKE:
     case FUTEX_WAKE_BITSET: *result = gcs_wake(word, (int)number, is_point); return true;
-    case FUTEX_LOCK_PI:
-    case FUTEX_LOCK_PI2: *result = lock(word, gcs_instant(time)); return true;
+    case FUTEX_LOCK_PI: *result = lock(word, gcs_instant(CLOCK_REALTIME, time)); return true;
+    case FUTEX_LOCK_PI2: *result = lock(word, gcs_instant(clock, time)); return true;
     case FUTEX_TRYLOCK_PI: *result = take(word) ? 0 : -EAGAIN; return true;
     case FUTEX_UNLOCK_PI: *result = unlock(word); return true;
     default: return false;

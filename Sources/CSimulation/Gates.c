@@ -47,14 +47,14 @@ void gcs_handlers_posted(void) {
 }
 
 /// `deadline` may be NULL.
-static int take(sem_t *semaphore, const struct timespec *deadline) {
+static int take(sem_t *semaphore, clockid_t clock, const struct timespec *deadline) {
   bool is_late = false;
   pthread_testcancel();
   while (__wrap_sem_trywait(semaphore) != 0) {
     if (errno != EAGAIN) return -1;
     if (is_late) return errno = ETIMEDOUT, -1;
     if (!gcs_is_deadline(deadline)) return errno = EINVAL, -1;
-    is_late = !await(semaphore, gcs_instant(deadline));
+    is_late = !await(semaphore, gcs_instant(clock, deadline));
     gcs_testcancel_behind(semaphore);
   }
   return 0;
@@ -63,7 +63,7 @@ static int take(sem_t *semaphore, const struct timespec *deadline) {
 int sem_wait(sem_t *semaphore) {
   if (!gcs_is_simulated()) return __wrap_sem_wait(semaphore);
   GCS_POINT();
-  return take(semaphore, NULL);
+  return take(semaphore, CLOCK_REALTIME, NULL);
 }
 
 int sem_trywait(sem_t *semaphore) {
@@ -74,13 +74,13 @@ int sem_trywait(sem_t *semaphore) {
 int sem_timedwait(sem_t *restrict semaphore, const struct timespec *restrict deadline) {
   if (!gcs_is_simulated()) return __wrap_sem_timedwait(semaphore, deadline);
   GCS_POINT();
-  return take(semaphore, deadline);
+  return take(semaphore, CLOCK_REALTIME, deadline);
 }
 
 int sem_clockwait(sem_t *restrict semaphore, clockid_t clock, const struct timespec *restrict deadline) {
   if (!gcs_is_simulated()) return __wrap_sem_clockwait(semaphore, clock, deadline);
   GCS_POINT();
-  return take(semaphore, deadline);
+  return take(semaphore, clock, deadline);
 }
 
 int sem_post(sem_t *semaphore) {

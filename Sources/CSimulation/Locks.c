@@ -43,7 +43,7 @@ int __wrap_sched_yield(void);
 static bool is_robust(const pthread_mutex_t *mutex) { return (mutex->__data.__kind & 16) != 0; }
 
 /// `deadline` may be NULL.
-static int lock(pthread_mutex_t *mutex, const struct timespec *deadline) {
+static int lock(pthread_mutex_t *mutex, clockid_t clock, const struct timespec *deadline) {
   int error;
   gcs_relax(1000, 1);
   while ((error = __wrap_pthread_mutex_trylock(mutex)) == EBUSY) {
@@ -56,7 +56,7 @@ static int lock(pthread_mutex_t *mutex, const struct timespec *deadline) {
     bool is_mine = owner == (uint32_t)gettid();
     if (is_mine && (mutex->__data.__kind & 3) == PTHREAD_MUTEX_ERRORCHECK) return EDEADLK;
     if (!gcs_is_deadline(deadline)) return EINVAL;
-    if (!gcs_wait(mutex, GCS_LOCK, owner, gcs_instant(deadline))) return ETIMEDOUT;
+    if (!gcs_wait(mutex, GCS_LOCK, owner, gcs_instant(clock, deadline))) return ETIMEDOUT;
   }
   return error;
 }
@@ -64,20 +64,20 @@ static int lock(pthread_mutex_t *mutex, const struct timespec *deadline) {
 int pthread_mutex_lock(pthread_mutex_t *mutex) {
   if (!gcs_is_simulated()) return __wrap_pthread_mutex_lock(mutex);
   GCS_POINT();
-  return lock(mutex, NULL);
+  return lock(mutex, CLOCK_REALTIME, NULL);
 }
 
 int pthread_mutex_timedlock(pthread_mutex_t *restrict mutex, const struct timespec *restrict deadline) {
   if (!gcs_is_simulated()) return __wrap_pthread_mutex_timedlock(mutex, deadline);
   GCS_POINT();
-  return lock(mutex, deadline);
+  return lock(mutex, CLOCK_REALTIME, deadline);
 }
 
 int pthread_mutex_clocklock(
     pthread_mutex_t *restrict mutex, clockid_t clock, const struct timespec *restrict deadline) {
   if (!gcs_is_simulated()) return __wrap_pthread_mutex_clocklock(mutex, clock, deadline);
   GCS_POINT();
-  return lock(mutex, deadline);
+  return lock(mutex, clock, deadline);
 }
 
 int pthread_mutex_trylock(pthread_mutex_t *mutex) {
@@ -98,13 +98,18 @@ int pthread_mutex_unlock(pthread_mutex_t *mutex) {
 
 // MARK: Conditions
 
-static int wait(pthread_cond_t *condition, pthread_mutex_t *mutex, const struct timespec *deadline) {
+/// A bit of the condition, as pthread_condattr_setclock says.
+static clockid_t clock_of(const pthread_cond_t *condition) {
+  return (condition->__data.__wrefs & 2) != 0 ? CLOCK_MONOTONIC : CLOCK_REALTIME;
+}
+
+static int wait(pthread_cond_t *condition, pthread_mutex_t *mutex, clockid_t clock, const struct timespec *deadline) {
   if (!gcs_is_deadline(deadline)) return EINVAL;
   pthread_testcancel();
   int error = unlock(mutex, false);
   if (error != 0) return error;
-  bool was_woken = gcs_wait_cancellable(condition, GCS_CONDITION, gcs_instant(deadline));
-  error = lock(mutex, NULL);
+  bool was_woken = gcs_wait_cancellable(condition, GCS_CONDITION, gcs_instant(clock, deadline));
+  error = lock(mutex, CLOCK_REALTIME, NULL);
   // The program's cleanup handlers expect the mutex to be locked.
   gcs_testcancel_behind(condition);
   return error != 0 ? error : was_woken ? 0 : ETIMEDOUT;
@@ -112,20 +117,20 @@ static int wait(pthread_cond_t *condition, pthread_mutex_t *mutex, const struct 
 
 int pthread_cond_wait(pthread_cond_t *restrict condition, pthread_mutex_t *restrict mutex) {
   if (!gcs_is_simulated()) return __wrap_pthread_cond_wait(condition, mutex);
-  return wait(condition, mutex, NULL);
+  return wait(condition, mutex, CLOCK_REALTIME, NULL);
 }
 
 int pthread_cond_timedwait(
     pthread_cond_t *restrict condition, pthread_mutex_t *restrict mutex, const struct timespec *restrict deadline) {
   if (!gcs_is_simulated()) return __wrap_pthread_cond_timedwait(condition, mutex, deadline);
-  return wait(condition, mutex, deadline);
+  return wait(condition, mutex, clock_of(condition), deadline);
 }
 
 int pthread_cond_clockwait(
     pthread_cond_t *restrict condition, pthread_mutex_t *restrict mutex, clockid_t clock,
     const struct timespec *restrict deadline) {
   if (!gcs_is_simulated()) return __wrap_pthread_cond_clockwait(condition, mutex, clock, deadline);
-  return wait(condition, mutex, deadline);
+  return wait(condition, mutex, clock, deadline);
 }
 
 int pthread_cond_signal(pthread_cond_t *condition) {

@@ -58,9 +58,8 @@ uint64_t gcs_nanoseconds(const struct timespec *time);
 
 struct timespec gcs_time_of(uint64_t nanoseconds);
 
-/// Virtual nanoseconds of the uptime clock at an instant of either clock: the wall clock is so far ahead that its instants are no
-/// other one's. NULL is never.
-uint64_t gcs_instant(const struct timespec *time);
+/// Virtual nanoseconds of the uptime clock at an instant of the clock. NULL is never, and what was before there was an uptime is 0.
+uint64_t gcs_instant(clockid_t clock, const struct timespec *time);
 
 /// Whether the C library takes it for an instant. NULL is one.
 bool gcs_is_deadline(const struct timespec *time);

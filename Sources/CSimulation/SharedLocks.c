@@ -29,14 +29,15 @@ TIMED_RWLOCK(wrlock)
 // MARK: Readers and writers
 
 /// `deadline` may be NULL.
-static int lock(int (*try)(pthread_rwlock_t *), pthread_rwlock_t *lock, const struct timespec *deadline) {
+static int lock(
+    int (*try)(pthread_rwlock_t *), pthread_rwlock_t *lock, clockid_t clock, const struct timespec *deadline) {
   int error;
   gcs_relax(1000, 1);
   while ((error = try(lock)) == EBUSY) {
     uint32_t writer = (uint32_t)lock->__data.__cur_writer;
     if (writer == (uint32_t)gettid()) return EDEADLK;
     if (!gcs_is_deadline(deadline)) return EINVAL;
-    if (!gcs_wait(lock, GCS_LOCK, writer, gcs_instant(deadline))) return ETIMEDOUT;
+    if (!gcs_wait(lock, GCS_LOCK, writer, gcs_instant(clock, deadline))) return ETIMEDOUT;
   }
   return error;
 }
@@ -45,18 +46,18 @@ static int lock(int (*try)(pthread_rwlock_t *), pthread_rwlock_t *lock, const st
   int pthread_rwlock_##name(pthread_rwlock_t *object) {                                                            \
     if (!gcs_is_simulated()) return __wrap_pthread_rwlock_##name(object);                                          \
     GCS_POINT();                                                                                                   \
-    return lock(__wrap_pthread_rwlock_try##name, object, NULL);                                                    \
+    return lock(__wrap_pthread_rwlock_try##name, object, CLOCK_REALTIME, NULL);                                    \
   }                                                                                                                \
   int pthread_rwlock_timed##name(pthread_rwlock_t *restrict object, const struct timespec *restrict deadline) {    \
     if (!gcs_is_simulated()) return __wrap_pthread_rwlock_timed##name(object, deadline);                           \
     GCS_POINT();                                                                                                   \
-    return lock(__wrap_pthread_rwlock_try##name, object, deadline);                                                \
+    return lock(__wrap_pthread_rwlock_try##name, object, CLOCK_REALTIME, deadline);                                \
   }                                                                                                                \
   int pthread_rwlock_clock##name(                                                                                  \
       pthread_rwlock_t *restrict object, clockid_t clock, const struct timespec *restrict deadline) {              \
     if (!gcs_is_simulated()) return __wrap_pthread_rwlock_clock##name(object, clock, deadline);                    \
     GCS_POINT();                                                                                                   \
-    return lock(__wrap_pthread_rwlock_try##name, object, deadline);                                                \
+    return lock(__wrap_pthread_rwlock_try##name, object, clock, deadline);                                         \
   }                                                                                                                \
   int pthread_rwlock_try##name(pthread_rwlock_t *object) {                                                         \
     if (gcs_is_simulated()) GCS_POINT();                                                                           \

@@ -196,7 +196,7 @@ int pthread_clockjoin_np(pthread_t thread, void **result, clockid_t clock, const
   if (!gcs_is_simulated() || !is_known || !gcs_is_deadline(deadline)) {
     return __wrap_pthread_clockjoin_np(thread, result, clock, deadline);
   }
-  return join(thread, result, gcs_instant(deadline));
+  return join(thread, result, gcs_instant(clock, deadline));
 }
 
 int pthread_timedjoin_np(pthread_t thread, void **result, const struct timespec *deadline) {

@@ -45,11 +45,16 @@ bool gcs_is_deadline(const struct timespec *time) {
   return time == NULL || (time->tv_nsec >= 0 && time->tv_nsec < (long)SECOND);
 }
 
-uint64_t gcs_instant(const struct timespec *time) {
+static bool is_wall(clockid_t clock) {
+  return clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE || clock == CLOCK_REALTIME_ALARM || clock == CLOCK_TAI;
+}
+
+uint64_t gcs_instant(clockid_t clock, const struct timespec *time) {
   if (time == NULL) return UINT64_MAX;
   if (time->tv_sec < 0) return 0;
-  uint64_t instant = gcs_nanoseconds(time), distance = gcs_wall_distance();
-  return instant == UINT64_MAX || instant < distance ? instant : instant - distance;
+  uint64_t instant = gcs_nanoseconds(time), distance = is_wall(clock) ? gcs_wall_distance() : 0;
+  if (instant == UINT64_MAX) return instant;
+  return instant < distance ? 0 : instant - distance;
 }
 
 // MARK: Sleeps
@@ -88,7 +93,7 @@ int clock_nanosleep(clockid_t clock, int flags, const struct timespec *time, str
     gcs_rest(gcs_nanoseconds(time));
     return 0;
   }
-  uint64_t instant = gcs_instant(time), now = gcs_now();
+  uint64_t instant = gcs_instant(clock, time), now = gcs_now();
   gcs_rest(instant > now ? instant - now : 0);
   return 0;
 }

@@ -21,7 +21,11 @@ GCS_REAL(
     (descriptor, flags, wish, former))
 static GCS_REAL(int, timerfd_gettime, (int descriptor, struct itimerspec *left), (descriptor, left))
 
+enum { UNKNOWN = -1 };
+
 struct timer {
+  /// UNKNOWN where it was made by a thread that takes no part, or before `main`.
+  clockid_t clock;
   /// UINT64_MAX is never.
   uint64_t instant;
   uint64_t interval;
@@ -61,10 +65,10 @@ static void add(int descriptor, struct timer *timer) {
   timer->numbers += 1;
 }
 
-static struct timer *make(int descriptor) {
+static struct timer *make(int descriptor, clockid_t clock) {
   struct timer *timer = malloc(sizeof *timer);
   if (timer == NULL) abort();
-  *timer = (struct timer){.instant = UINT64_MAX};
+  *timer = (struct timer){.clock = clock, .instant = UINT64_MAX};
   add(descriptor, timer);
   return timer;
 }
@@ -162,9 +166,15 @@ static void read_timer(struct timer *timer, struct itimerspec *left) {
   left->it_value = gcs_time_of(instant == UINT64_MAX ? 0 : instant > now ? instant - now : 1);
 }
 
+static uint64_t instant_of(const struct timer *timer, const struct timespec *time) {
+  if (timer->clock != UNKNOWN) return gcs_instant(timer->clock, time);
+  // The wall clock is ahead by decades.
+  return gcs_instant(gcs_nanoseconds(time) < gcs_wall_distance() ? CLOCK_MONOTONIC : CLOCK_REALTIME, time);
+}
+
 int timerfd_create(int clock, int flags) {
   int descriptor = __wrap_timerfd_create(clock, flags);
-  if (descriptor >= 0 && gcs_is_simulated()) make(descriptor);
+  if (descriptor >= 0 && gcs_is_simulated()) make(descriptor, clock);
   return descriptor;
 }
 
@@ -174,10 +184,10 @@ int timerfd_settime(int descriptor, int flags, const struct itimerspec *wish, st
   if (__wrap_timerfd_settime(descriptor, flags, wish, former) != 0) return -1;
   __wrap_timerfd_settime(descriptor, 0, &(struct itimerspec){0}, NULL);
   struct timer *timer = timer_of(descriptor);
-  if (timer == NULL) timer = make(descriptor);
+  if (timer == NULL) timer = make(descriptor, UNKNOWN);
   if (former != NULL) read_timer(timer, former);
   uint64_t value = gcs_nanoseconds(&wish->it_value), now = gcs_now();
-  uint64_t instant = (flags & TFD_TIMER_ABSTIME) != 0 ? gcs_instant(&wish->it_value) : sum(now, value);
+  uint64_t instant = (flags & TFD_TIMER_ABSTIME) != 0 ? instant_of(timer, &wish->it_value) : sum(now, value);
   timer->interval = gcs_nanoseconds(&wish->it_interval);
   timer->instant = value == 0 ? UINT64_MAX : instant;
   timer->expirations = 0;

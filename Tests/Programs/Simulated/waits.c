@@ -10,10 +10,12 @@
 #include <sched.h>
 #include <semaphore.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/select.h>
+#include <sys/timerfd.h>
 #include <threads.h>
 #include <time.h>
 #include <unistd.h>
@@ -224,6 +226,31 @@ static void sleeps(void) {
   expect(61, time(NULL) == begin.tv_sec + 2 * 3600);
 }
 
+// An instant of the wall clock that is long ago has passed, in whatever year the simulation begins. The uptime clock has others.
+static void past(void) {
+  time_t begin = time(NULL);
+  struct timespec hour_ago = in_seconds(CLOCK_REALTIME, -3600), first = {.tv_sec = 1};
+  pthread_mutex_lock(&mutex);
+  expect(80, pthread_cond_timedwait(&condition, &mutex, &hour_ago) == ETIMEDOUT);
+  expect(81, pthread_cond_clockwait(&condition, &mutex, CLOCK_REALTIME, &first) == ETIMEDOUT);
+  expect(82, pthread_mutex_timedlock(&mutex, &hour_ago) == ETIMEDOUT);
+  sem_t semaphore;
+  sem_init(&semaphore, 0, 0);
+  expect(83, sem_timedwait(&semaphore, &hour_ago) != 0 && errno == ETIMEDOUT);
+  expect(84, clock_nanosleep(CLOCK_REALTIME, TIMER_ABSTIME, &hour_ago, NULL) == 0);
+  struct itimerspec wish = {.it_value = hour_ago};
+  uint64_t count = 0;
+  int timer = timerfd_create(CLOCK_REALTIME, 0);
+  expect(85, timerfd_settime(timer, TFD_TIMER_ABSTIME, &wish, NULL) == 0 && read(timer, &count, 8) == 8 && count == 1);
+  expect(86, time(NULL) - begin < 2);
+  struct timespec soon = in_seconds(CLOCK_MONOTONIC, 5);
+  pthread_condattr_t attributes;
+  pthread_cond_t uptime;
+  pthread_condattr_init(&attributes);
+  expect(87, pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC) == 0 && pthread_cond_init(&uptime, &attributes) == 0);
+  expect(88, pthread_cond_timedwait(&uptime, &mutex, &soon) == ETIMEDOUT && time(NULL) - begin >= 5);
+}
+
 // The same by the names of C11.
 static mtx_t c11_mutex;
 static cnd_t c11_condition;
@@ -295,6 +322,7 @@ int main(int argument_count, char **arguments) {
   }
   if (strcmp(way, "codes") == 0) codes();
   if (strcmp(way, "sleeps") == 0) sleeps();
+  if (strcmp(way, "past") == 0) past();
   if (strcmp(way, "c11") == 0) c11();
   if (strcmp(way, "quick") == 0) quick_exit(0);
   return 0;
