@@ -49,6 +49,9 @@ bool gcs_for_each_descriptor(void (*body)(int descriptor));
 /// The thread is about to read from a descriptor that is not inside; in Outside.c.
 void gcs_note_outside(int descriptor);
 
+/// A message has descriptors with it, which may be the only ones of something: what is closed is not forgotten from now on.
+void gcs_keep_closed(void);
+
 /// Another process has that pipe or socket pair from now on; or all of them.
 void gcs_let_go(int descriptor);
 void gcs_let_all_go(void);

@@ -77,8 +77,14 @@ static void note_open(int descriptor) {
   if (found != NULL) found->is_open = true;
 }
 
+/// Whether one may be open on its way in a message alone, where it has no descriptor.
+static bool keeps_closed;
+
+void gcs_keep_closed(void) { keeps_closed = true; }
+
 /// Forgets those that have been closed.
 static void clean(void) {
+  if (keeps_closed) return;
   for (size_t index = 0; index < count; index += 1) list[index].is_open = false;
   if (!gcs_for_each_descriptor(note_open)) return;
   for (size_t index = count; index-- > 0;) {
@@ -89,10 +95,11 @@ static void clean(void) {
 static void add(int descriptor, unsigned pair) {
   struct stat status;
   if (fstat(descriptor, &status) != 0) return;
-  if (count == room) clean();
-  if (count * 2 >= room) {
-    size_t more = room == 0 ? 64 : room * 2;
-    struct inside *longer = realloc(list, more * sizeof *list);
+  if (count == room) {
+    clean();
+    // At least a half is free behind this, so that the next time is far.
+    size_t more = room == 0 ? 64 : count * 2 >= room ? room * 2 : room;
+    struct inside *longer = more == room ? NULL : realloc(list, more * sizeof *list);
     if (longer != NULL) {
       list = longer;
       room = more;

@@ -136,6 +136,7 @@ ssize_t sendmsg(int descriptor, const struct msghdr *message, int flags) {
     if (gcs_is_simulated()) let_go_with(message);
     return gcs_next_sendmsg(descriptor, message, flags);
   }
+  if (message->msg_controllen > 0) gcs_keep_closed();
   struct msghdr copy = *message;
   return move(descriptor, true, &copy, flags, is_points);
 }

@@ -119,6 +119,31 @@ static void together(void) {
   close_both(passed);
 }
 
+// What is on its way is open, and stays what it is, however many others come and go.
+static void *write_passed(void *context) {
+  rest();
+  EXPECT(write(passed[1], "x", 1) == 1);
+  return context;
+}
+static void on_its_way(void) {
+  char byte;
+  int others[2];
+  EXPECT(socketpair(AF_UNIX, SOCK_STREAM, 0, passed) == 0);
+  make_pair(SOCK_STREAM);
+  send_two(passed[0]);
+  EXPECT(close(passed[0]) == 0);
+  for (int count = 0; count < 200; count++) {
+    EXPECT(pipe(others) == 0);
+    close_both(others);
+  }
+  passed[0] = take_all(2, 2);
+  pthread_t other = start(write_passed, NULL);
+  EXPECT(read(passed[0], &byte, 1) == 1);
+  pthread_join(other, NULL);
+  close_both(ends);
+  close_both(passed);
+}
+
 // The socket says what is enough.
 static void *send_slowly(void *context) {
   for (int count = 0; count < 6; count++) {
@@ -280,7 +305,7 @@ int main(int count, char **names) {
   static const struct fact facts[] = {
       {"blocked", blocked}, {"shut", shut},   {"together", together}, {"least", least},
       {"joins", joins},     {"looks", looks}, {"unseen", unseen},     {"forked", forked},
-      {"at_once", at_once}, {"joined_late", joined_late},
+      {"at_once", at_once}, {"joined_late", joined_late}, {"on_its_way", on_its_way},
   };
   (void)count;
   return check(facts, sizeof facts / sizeof facts[0], names);

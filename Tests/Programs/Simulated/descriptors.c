@@ -8,6 +8,7 @@
 #include <dispatch/dispatch.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/epoll.h>
@@ -335,6 +336,26 @@ static void mixed(void) {
   close(outside[1]);
 }
 
+// Pipes that are closed leave nothing behind.
+static size_t allocated(void) {
+#if __GLIBC_PREREQ(2, 33)
+  struct mallinfo2 info = mallinfo2();
+  return info.uordblks + info.hblkhd;
+#else
+  return 0;
+#endif
+}
+static void forgotten(void) {
+  size_t before = 0;
+  for (int round = 0; round < 18000; round++) {
+    int ends[2];
+    // A simulation keeps no more events than so many rounds have.
+    if (round == 9000) before = allocated();
+    EXPECT(pipe(ends) == 0 && close(ends[0]) == 0 && close(ends[1]) == 0);
+  }
+  EXPECT(allocated() < before + 500000);
+}
+
 // The library has a source of a timer that is the program's.
 static void library(void) {
   struct itimerspec wish = after(50, 50);
@@ -357,6 +378,7 @@ int main(int count, char **names) {
       {"counters", counters}, {"timers", timers}, {"closed", closed},   {"kept", kept},
       {"epolls", epolls},     {"lists", lists},   {"refused", refused}, {"interrupted", interrupted},
       {"handler", handler},   {"mixed", mixed},   {"library", library},
+      {"forgotten", forgotten},
   };
   (void)count;
   return check(facts, sizeof facts / sizeof facts[0], names);
