@@ -188,7 +188,9 @@ int pthread_tryjoin_np(pthread_t thread, void **result) {
   if (!gcs_is_simulated()) return __wrap_pthread_tryjoin_np(thread, result);
   GCS_POINT();
   member *found = *place_of(thread);
-  return found == NULL || found->has_ended ? join(thread, result, UINT64_MAX) : gcs_tried(EBUSY);
+  // Of one that takes no part the C library says whether it has ended.
+  if (found == NULL) return gcs_tried(__wrap_pthread_tryjoin_np(thread, result));
+  return found->has_ended ? join(thread, result, UINT64_MAX) : gcs_tried(EBUSY);
 }
 
 int pthread_clockjoin_np(pthread_t thread, void **result, clockid_t clock, const struct timespec *deadline) {

@@ -193,6 +193,25 @@ static void joins(void) {
   close_both(ends);
 }
 
+// A thread that was started before main, and takes no part, is asked for without a wait.
+static pthread_t early;
+static _Atomic bool may_end;
+static void *end_when_told(void *context) {
+  while (!may_end) usleep(1000);
+  return context;
+}
+__attribute__((constructor)) static void start_early(int count, char **names) {
+  if (count > 1 && strcmp(names[1], "early_join") == 0) early = start(end_when_told, &early);
+}
+static void early_join(void) {
+  void *result = NULL;
+  // Beside other facts there is none.
+  if (early == 0) early = start(end_when_told, &early);
+  EXPECT(pthread_tryjoin_np(early, &result) == EBUSY);
+  may_end = true;
+  EXPECT(pthread_join(early, &result) == 0 && result == &early);
+}
+
 // A thread that looks over and over, and never waits, sees what others do later.
 static void looks(void) {
   char bytes[8];
@@ -306,6 +325,7 @@ int main(int count, char **names) {
       {"blocked", blocked}, {"shut", shut},   {"together", together}, {"least", least},
       {"joins", joins},     {"looks", looks}, {"unseen", unseen},     {"forked", forked},
       {"at_once", at_once}, {"joined_late", joined_late}, {"on_its_way", on_its_way},
+      {"early_join", early_join},
   };
   (void)count;
   return check(facts, sizeof facts / sizeof facts[0], names);
