@@ -255,10 +255,10 @@ public final class Simulation: Sendable {
 
   /// As `explore`. A run that stands still for so many nanoseconds is given up: for tests of that.
   package static func explore(
-    patience: UInt64, runs: Int = 1, _ body: @escaping (Simulation) throws -> Void
+    patience: UInt64, runs: Int = 1, strategy: Strategy = .random, _ body: @escaping (Simulation) throws -> Void
   ) -> Report {
     Exploration.one.withLock { _ in
-      explore(Exploration(runs, .random, 2, .random(in: 0 ... .max)), patience: patience, body)
+      explore(Exploration(runs, strategy, 2, .random(in: 0 ... .max)), patience: patience, body)
     }
   }
 
@@ -302,14 +302,16 @@ public final class Simulation: Sendable {
     }
     while report.failure == nil, let plan = exploration.next() {
       let attempt = explorer.attempt(plan.schedule, plan.token, limit: Attempt.longestRun)
-      let token = plan.schedule is OrderSchedule ? plan.token.with(attempt.switches ?? []) : plan.token
+      // Of an order that the search has tried the token is what the run has made; of a run that was given up, or too long, that is not known.
+      let token = plan.schedule is OrderSchedule ? attempt.switches.map { plan.token.with($0) } : plan.token
       report.runs += 1
       report.steps += attempt.steps
       report.hash = report.hash &* 31 &+ attempt.hash
       report.timersLeft = attempt.timersLeft
       exploration.note(plan, attempt)
       guard let reason = attempt.reason else { continue }
-      var shrinking = exploration.shrinks && !attempt.hasRace ? Shrinking(attempt, explorer, token) : nil
+      var shrinking: Shrinking?
+      if let token, exploration.shrinks, !attempt.hasRace { shrinking = Shrinking(attempt, explorer, token) }
       var failure = SimulationFailure(reason, token, attempt, runs: report.runs - 1, shrinking?.result())
       failure.locate(explorer)
       report.failure = failure

@@ -51,7 +51,8 @@ public struct SimulationFailure: Error, CustomStringConvertible {
 
   /// What is wrong with the schedule.
   public let reason: Reason
-  /// Replays the schedule: `.replay(token)`. At most 200 characters.
+  /// Replays the schedule: `.replay(token)`. At most 200 characters. Empty where `.everyOrder` has found a run that was given up (`.stalled`), or
+  /// one that is too long for a token.
   public let token: String
   /// How many schedules there were before it.
   public let runs: Int
@@ -85,13 +86,15 @@ public struct SimulationFailure: Error, CustomStringConvertible {
     hasRace = false
   }
 
-  /// - Parameter shrunk: Takes the place of what was found, if its token is short enough.
-  init(_ reason: Reason, _ found: Token, _ attempt: Attempt, runs: Int, _ shrunk: Shrinking.Result?) {
+  /// - Parameters:
+  ///   - found: Nil if no token replays the run.
+  ///   - shrunk: Takes the place of what was found, if its token is short enough.
+  init(_ reason: Reason, _ found: Token?, _ attempt: Attempt, runs: Int, _ shrunk: Shrinking.Result?) {
     let text = shrunk?.token.text ?? ""
     let isShrunk = shrunk != nil && text.utf8.count <= Token.mostCharacters
     let replayed = isShrunk ? shrunk?.attempt ?? attempt : attempt
     self.reason = replayed.reason ?? reason
-    token = isShrunk ? text : found.text
+    token = isShrunk ? text : found?.text ?? ""
     self.runs = runs
     self.attempt = replayed
     timeline = replayed.told?.timeline ?? ""

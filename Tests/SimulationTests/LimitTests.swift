@@ -86,6 +86,24 @@ struct LimitTests {
     }
   }
 
+  @Test("V1: of a run that is given up in a search for all orders there is no token, for it would replay another one")
+  func givenUpOrder() async {
+    await #expect(processExitsWith: .success) {
+      let goesOn = Flag()
+      let report = Simulation.explore(patience: 200_000_000, strategy: .everyOrder()) { sim in
+        DispatchQueue(label: "left behind").async { while !goesOn.isUp { sleepInReality() } }
+        sim.run()
+      }
+      let failure = try unwrap(report.failure)
+      guard case .stalled = failure.reason else { throw failure }
+      try require(failure.token.isEmpty && !failure.description.contains("Replay it"), failure.description)
+      // The token of a schedule by chance is known before the run.
+      let random = Simulation.explore(patience: 200_000_000) { _ in while !goesOn.isUp { sleepInReality() } }
+      try require(random.failure?.token.hasPrefix("gc1:r:") == true)
+      goesOn.raise()
+    }
+  }
+
   @Test("Deadlocks have names, however many threads failed runs have left behind")
   func names() async {
     await #expect(processExitsWith: .success) {
