@@ -22,13 +22,14 @@ struct SimCommand: ParsableCommand {
 
       The command must be the program itself: what the program starts is not simulated. Its input is empty.
 
-      The tool's exit codes: 0 if no schedule has failed, 1 if one has, 125 if the program would not run on the library, \
-      126 if it cannot be run, 127 if there is no such program. "Scripts/build-dropin --simulation" builds the library; \
-      the tool looks for it in grandcentral/sim, below the folders where "gcd run" looks.
+      The tool's exit codes: 0 if no schedule has failed, 1 if one has, or if exhaustive has not run all of them, 125 if \
+      the program would not run on the library, 126 if it cannot be run, 127 if there is no such program. \
+      "Scripts/build-dropin --simulation" builds the library; the tool looks for it in grandcentral/sim, below the folders \
+      where "gcd run" looks.
       """
   )
 
-  @Option(help: ArgumentHelp("How many schedules are run; exhaustive runs all.", valueName: "count"))
+  @Option(help: ArgumentHelp("How many schedules are run; exhaustive runs all, up to 100,000.", valueName: "count"))
   var runs = 100
 
   @Option(

@@ -51,6 +51,34 @@ struct SimToolTests {
     #expect(tokens(7, replay: "gc1:s:2:1.2.2") == ["gc1:s:2:1.2.2"])
   }
 
+  @Test("V1: says that there are more schedules than were run, or may be more, and that is no success")
+  func more() {
+    func end(_ strategy: Simulation.Strategy, others: Int, made: [Switch]) -> (text: String, isWhole: Bool) {
+      let options = SimOptions(
+        command: ["true"], runs: 9, strategy: "exhaustive", seed: 1, replay: nil, processors: 2, seconds: 1, steps: 1,
+        checks: false, shrinks: false, trace: nil, library: nil)
+      var (exploration, runs) = (Exploration(9, strategy, 2, 1), 0)
+      while let plan = exploration.next() {
+        let schedule = plan.schedule as? BranchSchedule
+        // The first run shows so many other schedules, behind which there are none.
+        if runs == 0 {
+          schedule?.branches = [BranchSchedule.Branch(thread: 0, choice: 1, isPreemption: true, others: Array(1...others))]
+        }
+        exploration.note(plan, Attempt(reason: nil, steps: 1, choices: 1, switches: runs == 0 ? [] : made))
+        runs += 1
+      }
+      #expect(options.end(of: exploration, runs: runs, wasInterrupted: true).isWhole)
+      return options.end(of: exploration, runs: runs, wasInterrupted: false)
+    }
+    let one = Switch(thread: 0, choice: 1, to: 1)
+    let all = end(.exhaustive(preemptions: 2), others: 1, made: [one])
+    #expect(all.isWhole && all.text == "2 schedules, none of which has failed: there are no others")
+    let some = end(.exhaustive(preemptions: 2, atMost: 2), others: 2, made: [one])
+    #expect(!some.isWhole && some.text == "2 schedules, none of which has failed: there are more")
+    let lost = end(.exhaustive(preemptions: 2), others: 1, made: [])
+    #expect(!lost.isWhole && lost.text.hasSuffix(": there may be more: the program does not do the same each time"))
+  }
+
   @Test("reads what a program has said of its run")
   func report() throws {
     let text = """

@@ -50,6 +50,16 @@ struct SimOptions {
     return Exploration(runs, strategy, processors, seed)
   }
 
+  /// What is said of so many schedules that have not failed; and whether these are all that were asked for.
+  func end(of exploration: Exploration, runs: Int, wasInterrupted: Bool) -> (text: String, isWhole: Bool) {
+    let text = runs == 1 ? "1 schedule, which has not failed" : "\(runs) schedules, none of which has failed"
+    if exploration.isComplete { return (text + ": there are no others", true) }
+    let isExhaustive = replay == nil && Self.strategy(strategy)?.isExhaustive == true
+    if !isExhaustive || wasInterrupted { return (text, true) }
+    let gaps = exploration.gaps
+    return (text + (gaps.isEmpty ? ": there are more" : ": there may be more: " + gaps.joined(separator: "; ")), false)
+  }
+
   /// The tool's command that runs the schedule again, as a shell takes it: with what else makes a difference to the run.
   func replaying(_ token: Token) -> String {
     var words = ["gcd", "sim", "--replay", token.text]

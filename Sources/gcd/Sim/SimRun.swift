@@ -92,14 +92,13 @@ struct SimRun {
       writeOutputOfProgram()
       writeTrace()
     }
-    var text = runs == 1 ? "1 schedule, which has not failed" : "\(runs) schedules, none of which has failed"
-    if exploration.isComplete { text += ": there are no others" }
-    Self.tell(text + " (\(options.replay == nil ? "seed \(seed), " : "")\(steps) steps)")
+    let end = options.end(of: exploration, runs: runs, wasInterrupted: Interrupt.isRequested)
+    Self.tell(end.text + " (\(options.replay == nil ? "seed \(seed), " : "")\(steps) steps)")
     if let left = program.last?.report?.left, !left.isEmpty {
       Self.tell("left at the end of the last one: " + TextLayout.printable(left.joined(separator: "; ")))
     }
     tellOutside(of: program.last?.report, "the last one")
-    return EXIT_SUCCESS
+    return end.isWhole ? EXIT_SUCCESS : Code.failed
   }
 
   /// Runs the schedule once more.
