@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/select.h>
+#include <sys/time.h>
 #include <sys/timerfd.h>
 #include <threads.h>
 #include <time.h>
@@ -224,6 +225,11 @@ static void sleeps(void) {
   select(0, NULL, NULL, NULL, &hour);
   poll(NULL, 0, 3600 * 1000);
   expect(61, time(NULL) == begin.tv_sec + 2 * 3600);
+  // Nothing is known of a zone, and that is said.
+  struct timezone zone = {77, 77};
+  struct timeval seen;
+  expect(62, gettimeofday(&seen, &zone) == 0 && seen.tv_sec == begin.tv_sec + 2 * 3600);
+  expect(63, zone.tz_minuteswest == 0 && zone.tz_dsttime == 0);
 }
 
 // An instant of the wall clock that is long ago has passed, in whatever year the simulation begins. The uptime clock has others.
