@@ -170,6 +170,7 @@ ends assertion 'the program is brought down by the signal 6'
 ends idle 'deadlock: main waits for items, in dispatch_main'
 ends misuse 'GrandCentral misuse [GC0004]'
 ends mutex 'deadlock: main waits for a lock, which main holds: the circle is closed'
+ends reader 'deadlock: main waits for a lock; thread 1 waits for a lock'
 ends endless 'a run does not end: it has passed 2000 points' --step-limit 2000
 # What makes a difference is in the command that replays it.
 expect "--step-limit 2000 --library $library -- $folder/ends endless" said

@@ -28,43 +28,78 @@ TIMED_RWLOCK(wrlock)
 
 // MARK: Readers and writers
 
+/// On the stack of a thread that waits to write. Touched by the thread that has the turn.
+typedef struct writer {
+  pthread_rwlock_t *lock;
+  struct writer *next;
+} writer;
+
+static writer *writers;
+
+/// Whether readers wait for a writer that waits itself. With such a lock they do, those that read already as well.
+static bool gives_way(const pthread_rwlock_t *lock) {
+  if (lock->__data.__flags != PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP) return false;
+  for (const writer *each = writers; each != NULL; each = each->next) {
+    if (each->lock == lock) return true;
+  }
+  return false;
+}
+
+static int try_rdlock(pthread_rwlock_t *lock) {
+  return gcs_is_simulated() && gives_way(lock) ? EBUSY : __wrap_pthread_rwlock_tryrdlock(lock);
+}
+
+static int try_wrlock(pthread_rwlock_t *lock) { return __wrap_pthread_rwlock_trywrlock(lock); }
+
+/// False once the instant has come.
+static bool await(pthread_rwlock_t *lock, bool writes, uint32_t owner, uint64_t deadline) {
+  if (!writes) return gcs_wait(lock, GCS_LOCK, owner, deadline);
+  writer self = {lock, writers}, **place = &writers;
+  writers = &self;
+  bool was_woken = gcs_wait(lock, GCS_LOCK, owner, deadline);
+  while (*place != &self) place = &(*place)->next;
+  *place = self.next;
+  // Readers may have given way to it.
+  if (!was_woken) gcs_wake(lock, INT32_MAX, false);
+  return was_woken;
+}
+
 /// `deadline` may be NULL.
-static int lock(
-    int (*try)(pthread_rwlock_t *), pthread_rwlock_t *lock, clockid_t clock, const struct timespec *deadline) {
+static int lock(pthread_rwlock_t *lock, bool writes, clockid_t clock, const struct timespec *deadline) {
   int error;
   gcs_relax(1000, 1);
-  while ((error = try(lock)) == EBUSY) {
+  while ((error = writes ? try_wrlock(lock) : try_rdlock(lock)) == EBUSY) {
     uint32_t writer = (uint32_t)lock->__data.__cur_writer;
     if (writer == (uint32_t)gettid()) return EDEADLK;
     if (!gcs_is_deadline(deadline)) return EINVAL;
-    if (!gcs_wait(lock, GCS_LOCK, writer, gcs_instant(clock, deadline))) return ETIMEDOUT;
+    if (!await(lock, writes, writer, gcs_instant(clock, deadline))) return ETIMEDOUT;
   }
   return error;
 }
 
-#define LOCK(name)                                                                                                 \
+#define LOCK(name, writes)                                                                                         \
   int pthread_rwlock_##name(pthread_rwlock_t *object) {                                                            \
     if (!gcs_is_simulated()) return __wrap_pthread_rwlock_##name(object);                                          \
     GCS_POINT();                                                                                                   \
-    return lock(__wrap_pthread_rwlock_try##name, object, CLOCK_REALTIME, NULL);                                    \
+    return lock(object, writes, CLOCK_REALTIME, NULL);                                                             \
   }                                                                                                                \
   int pthread_rwlock_timed##name(pthread_rwlock_t *restrict object, const struct timespec *restrict deadline) {    \
     if (!gcs_is_simulated()) return __wrap_pthread_rwlock_timed##name(object, deadline);                           \
     GCS_POINT();                                                                                                   \
-    return lock(__wrap_pthread_rwlock_try##name, object, CLOCK_REALTIME, deadline);                                \
+    return lock(object, writes, CLOCK_REALTIME, deadline);                                                         \
   }                                                                                                                \
   int pthread_rwlock_clock##name(                                                                                  \
       pthread_rwlock_t *restrict object, clockid_t clock, const struct timespec *restrict deadline) {              \
     if (!gcs_is_simulated()) return __wrap_pthread_rwlock_clock##name(object, clock, deadline);                    \
     GCS_POINT();                                                                                                   \
-    return lock(__wrap_pthread_rwlock_try##name, object, clock, deadline);                                         \
+    return lock(object, writes, clock, deadline);                                                                  \
   }                                                                                                                \
   int pthread_rwlock_try##name(pthread_rwlock_t *object) {                                                         \
     if (gcs_is_simulated()) GCS_POINT();                                                                           \
-    return gcs_tried(__wrap_pthread_rwlock_try##name(object));                                                     \
+    return gcs_tried(try_##name(object));                                                                          \
   }
-LOCK(rdlock)
-LOCK(wrlock)
+LOCK(rdlock, false)
+LOCK(wrlock, true)
 
 int pthread_rwlock_unlock(pthread_rwlock_t *lock) {
   int error = __wrap_pthread_rwlock_unlock(lock);

@@ -74,6 +74,13 @@ __attribute__((constructor)) static void start_early(int count, char **arguments
   if (count > 1 && strcmp(arguments[1], "early") == 0) pthread_create(&thread, NULL, answer, NULL);
 }
 
+// A reader that reads again gives way to the writer, which waits for it.
+static pthread_rwlock_t shared = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
+static void *write_shared(void *context) {
+  pthread_rwlock_wrlock(&shared);
+  return context;
+}
+
 int main(int count, char **arguments) {
   const char *way = count > 1 ? arguments[1] : "";
   dispatch_group_t group = dispatch_group_create();
@@ -110,6 +117,13 @@ int main(int count, char **arguments) {
     pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
     pthread_mutex_lock(&mutex);
     pthread_mutex_lock(&mutex);
+  }
+  if (strcmp(way, "reader") == 0) {
+    pthread_t thread;
+    pthread_rwlock_rdlock(&shared);
+    pthread_create(&thread, NULL, write_shared, NULL);
+    sleep(1);
+    pthread_rwlock_rdlock(&shared);
   }
   if (strcmp(way, "endless") == 0) {
     again(NULL);

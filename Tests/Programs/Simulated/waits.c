@@ -128,6 +128,25 @@ static void *read_shared(void *context) {
   expect(22, pthread_rwlock_timedwrlock(&shared, &soon) == 0 && pthread_rwlock_unlock(&shared) == 0);
   return context;
 }
+// A lock that prefers writers has readers wait while a writer waits, and no longer; another one does not.
+static pthread_rwlock_t preferring = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
+static void *write_in_vain(void *lock) {
+  struct timespec soon = in_seconds(CLOCK_REALTIME, 5);
+  expect(24, pthread_rwlock_timedwrlock(lock, &soon) == ETIMEDOUT);
+  return NULL;
+}
+static void read_again(pthread_rwlock_t *lock, bool prefers_writers) {
+  pthread_t thread;
+  expect(25, pthread_rwlock_rdlock(lock) == 0);
+  pthread_create(&thread, NULL, write_in_vain, lock);
+  sleep(1);
+  time_t begin = time(NULL);
+  expect(26, pthread_rwlock_tryrdlock(lock) == (prefers_writers ? EBUSY : 0));
+  expect(27, pthread_rwlock_rdlock(lock) == 0 && (time(NULL) - begin >= 3) == prefers_writers);
+  sleep(10);
+  for (int count = prefers_writers ? 2 : 3; count > 0; count -= 1) pthread_rwlock_unlock(lock);
+  pthread_join(thread, NULL);
+}
 static void share(void) {
   pthread_t reader;
   pthread_rwlock_wrlock(&shared);
@@ -136,6 +155,8 @@ static void share(void) {
   sleep(20);
   pthread_rwlock_unlock(&shared);
   pthread_join(reader, NULL);
+  read_again(&shared, false);
+  read_again(&preferring, true);
 }
 
 static pthread_barrier_t barrier;
