@@ -62,7 +62,9 @@ struct SimToolTests {
         let schedule = plan.schedule as? BranchSchedule
         // The first run shows so many other schedules, behind which there are none.
         if runs == 0 {
-          schedule?.branches = [BranchSchedule.Branch(thread: 0, choice: 1, isPreemption: true, others: Array(1...others))]
+          schedule?.branches = [
+            BranchSchedule.Branch(thread: 0, choice: 1, isPreemption: true, others: Array(1...others))
+          ]
         }
         exploration.note(plan, Attempt(reason: nil, steps: 1, choices: 1, switches: runs == 0 ? [] : made))
         runs += 1
