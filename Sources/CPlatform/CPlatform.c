@@ -12,6 +12,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -169,10 +170,17 @@ int gc_pipe(int fds[2]) { return (int)result(pipe2(fds, O_CLOEXEC | O_NONBLOCK))
 
 int gc_eventfd(void) { return gc_above_standard((int)result(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK))); }
 
-int gc_eventfd_renew(int fd) {
-  // The program may have closed the descriptor, and have opened a file, a pipe or a socket under its number: those have a type.
+bool gc_is_anonymous(int fd, const char *name) {
   struct stat status;
-  if (fstat(fd, &status) != 0 || (status.st_mode & S_IFMT) != 0) return -EBADF;
+  if (fstat(fd, &status) != 0 || (status.st_mode & S_IFMT) != 0) return false;
+  char path[32], found[64];
+  snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+  ssize_t length = readlink(path, found, sizeof found);
+  return length < 0 || ((size_t)length == strlen(name) && memcmp(found, name, (size_t)length) == 0);
+}
+
+int gc_eventfd_renew(int fd) {
+  if (!gc_is_anonymous(fd, "anon_inode:[eventfd]")) return -EBADF;
   int fresh = gc_eventfd();
   if (fresh < 0) return fresh;
   int renewed = (int)result(dup3(fresh, fd, O_CLOEXEC));

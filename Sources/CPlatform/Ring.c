@@ -82,3 +82,7 @@ int gc_ring_submit(const gc_ring *ring, uint32_t count) {
     if (errno != EINTR) return -errno;
   }
 }
+
+void gc_ring_leave(const gc_ring *ring) {
+  if (gc_is_anonymous(ring->fd, "anon_inode:[io_uring]")) close(ring->fd);
+}

@@ -44,6 +44,12 @@ struct ProcessTests {
     #expect(result.number("child") == 0, "\(result)")
   }
 
+  @Test("E5: a child closes the path that it has opened, though its parent has made the channel")
+  func forkOpens() {
+    guard let result = run("io-fork-opens") else { return }
+    #expect(result.number("child") == 0, "\(result)")
+  }
+
   @Test("I7: every failure tells the handlers what it tells them with libdispatch: Documentation/ChannelErrors.md")
   func failures() throws {
     let root = #filePath.split(separator: "/").dropLast(3).map { "/" + $0 }.joined()

@@ -242,6 +242,10 @@ ssize_t gc_room_to_write(int fd);
 /// not tell. False if the descriptor is not open.
 bool gc_file_identity(int fd, uint64_t *device, uint64_t *inode, uint64_t *birth);
 
+/// Whether the descriptor is of what the kernel calls so, which has no place in a file system. The program may have closed the one that had the
+/// number. Without /proc: whether it is of anything that has none.
+bool gc_is_anonymous(int fd, const char *name);
+
 int gc_eventfd(void);
 /// In a forked child: a new one under the number of one that is the parent's too. The number, or -errno: then it is the parent's still.
 int gc_eventfd_renew(int fd);

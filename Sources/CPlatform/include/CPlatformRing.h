@@ -41,6 +41,8 @@ void gc_ring_prepare(const gc_ring *ring, uint32_t index, bool writes, int fd, c
                      int64_t offset, uint64_t token);
 /// Tells the kernel of `count` submissions. Returns how many it took.
 int gc_ring_submit(const gc_ring *ring, uint32_t count);
+/// In a forked child, whose ring is the parent's: closes the descriptor, if it is the ring's still.
+void gc_ring_leave(const gc_ring *ring);
 
 #pragma GCC visibility pop
 

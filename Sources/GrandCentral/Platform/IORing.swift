@@ -66,6 +66,11 @@ struct IORing: ~Copyable, @unchecked Sendable {  // the memory is shared with th
     return false
   }
 
+  /// No more requests. In a forked child the program may have closed the parent's ring by its number, and have a file there.
+  func close(inChild: Bool) {
+    if inChild { withUnsafePointer(to: ring) { gc_ring_leave($0) } } else { FileReading.close(descriptor) }
+  }
+
   /// The next completion, if there is one.
   borrowing func take() -> Completion? {
     // relaxed: only the taker writes it.

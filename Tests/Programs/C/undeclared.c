@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -185,7 +186,7 @@ static void sources(void) {
   dispatch_release(queue);
 }
 
-// What a run loop has waited for is closed, as a daemon does, and another file has its number when the process forks.
+// What a run loop has waited for is closed, as a daemon does, and something else has its number when the process forks.
 static void daemon_files(void) {
   int number = _dispatch_get_main_queue_handle_4CF();
   int ends[2];
@@ -195,10 +196,15 @@ static void daemon_files(void) {
   CHECK(child >= 0);
   if (child == 0) _exit(write(number, "x", 1) == 1 ? 0 : 1);
   int status = -1;
-  CHECK(waitpid(child, &status, 0) == child);
-  CHECK(status == 0);
+  CHECK(waitpid(child, &status, 0) == child && status == 0);
   char byte = 0;
   CHECK(read(ends[0], &byte, 1) == 1 && byte == 'x');
+  CHECK(dup2(epoll_create1(0), number) == number);
+  child = fork();
+  CHECK(child >= 0);
+  struct epoll_event event = {.events = EPOLLIN};
+  if (child == 0) _exit(epoll_ctl(number, EPOLL_CTL_ADD, ends[0], &event) == 0 ? 0 : 1);
+  CHECK(waitpid(child, &status, 0) == child && status == 0);
 }
 
 int main(void) {

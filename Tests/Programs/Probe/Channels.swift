@@ -8,7 +8,7 @@ import GrandCentral
 extension Scenario {
   static let channels: [String: Body] = [
     "io-way": ioWay, "io-no-descriptors": ioNoDescriptors, "io-fork": ioFork, "io-fork-daemon": ioForkDaemon,
-    "io-no-access": ioNoAccess,
+    "io-fork-opens": ioForkOpens, "io-no-access": ioNoAccess,
     "io-small-disk": ioSmallDisk, "io-no-ring-threads": ioNoRingThreads,
     "io-odd-writes": ioOddWrites,
   ]
@@ -170,6 +170,32 @@ extension Scenario {
     var status: Int32 = 0
     waitpid(child, &status, 0)
     report("child", Int(status))
+  }
+
+  /// The child opens the path of a channel that its parent has made, and closes it.
+  private static let ioForkOpens: Body = {
+    if Kernel.isThreadSanitized { skip("ThreadSanitizer starts no thread after a fork") }
+    let path = "/tmp/gc-probe-fifo-\(getpid())"
+    require(mkfifo(path, 0o600) == 0, "mkfifo")
+    let cleaned = Latch()
+    let channel = DispatchIO(type: .stream, path: path, oflag: O_RDWR, mode: 0, queue: .global()) { _ in cleaned.open()
+    }!
+    let child = gc_fork()
+    if child == 0 {
+      let outcome = Outcome()
+      channel.read(offset: 0, length: 1, queue: .global(), ioHandler: outcome.handler)
+      let writer = open(path, O_WRONLY)
+      require(write(writer, "a", 1) == 1 && outcome.ended.wait(), "the child reads")
+      let number = channel.fileDescriptor
+      require(number >= 0 && fcntl(number, F_GETFD) >= 0, "the path is open")
+      channel.close()
+      require(cleaned.wait(), "the cleanup handler")
+      _exit(fcntl(number, F_GETFD) < 0 ? 0 : 1)
+    }
+    var status: Int32 = 0
+    waitpid(child, &status, 0)
+    report("child", Int(status))
+    unlink(path)
   }
 
   /// Without the right to read a file.

@@ -140,6 +140,8 @@ extension IOFile {
         note(kind)
         // relaxed: published by `opening`.
         descriptor.store(result, ordering: .relaxed)
+        // relaxed: as above.
+        opener.store(Thread.forkGeneration, ordering: .relaxed)
         result = Opening.open
       case .failure(let error):
         FileReading.close(result)

@@ -42,8 +42,9 @@ final class IOFile: @unchecked Sendable {  // immutable, atomic, or guarded as s
 
   /// Null-terminated, for a file that is the channels' own.
   let path: UnsafeMutablePointer<CChar>?
-  /// The generation of the process whose file it is: only there the number of a path's descriptor is closed.
-  let generation = Thread.forkGeneration
+  /// The generation of the process that has opened the path: only there the descriptor is closed by its number. In a child it may be of another
+  /// file by then.
+  let opener = Atomic<UInt32>(0)
   let flags: Int32
   let mode: UInt32
   /// Known of a descriptor's file only.
@@ -192,14 +193,26 @@ final class IOFile: @unchecked Sendable {  // immutable, atomic, or guarded as s
   /// Guarded by the lock of `IOFiles`: there is no user any more. `keepsSwitch` says that another file shares O_NONBLOCK and
   /// needs it. Returns what is to be closed, or -1.
   func giveBack(keepsSwitch: Bool) -> Int32 {
-    waits.0.end()
-    waits.1.end()
+    endWaits()
     // relaxed: the last user.
     let raw = descriptor.exchange(-1, ordering: .relaxed)
     if raw < 0 || path != nil { return raw }
     // relaxed: written under the lock.
     if isSwitched.load(ordering: .relaxed), !keepsSwitch { FileReading.setNonBlocking(raw, false) }
     return -1
+  }
+
+  /// As `giveBack`, in a child of a fork: the descriptor is the parent's.
+  func leaveToParent() -> Int32 {
+    endWaits()
+    return -1
+  }
+
+  /// What the child has listed of the parent's file goes, too. What the parent has listed is in no table here.
+  @_optimize(size)
+  private func endWaits() {
+    waits.0.end()
+    waits.1.end()
   }
 
   /// Sends the cleanup handlers.

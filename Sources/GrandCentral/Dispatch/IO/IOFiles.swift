@@ -108,10 +108,11 @@ struct IOFiles: ~Copyable, @unchecked Sendable {  // guarded by `lock`
       // A child of a fork gives its parent's channels back: it has a table of its own, and the flags stay the parent's.
       let index = Int(file.rawDescriptor)
       // unsafe: a file leaves before it goes.
-      guard entry(at: index)?.use({ $0 === file }) == true else { return -1 }
+      guard entry(at: index)?.use({ $0 === file }) == true else { return file.leaveToParent() }
       table.pointee[index] = nil
-    } else if file.generation != Thread.forkGeneration {
-      return -1
+      // relaxed: the last user.
+    } else if file.opener.load(ordering: .relaxed) != Thread.forkGeneration {
+      return file.leaveToParent()
     }
     // relaxed: written under the lock.
     let wasSwitched = file.isSwitched.load(ordering: .relaxed)

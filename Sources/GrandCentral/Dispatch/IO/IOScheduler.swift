@@ -99,21 +99,21 @@ final class IOScheduler: @unchecked Sendable {  // guarded by its locks, as said
     Borrowed<IOScheduler>(word: raw).use { scheduler in
       // The engine keeps its descriptors while one is watched.
       if let watch = scheduler.watch { _ = Engine.current.poller.unwatch(watch) }
-      scheduler.abandon()
+      scheduler.abandon(inChild: false)
     }
   }
 
-  /// In a forked child: the ring is the parent's. It is closed now, for the program may close it by its number later, and have a file there.
+  /// In a forked child: the ring is the parent's. It is closed now, while its number is certain.
   @_optimize(size)
   static func beginInChild() {
     // relaxed: there is no other thread.
     guard let raw = instance.load(ordering: .relaxed) else { return }
-    Borrowed<IOScheduler>(word: raw).use { $0.abandon() }
+    Borrowed<IOScheduler>(word: raw).use { $0.abandon(inChild: true) }
   }
 
   /// In a forked child, and at the end of a run. No other thread is left that could hold the lock.
-  private func abandon() {
-    if let ring { FileReading.close(ring.pointee.descriptor) }
+  private func abandon(inChild: Bool) {
+    ring?.pointee.close(inChild: inChild)
     ring = nil
   }
 

@@ -175,3 +175,5 @@ int gc_ring_submit(const gc_ring *ring, uint32_t count) {
   }
   return (int)taken;
 }
+
+void gc_ring_leave(const gc_ring *ring) { gc_close(ring->fd); }
