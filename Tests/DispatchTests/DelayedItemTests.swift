@@ -37,6 +37,63 @@ struct DelayedItemTests {
     #expect(one < max(1, 20 * many), "\(one) s for one item, \(many) s for many")
   }
 
+  @Test(
+    "W2: a thread that waits for a cancelled item waits for the execution that is under way, whenever the item was due besides"
+  )
+  func cancelWhileRunning() {
+    for isRegisteredBefore in [true, false] {
+      let (begun, end) = (Latch(), Latch())
+      let item = DispatchWorkItem {
+        begun.open()
+        end.wait()
+      }
+      let due = DispatchTime.now() + .milliseconds(isRegisteredBefore ? 40 : 0)
+      queue.asyncAfter(deadline: .now() + .milliseconds(40), execute: item)
+      DispatchQueue.global().async(execute: item)
+      #expect(begun.wait())
+      item.cancel()
+      let notified = Latch()
+      if isRegisteredBefore { item.notify(queue: .global()) { notified.open() } }
+      // The other time the instant has passed before the thread waits.
+      while DispatchTime.now() < due + .milliseconds(60) {}
+      #expect(item.wait(timeout: .now() + .milliseconds(60)) == .timedOut)
+      #expect(!notified.isOpen)
+      end.open()
+      #expect(item.wait(timeout: .now() + Patience.seconds) == .success)
+      if isRegisteredBefore { #expect(notified.wait()) }
+    }
+  }
+
+  /// Notes whether it ends outside of the queue's items.
+  private final class Captured: Sendable {
+    static let key = DispatchSpecificKey<Bool>()
+    let elsewhere: Counter
+    let gone: Latch
+
+    init(_ elsewhere: Counter, _ gone: Latch) { (self.elsewhere, self.gone) = (elsewhere, gone) }
+
+    deinit {
+      if DispatchQueue.getSpecific(key: Self.key) != true { elsewhere.add() }
+      gone.open()
+    }
+  }
+
+  @Test("Q7: what a delayed item captures goes on the queue, before the next item")
+  func captures() {
+    let count = 4_000
+    let (elsewhere, gone) = (Counter(), Latch(count))
+    queue.setSpecific(key: Captured.key, value: true)
+    let deadline = DispatchTime.now() + .milliseconds(300)
+    for _ in 0..<count {
+      let captured = Captured(elsewhere, gone)
+      queue.asyncAfter(deadline: deadline, execute: DispatchWorkItem { withExtendedLifetime(captured) {} })
+    }
+    // Of a machine that has taken longer nothing can be said: this thread had some of the items still.
+    let wasInTime = DispatchTime.now() < deadline
+    #expect(gone.wait())
+    #expect(elsewhere.value == 0 || !wasInTime)
+  }
+
   @Test("W2: cancelling a delayed item releases its waiters when it would have been dequeued")
   func cancelWhileWaiting() {
     let due = DispatchTime.now() + .milliseconds(150)

@@ -21,7 +21,10 @@ import Synchronization
 /// The references are counted by the Swift runtime, in whose counters ThreadSanitizer sees no order. So each use ends
 /// with `letGo`, which tells it that the use comes before the end.
 final class DelayedItem: @unchecked Sendable {  // immutable, but for the entry and the links, which locks guard
-  private let item: DispatchWorkItem
+  /// Retained while `hasItem`. The job that firing makes has a reference of its own, and this one is given back before a thread can run
+  /// the job: the item's closure goes with the job, on its queue.
+  private let item: Borrowed<DispatchWorkItem>
+  @exclusivity(unchecked) private var hasItem = true
   /// Nil for a timer that only finishes the item, which has been cancelled.
   private let queue: DispatchQueue?
   let deadline: Deadline
@@ -38,7 +41,7 @@ final class DelayedItem: @unchecked Sendable {  // immutable, but for the entry 
     let qos = queue.effectiveQoS(item.wantedQoS, item.flags)
     item.tell(World.changes, timer: World.setsTimer)
     let delayed = Owned(DelayedItem(item, queue, deadline, qos)).give()
-    delayed.use { $0.start() }
+    delayed.use { $0.start(item) }
     letGo(delayed)
   }
 
@@ -51,7 +54,7 @@ final class DelayedItem: @unchecked Sendable {  // immutable, but for the entry 
   }
 
   private init(_ item: DispatchWorkItem, _ queue: DispatchQueue?, _ deadline: Deadline, _ qos: QoSWord) {
-    self.item = item
+    self.item = Owned(item).give()
     self.queue = queue
     self.deadline = deadline
     self.qos = qos
@@ -61,6 +64,7 @@ final class DelayedItem: @unchecked Sendable {  // immutable, but for the entry 
   }
 
   deinit {
+    if hasItem { item.giveBack() }
     Sanitizer.comesAfter(entry)
     entry.deinitialize(count: 1)
     Magazine.give(UnsafeMutableRawPointer(entry))
@@ -72,7 +76,8 @@ final class DelayedItem: @unchecked Sendable {  // immutable, but for the entry 
     delayed.giveBack()
   }
 
-  private func start() {
+  /// - Parameter item: The caller's: from `add` on the timer may fire.
+  private func start(_ item: DispatchWorkItem) {
     // Noted before it can fire: firing forgets it again.
     item.noteTimer(self)
     add()
@@ -110,13 +115,18 @@ final class DelayedItem: @unchecked Sendable {  // immutable, but for the entry 
   }
 
   /// The item's list lets go of it.
-  func forget() { item.forgetTimer(self) }
+  func forget() { item.use { $0.forgetTimer(self) } }
 
   private func fire() {
-    guard let queue else { return item.finishDequeued() }
-    item.tell(World.changes)
-    item.forgetTimer(self)
-    queue.enqueueSlow(item.makeJob(for: queue, qos: qos))
+    guard let queue else { return item.use { $0.finishDequeued() } }
+    let job = item.use { item in
+      item.tell(World.changes)
+      item.forgetTimer(self)
+      return item.makeJob(for: queue, qos: qos)
+    }
+    hasItem = false
+    item.giveBack()
+    queue.enqueueSlow(job)
   }
 }
 

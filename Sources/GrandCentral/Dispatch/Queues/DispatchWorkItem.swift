@@ -276,10 +276,10 @@ public class DispatchWorkItem: @unchecked Sendable {  // an atomic word; the res
     return due
   }
 
-  /// A cancelled item's time has come.
+  /// A cancelled item's time has come. An execution that is under way finishes it by itself.
   final func finishDequeued() {
     tell(World.changes)
-    let finishes = state.update { $0.finish() }
+    let finishes = state.update { $0.rawValue & State.runningMask == 0 ? $0.finish() : false }
     if finishes { releaseWatchers() }
   }
 
@@ -364,7 +364,7 @@ public class DispatchWorkItem: @unchecked Sendable {  // an atomic word; the res
     let due = takeDue()
     let isOver = due?.hasPassed() ?? false
     let open = state.update { state in
-      if isOver { _ = state.finish() }
+      if isOver, state.rawValue & State.runningMask == 0 { _ = state.finish() }
       if state.has(State.finished) { return false }
       state.watch(urgency: UInt64(urgency))
       return true
