@@ -23,9 +23,7 @@ public func dispatch_queue_create_with_target(
 }
 
 private func workloop(_ label: UnsafePointer<CChar>?, inactive: Bool) -> OpaquePointer {
-  let workloop = DispatchWorkloop(label: "", inactive: inactive)
-  workloop.queueName = QueueName(keeping: gcd_copy_text(label))
-  return Handle.made(workloop)
+  Handle.made(DispatchWorkloop(name: QueueName(keeping: gcd_copy_text(label)), inactive: inactive))
 }
 
 @c @implementation

@@ -53,7 +53,9 @@ extension DispatchQueue {
       let job = first()
       if let job {
         take(job)
+        let outer = QoSWord.ofThread
         job.run()
+        QoSWord.ofThread = outer
       }
       QueueContext.pop(context)
       state.update { $0.clear(LaneState.ownerMask) }

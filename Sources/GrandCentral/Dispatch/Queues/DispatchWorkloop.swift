@@ -104,4 +104,9 @@ public final class DispatchWorkloop: DispatchQueue, @unchecked Sendable {  // ad
       kind: .sorted, name: QueueName(label), qos: .unspecified, target: target ?? GlobalQueues.default,
       inactive: inactive)
   }
+
+  /// For the C interface.
+  init(name: QueueName, inactive: Bool) {
+    super.init(kind: .sorted, name: name, qos: .unspecified, target: GlobalQueues.default, inactive: inactive)
+  }
 }
