@@ -82,7 +82,10 @@ final class BodyExecutor: TaskExecutor, @unchecked Sendable {  // guarded by the
   /// Runs the function.
   func perform(_ sim: Simulation) throws {
     if state.withLock({ $0.isCancelled }) { throw CancellationError() }
+    // What a run that has failed brought last is of a function that goes on nowhere. From the next step on there may be new jobs.
+    while sem_trywait(news) == 0 {}
     let waiting = state.withLock { state in
+      state.jobs.removeAll()
       state.isFinished = false
       let waiting = state.waiting
       state.waiting = nil

@@ -1,6 +1,7 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import GrandCentral
 import GrandCentralTesting
 import Testing
 
@@ -35,6 +36,35 @@ struct TraitProcessTests {
       }
       executor.close()
       try require(report.failure == nil && report.isComplete, "\(report.gaps)")
+    }
+  }
+
+  @Test("V4: a run that fails as the function is to go on leaves nothing to the next run, and is shrunk")
+  func failsBeforeGoingOn() async {
+    await #expect(processExitsWith: .success) {
+      let executor = BodyExecutor()
+      Task.detached {
+        while await executor.isWanted() {
+          Task(executorPreference: executor) {
+            let queue = DispatchQueue(label: "own")
+            await withCheckedContinuation { continuation in
+              queue.async {
+                continuation.resume()
+                queue.sync {}
+              }
+            }
+            executor.finish(nil, nil)
+          }
+        }
+      }
+      let report = await withCheckedContinuation { continuation in
+        SimulationTests.startThread {
+          let report = Simulation.explore(runs: 1) { try executor.perform($0) }
+          continuation.resume(returning: report)
+        }
+      }
+      executor.close()
+      try require(report.failure?.switches != nil, "\(String(describing: report.failure))")
     }
   }
 }
