@@ -24,6 +24,16 @@ ready_target() {
   [ -z "$newer" ] || Scripts/build-dropin ${target:+--target "$target"} "$to"
 }
 
+# privately COMMAND...: under a umask that gives others nothing, in a tree that looks as if it had been checked out under it: one header does.
+privately() (
+  header=Sources/CDispatch/include/dispatch/queue.h
+  mode=$(stat -c %a "$header")
+  trap 'chmod "$mode" "$header"' EXIT
+  chmod go= "$header"
+  umask 077
+  "$@"
+)
+
 # A line that the summary shows.
 fact() { printf '=> %s\n' "$*"; }
 

@@ -14,8 +14,10 @@ rm -rf "$installed" "$OUT/dropin-destination"
 
 # C2: the library's name, what it needs and exports, and programs that were built for the toolchain's.
 # Into a package first, from where it is moved to its place: nothing may know where it was built.
-DESTDIR=$OUT/dropin-destination PREFIX=$installed Scripts/build-dropin
+DESTDIR=$OUT/dropin-destination PREFIX=$installed privately Scripts/build-dropin
 [ ! -e "$installed" ] || fail "DESTDIR does not keep the prefix untouched"
+closed=$(find "$OUT/dropin-destination" ! -type l ! -perm -go=r -o -type d ! -perm -go=rx)
+[ -z "$closed" ] || fail "only their owner can read: $closed"
 use "$OUT/dropin-destination$installed" "$OUT/dropin-programs"
 build_as_others "$prefix"
 mv "$OUT/dropin-destination$installed" "$installed"

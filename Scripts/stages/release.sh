@@ -28,8 +28,8 @@ newer=$(find Sources/GrandCentral Sources/DispatchABI Sources/CPlatform Sources/
 export GC_RELEASE_TRIAL=$folder/gcd
 export GC_HOMEPAGE=https://example.org/somebody/swift-grand-central GC_MAINTAINER='Somebody <somebody@example.org>'
 Scripts/release "$version" "$folder/one"
-Scripts/release "$version" "$folder/two" >/dev/null
-diff "$folder/one/SHA256SUMS" "$folder/two/SHA256SUMS" || fail "twice the same, and other bytes"
+privately Scripts/release "$version" "$folder/two" >/dev/null
+diff "$folder/one/SHA256SUMS" "$folder/two/SHA256SUMS" || fail "twice the same, and other bytes: the umask may be the difference"
 (cd "$folder/one" && sha256sum --check --quiet SHA256SUMS)
 if Scripts/release 99.0.0 "$folder/none" 2>"$folder/said"; then fail "a version that is not the tree's was released"; fi
 grep -F "is of version $version, not 99.0.0" "$folder/said" >/dev/null || fail "$(cat "$folder/said")"
