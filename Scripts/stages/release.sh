@@ -51,6 +51,10 @@ END
 # The owner's two settings are in the packages; and no document has the word that stands for the address.
 dpkg-deb --field "$folder/one"/*.deb Homepage Maintainer | grep -cF -e "Homepage: $GC_HOMEPAGE" -e "Maintainer: $GC_MAINTAINER" | grep -x 2 >/dev/null ||
   fail "the .deb names another address or maintainer"
+# By what is in it, the archive's root left out: the same on each file system.
+size=$(dpkg-deb --fsys-tarfile "$folder/one"/*.deb | tar --list --verbose |
+  awk 'NR > 1 { sum += /^-/ ? int(($3 + 1023) / 1024) : 1 } END { print sum }')
+[ "$(dpkg-deb --field "$folder/one"/*.deb Installed-Size)" = "$size" ] || fail "the .deb has another size than its $size KiB"
 [ "$(rpm --query --package --nosignature --queryformat '%{URL} %{PACKAGER}' "$folder/one"/*.rpm)" = "$GC_HOMEPAGE $GC_MAINTAINER" ] ||
   fail "the .rpm names another address or maintainer"
 grep -F "\"downloadLocation\": \"$GC_HOMEPAGE\"" "$folder/one"/*.spdx.json >/dev/null || fail "the bill of materials names another address"
