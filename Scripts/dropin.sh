@@ -121,8 +121,11 @@ build_as_others() {
   ours=$(readlink -f "$1/lib/libdispatch.so")
   read -ra flags <<<"$(PKG_CONFIG_PATH=$1/lib/pkgconfig pkg-config --cflags --libs dispatch)"
   gcc "$c_programs/hello.c" "${flags[@]}" "-Wl,-rpath,$1/lib" -o "$folder/hello"
-  rm -rf "$folder/cmake"
-  cmake -S "$c_programs" -B "$folder/cmake" -DCMAKE_PREFIX_PATH="$1" >/dev/null
+  # CMake comes by a link to the folder of libraries, as /lib is one.
+  rm -rf "$folder/cmake" "$folder/linked"
+  mkdir "$folder/linked"
+  ln -s "$1/lib" "$folder/linked/lib"
+  cmake -S "$c_programs" -B "$folder/cmake" -DCMAKE_PREFIX_PATH="$(readlink -f "$folder/linked")" >/dev/null
   cmake --build "$folder/cmake" >/dev/null
   for program in "$folder/hello" "$folder/cmake/hello"; do
     timeout 60 "$program" >/dev/null || fail "$program does not run"

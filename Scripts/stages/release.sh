@@ -146,6 +146,8 @@ try() {
   rm -rf "$folder/cmake"
   mkdir "$folder/cmake"
   cp "$folder/second.c" "$folder/cmake/"
+  # As by /lib, where that is a link to usr/lib.
+  ln -s "$lib" "$folder/cmake/lib"
   cat >"$folder/cmake/CMakeLists.txt" <<END
 cmake_minimum_required(VERSION 3.16)
 project(second C)
@@ -153,7 +155,7 @@ find_package(grandcentral ${version%.*} REQUIRED)
 add_executable(second second.c)
 target_link_libraries(second grandcentral::grandcentral)
 END
-  cmake -S "$folder/cmake" -B "$folder/cmake/build" -Dgrandcentral_DIR="$lib/cmake/grandcentral" >"$folder/said" || fail "$(cat "$folder/said")"
+  cmake -S "$folder/cmake" -B "$folder/cmake/build" -Dgrandcentral_DIR="$folder/cmake/lib/cmake/grandcentral" >"$folder/said" || fail "$(cat "$folder/said")"
   cmake --build "$folder/cmake/build" >"$folder/said" || fail "$(cat "$folder/said")"
   [ "$("$folder/cmake/build/second")" = 'sum 5050' ] || fail "the program that CMake has built says something else"
   # A Swift program that knows nothing of ours, by the tool that has been installed.
