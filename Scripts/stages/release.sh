@@ -27,7 +27,11 @@ newer=$(find Sources/GrandCentral Sources/DispatchABI Sources/CPlatform Sources/
 [ -z "$newer" ] || rm -f "$OUT/dropin/GrandCentral.o"
 export GC_RELEASE_TRIAL=$folder/gcd
 export GC_HOMEPAGE=https://example.org/somebody/swift-grand-central GC_MAINTAINER='Somebody <somebody@example.org>'
-Scripts/release "$version" "$folder/one"
+# A file that is there already stays, and is none of this version's.
+mkdir "$folder/one"
+printf 'of another version\n' >"$folder/one/grandcentral-0.0.9.tar.gz"
+(cd "$folder" && "$OLDPWD/Scripts/release" "$version" one)
+[ -e "$folder/one/grandcentral-0.0.9.tar.gz" ] || fail "the release has removed what another one has made"
 privately Scripts/release "$version" "$folder/two" >/dev/null
 diff "$folder/one/SHA256SUMS" "$folder/two/SHA256SUMS" || fail "twice the same, and other bytes: the umask may be the difference"
 (cd "$folder/one" && sha256sum --check --quiet SHA256SUMS)
