@@ -43,10 +43,13 @@ fail() {
 }
 
 # The version of the release: CPlatformVersion.h is its one place.
-version() {
+version() { version_in Sources/CPlatform/include/CPlatformVersion.h; }
+
+# version_in HEADER: it has no suffix such as -rc.1: a version of an .rpm has no hyphen, and dpkg takes 0.2.0-rc.1 for later than 0.2.0.
+version_in() {
   local found
-  found=$(sed -n 's/^#define GC_VERSION "\(.*\)"$/\1/p' Sources/CPlatform/include/CPlatformVersion.h)
-  [[ $found =~ ^[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?$ ]] || fail "no version in CPlatformVersion.h: ${found:-nothing}"
+  found=$(sed -n 's/^#define GC_VERSION "\(.*\)"$/\1/p' "$1")
+  [[ $found =~ ^[0-9]+\.[0-9]+\.[0-9]+$ ]] || fail "no version of three numbers in ${1##*/}: ${found:-nothing}"
   printf '%s\n' "$found"
 }
 

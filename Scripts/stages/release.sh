@@ -35,8 +35,13 @@ printf 'of another version\n' >"$folder/one/grandcentral-0.0.9.tar.gz"
 privately Scripts/release "$version" "$folder/two" >/dev/null
 diff "$folder/one/SHA256SUMS" "$folder/two/SHA256SUMS" || fail "twice the same, and other bytes: the umask may be the difference"
 (cd "$folder/one" && sha256sum --check --quiet SHA256SUMS)
+# A version that is not the tree's is refused.
 if Scripts/release 99.0.0 "$folder/none" 2>"$folder/said"; then fail "a version that is not the tree's was released"; fi
 grep -F "is of version $version, not 99.0.0" "$folder/said" >/dev/null || fail "$(cat "$folder/said")"
+# So is a planted suffix, which packages cannot have.
+sed 's/^#define GC_VERSION "[^"]*/&-rc.1/' Sources/CPlatform/include/CPlatformVersion.h >"$folder/suffix.h"
+if (version_in "$folder/suffix.h") 2>"$folder/said"; then fail "a version with a suffix is taken"; fi
+grep -F "no version of three numbers in suffix.h: $version-rc.1" "$folder/said" >/dev/null || fail "$(cat "$folder/said")"
 # A planted difference is found.
 printf . >>"$folder/two/grandcentral-$version.spdx.json"
 if (cd "$folder/two" && sha256sum --check --status SHA256SUMS); then fail "a changed file has the sum of the old one"; fi
