@@ -14,9 +14,10 @@ emit_module() {
 
 # build_library FOLDER: libGrandCentral.so and its module, unless they are newer than all sources.
 build_library() {
-  local folder=$1 file objects=()
+  local folder=$1 file objects=() begun
   [ ! -f "$folder/libGrandCentral.so" ] ||
     [ -n "$(find Sources/GrandCentral Sources/CPlatform -newer "$folder/libGrandCentral.so" -print -quit)" ] || return 0
+  begun=$(now)
   mkdir -p "$folder"
   for file in Sources/CPlatform/*.c; do
     objects+=("$folder/$(basename "$file" .c).o")
@@ -24,4 +25,5 @@ build_library() {
   done
   emit_module Sources "$folder" -emit-library -o "$folder/libGrandCentral.so" "${objects[@]}" \
     -Xlinker -soname=libGrandCentral.so
+  touch --date "$begun" "$folder/libGrandCentral.so"
 }

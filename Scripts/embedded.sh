@@ -14,7 +14,8 @@ libraries=("-Wl,--no-as-needed" "$blocks")
 
 # compile_embedded FOLDER: makes FOLDER/GrandCentral.o.
 compile_embedded() {
-  local files
+  local files begun
+  begun=$(now)
   mapfile -t files < <(inner_layer_files)
   # The importer sees blocks and objects as addresses. Functions that look alike stay apart: one body for several of them
   # would call through a pointer.
@@ -28,6 +29,7 @@ compile_embedded() {
   sed -i 's/^attributes #[0-9]* = {/& uwtable/' "$1/GrandCentral.ll"
   "${c_compiler[@]}" -Wno-override-module -Wno-unused-command-line-argument -O2 -Xclang -disable-llvm-passes -fPIC -ffunction-sections -fdata-sections \
     -c "$1/GrandCentral.ll" -o "$1/GrandCentral.o"
+  touch --date "$begun" "$1/GrandCentral.o"
 }
 
 # link_embedded FOLDER NAME RUNPATH: makes FOLDER/NAME of the object there. RUNPATH is where the runtime of blocks lies.

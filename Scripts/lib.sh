@@ -24,6 +24,9 @@ ready_target() {
   [ -z "$newer" ] || Scripts/build-dropin ${target:+--target "$target"} "$to"
 }
 
+# now: for `touch --date`. What is built gets the date at which its build began: a source that was changed meanwhile is newer.
+now() { date +@%s.%N; }
+
 # privately COMMAND...: under a umask that gives others nothing, in a tree that looks as if it had been checked out under it: one header does.
 privately() (
   header=Sources/CDispatch/include/dispatch/queue.h

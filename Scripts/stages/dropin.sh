@@ -25,6 +25,9 @@ mv "$OUT/dropin-destination$installed" "$installed"
 
 use "$installed" "$OUT/dropin-programs"
 build_as_others "$prefix"
+[ "$OUT/dropin/GrandCentral.ll" -nt "$installed/lib/libdispatch.so" ] || fail "what changes while it is built would not be newer"
+if Scripts/build-dropin "$OUT/dropin-late" --simulation 2>"$folder/said"; then fail "an option after the prefix is ignored"; fi
+grep -F 'usage: build-dropin' "$folder/said" >/dev/null || fail "$(cat "$folder/said")"
 fact "found by pkg-config and CMake, below DESTDIR and where it is installed"
 
 examine libBlocksRuntime.so libc.so.6

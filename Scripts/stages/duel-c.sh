@@ -16,3 +16,4 @@ Scripts/benchmark c --quick --gate --neighbours 2 --prefix "$DROPIN" | tee "$OUT
 if Scripts/benchmark c --quick --rounds 5 --gate --null --prefix "$DROPIN" >"$OUT/duel-c-null.md"; then
   fail "the bars let everything through"
 fi
+grep -F ', above its bar ' "$OUT/duel-c-null.md" >/dev/null || fail "it was no bar that ended it: $(tail -n 1 "$OUT/duel-c-null.md")"

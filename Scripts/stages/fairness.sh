@@ -14,3 +14,4 @@ Scripts/fairness --brief --gate
 if Scripts/fairness --null 'interval 1000 us, 2' 'all-to-all, burst' 'all-to-all, answers' >"$OUT/fairness-null.md"; then
   fail "the bars let everything through"
 fi
+grep -F '; missed: ' "$OUT/fairness-null.md" >/dev/null || fail "it was no bar that ended it: $(tail -n 1 "$OUT/fairness-null.md")"
