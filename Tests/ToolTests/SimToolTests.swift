@@ -230,6 +230,19 @@ struct SimToolTests {
     #expect(help.code == 0 && help.output.contains("--replay <token>"))
   }
 
+  @Test("says that the library has a path which it cannot hand on", arguments: ["a blank", "a:colon"])
+  func unwritable(path: String) throws {
+    let folder = TemporaryFolder()
+    folder.folder(path)
+    // The toolchain's library, with the name of a variable by which the tool knows one that simulates.
+    let original = try #require(Self.loadedLibrary.flatMap { MappedFile($0) })
+    let bytes = try #require(original.bytes(at: 0, count: UInt64(original.count)))
+    folder.file(path + "/libdispatch.so", bytes + Array("GRANDCENTRAL_SIMULATE_REPORT".utf8))
+    let refused = ToolProcess.run(["sim", "--library", folder.path + "/" + path, "--", "true"])
+    #expect(refused.code == 125)
+    #expect(refused.error == "gcd: true cannot be made to load the library: its path has a colon or a blank\n")
+  }
+
   /// The toolchain's library, which these tests use themselves, through the testing library.
   private static let loadedLibrary: String? = {
     guard let file = fopen("/proc/self/maps", "r") else { return nil }

@@ -27,11 +27,12 @@ struct SimRun {
     if program.isScript {
       fail("\(name) is a script, and what reads it would be simulated: name the program itself", Code.wouldNotRun)
     }
-    let examination = Examination(program, library)
-    for obstacle in examination.obstacles { tell("\(name) \(obstacle.words)") }
-    guard examination.obstacles.isEmpty, let environment = Replacement.preload.environment(library) else {
-      exit(Code.wouldNotRun)
-    }
+    var obstacles = Examination(program, library).obstacles
+    let environment = Replacement.preload.environment(library)
+    // LD_LIBRARY_PATH may have a blank in it, so the examination has no obstacle. A simulated program has the library preloaded.
+    if environment == nil, obstacles.isEmpty { obstacles = [.staysWith([])] }
+    for obstacle in obstacles { tell("\(name) \(obstacle.words)") }
+    guard obstacles.isEmpty, let environment else { exit(Code.wouldNotRun) }
     guard let simulated = SimulatedProgram(options, program, environment: environment) else {
       fail("no folder for the reports: \(ProgramRun.words(errno))", Code.wouldNotRun)
     }
