@@ -4,6 +4,7 @@
 # Budget: 420
 
 . Scripts/lib.sh
+. Scripts/needed.sh
 
 need gcc
 need pkg-config
@@ -67,6 +68,19 @@ size=$(dpkg-deb --fsys-tarfile "$folder/one"/*.deb | tar --list --verbose |
 [ "$(rpm --query --package --nosignature --queryformat '%{URL} %{PACKAGER}' "$folder/one"/*.rpm)" = "$GC_HOMEPAGE $GC_MAINTAINER" ] ||
   fail "the .rpm names another address or maintainer"
 grep -F "\"downloadLocation\": \"$GC_HOMEPAGE\"" "$folder/one"/*.spdx.json >/dev/null || fail "the bill of materials names another address"
+
+# Swift's library needs both; and of a library that nothing is known to have both say so.
+depends=$(dpkg-deb --field "$folder/one"/*.deb Depends)
+[[ $depends =~ ^'libc6 (>= '[0-9.]+'), libgcc-s1, libstdc++6'$ ]] || fail "the .deb depends on $depends"
+depends=$(rpm --query --package --nosignature --requires "$folder/one"/*.rpm | grep -v '^rpmlib(\|^/' | sort | paste -sd ' ')
+[[ $depends =~ ^'glibc >= '[0-9.]+' libgcc libstdc++'$ ]] || fail "the .rpm requires $depends"
+mkdir "$folder/planted"
+cp "$theirs/linux/libBlocksRuntime.so" "$folder/planted/"
+patchelf --add-needed libstrange.so.1 "$folder/planted/libBlocksRuntime.so"
+for system in debian red-hat; do
+  if (packages_of "$system" "$folder/planted") 2>"$folder/said"; then fail "a library was planted that no package of $system has"; fi
+  grep -F 'libstrange.so.1 is needed' "$folder/said" >/dev/null || fail "$(cat "$folder/said")"
+done
 
 # documents FOLDER: the installed README leads to files that are there, and names the address.
 documents() {
