@@ -19,7 +19,9 @@ mkdir -p "$folder"
 
 # --- Twice. The tool is the one of the other checks, linked with Swift's library in it: an optimised one takes three minutes more.
 
-swift build --package-path Tool --static-swift-stdlib --product gcd -j "$JOBS" \
+# What it is made of besides is in the commit.
+git ls-files --error-unmatch Tool/Package.resolved >/dev/null || fail "the commit does not say which swift-argument-parser the tool has"
+swift build --package-path Tool --force-resolved-versions --static-swift-stdlib --product gcd -j "$JOBS" \
   -Xlinker -l_FoundationCShims -Xlinker -l_FoundationCollections
 cp "$(swift build --package-path Tool --show-bin-path)/gcd" "$folder/gcd"
 # The library's object is as new as the sources, or is made anew.
