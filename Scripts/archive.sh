@@ -21,7 +21,7 @@ library_graph() {
 # other_graphs FOLDER LIBRARY: the same of the modules beside the library, whose own module is in LIBRARY/module.
 other_graphs() {
   local testing module products
-  testing=$(dirname "$(readlink -f "$(command -v swiftc)")")/../lib/swift/linux/testing
+  testing=$(toolchain)/linux/testing
   mkdir -p "$1/module" "$1/symbols"
   for module in GrandCentralTesting GrandCentralTestingTraits GrandCentralTestingXCTest GrandCentralExecutors; do
     other_graph "$module" Sources "$1" "$2" -package-name grandcentral -I "$testing"

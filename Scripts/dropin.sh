@@ -3,7 +3,7 @@
 # What the stages that run programs on a drop-in share. Sourced after lib.sh.
 
 # What comes with the toolchain: headers, and below linux the libraries.
-theirs=$(dirname "$(dirname "$(readlink -f "$(command -v swiftc)")")")/lib/swift
+theirs=$(toolchain)
 c_programs=Tests/Programs/C
 # Built for the toolchain's library, which they find by themselves.
 binary=(clang -std=gnu17 -O1 -fblocks -Wno-deprecated-declarations -L "$theirs/linux" "-Wl,-rpath,$theirs/linux")

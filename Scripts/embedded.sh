@@ -5,7 +5,7 @@
 includes=(-ISources/CPlatform/include -ISources/CDispatch/Glue -ISources/CDispatch/include)
 # A program or a plugin with blocks that is linked with -ldispatch alone counts on us for this one.
 # There is one for this machine only.
-blocks=$(dirname "$(dirname "$(readlink -f "$(command -v swiftc)")")")/lib/swift/linux/libBlocksRuntime.so
+blocks=$(toolchain)/linux/libBlocksRuntime.so
 
 # What swiftc and the linker are told besides, and the compiler of the C parts, which links; cross.sh has others.
 swift_flags=()

@@ -45,6 +45,14 @@ fail() {
   exit 1
 }
 
+# toolchain: the folder with the toolchain's headers, and below linux its libraries. The compiler says which: swiftc may be a link to swiftly.
+toolchain() {
+  local folder
+  folder=$(swiftc -print-target-info | sed -n 's/.*"runtimeResourcePath": *"\([^"]*\)".*/\1/p')
+  [ -d "$folder/linux" ] || fail "swiftc says that its libraries are in ${folder:-no folder}"
+  printf '%s\n' "$folder"
+}
+
 # The version of the release: CPlatformVersion.h is its one place.
 version() { version_in Sources/CPlatform/include/CPlatformVersion.h; }
 
@@ -101,7 +109,7 @@ build_tool() {
 # simulated_program NAME FLAG...: compiles one of the C programs that `gcd sim` runs, for the toolchain's library.
 simulated_program() {
   local theirs
-  theirs=$(dirname "$(dirname "$(readlink -f "$(command -v swiftc)")")")/lib/swift
+  theirs=$(toolchain)
   clang -std=gnu17 -D_GNU_SOURCE -O1 -Wall -Wextra -Werror -I "$theirs" -I "$theirs/Block" "Tests/Programs/Simulated/$1.c" \
     -L "$theirs/linux" "-Wl,-rpath,$theirs/linux" -ldispatch "${@:2}"
 }

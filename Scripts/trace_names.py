@@ -8,12 +8,13 @@ The programs of Tests/Programs/Named are compiled against the toolchain's Dispat
 """
 
 import pathlib
-import shutil
 import subprocess
 import sys
 
+from toolchain import toolchain
+
 HERE = pathlib.Path(__file__).parent.parent / "Tests/Programs/Named"
-THEIRS = pathlib.Path(shutil.which("swiftc")).resolve().parent.parent / "lib/swift"
+THEIRS = toolchain()
 
 IN_C = [
     "is_plain",

@@ -17,7 +17,6 @@ import os
 import platform
 import re
 import resource
-import shutil
 import statistics
 import subprocess
 import sys
@@ -25,6 +24,9 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
+sys.path.append(os.path.join(ROOT, "Scripts"))
+from toolchain import toolchain
+
 OUT = os.path.join(ROOT, ".build-check", "duel-c")
 BARS = os.path.join(ROOT, "Benchmarks", "Thresholds", "c-ratios.json")
 # Row to the greatest ratios of time and of processor time beside busy processes.
@@ -35,11 +37,6 @@ MEMORY = "its resident memory"
 SHARE_PROBE = 0.05
 # Below this share of the processors the machine is somebody else's as well.
 ALONE = 0.75
-
-
-def toolchain():
-    """The folder with the toolchain's headers and libraries."""
-    return os.path.join(os.path.dirname(os.path.dirname(os.path.realpath(shutil.which("swiftc")))), "lib", "swift")
 
 
 def build(prefix):

@@ -8,7 +8,7 @@
 folder=$OUT/embedded
 mkdir -p "$folder"
 mapfile -t files < <(inner_layer_files)
-runtime=$(dirname "$(dirname "$(readlink -f "$(command -v swiftc)")")")/lib/swift/embedded/$(uname -m)-unknown-linux-gnu
+runtime=$(toolchain)/embedded/$(uname -m)-unknown-linux-gnu
 
 # compile OUTPUT FLAGS...
 compile() {

@@ -7,7 +7,7 @@
 
 # C3: each of the documents' listings is a program, and prints what it says.
 folder=$OUT/examples-c
-theirs=$(dirname "$(dirname "$(readlink -f "$(command -v swiftc)")")")/lib/swift
+theirs=$(toolchain)
 mkdir -p "$folder"
 ready_dropin
 

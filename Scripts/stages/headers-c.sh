@@ -131,6 +131,6 @@ done
 fact "$modes modes, $count headers"
 
 Scripts/c_interface.py types "$headers"
-theirs=$(dirname "$(dirname "$(readlink -f "$(command -v swiftc)")")")/lib/swift
+theirs=$(toolchain)
 Scripts/c_interface.py values "$headers" "$theirs"
 Scripts/c_interface.py names "$headers" "$theirs"

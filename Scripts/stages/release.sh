@@ -13,7 +13,7 @@ need rpmbuild rpm
 need patchelf
 folder=$PWD/$OUT/release-trial
 version=$(version)
-theirs=$(dirname "$(dirname "$(readlink -f "$(command -v swiftc)")")")/lib/swift
+theirs=$(toolchain)
 rm -rf "$folder"
 mkdir -p "$folder"
 

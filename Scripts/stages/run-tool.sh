@@ -7,7 +7,7 @@
 
 folder=$(pwd)/$OUT/run-tool
 library=$DROPIN/lib/libdispatch.so
-theirs=$(dirname "$(dirname "$(readlink -f "$(command -v swiftc)")")")/lib/swift
+theirs=$(toolchain)
 mkdir -p "$folder"
 build_tool gcd
 tool=$binaries/gcd

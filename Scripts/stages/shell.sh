@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
-# What: the scripts themselves, by shellcheck; a check that is told to end leaves no stage behind
+# What: the scripts themselves, by shellcheck; a check that is told to end leaves no stage behind; swiftly's toolchain is found
 # Budget: 120
 
 . Scripts/lib.sh
@@ -23,3 +23,17 @@ stage=$(timeout 60 cat "$trial/begun") || fail "the check has not begun: $(cat "
 kill "$check"
 wait "$check" || true
 timeout 30 tail --pid "$stage" --follow /dev/null || fail "a check that has been told to end leaves its stage behind"
+
+# The toolchain is where the compiler says. Here `swiftc` is a link to a program in another place, as swiftly's is.
+mkdir -p "$OUT/swiftly/bin"
+printf '#!/bin/sh\nexec "%s" "$@"\n' "$(type -P swiftc)" >"$OUT/swiftly/swiftly"
+chmod +x "$OUT/swiftly/swiftly"
+ln -sf ../swiftly "$OUT/swiftly/bin/swiftc"
+found=$(toolchain)
+(
+  PATH=$PWD/$OUT/swiftly/bin:$PATH
+  [ "$(toolchain)" = "$found" ] || fail "behind swiftly the toolchain is in $(toolchain)"
+  [ "$(PYTHONPATH=Scripts python3 -c 'import toolchain; print(toolchain.toolchain())')" = "$found" ] || fail "Python finds another toolchain"
+)
+if git grep -nE 'command -[v] swiftc|which\([^)]swiftc' -- Scripts Benchmarks Examples Integrations .ci; then fail "that is swiftly's folder: toolchain in lib.sh"; fi
+fact "the toolchain: $found"

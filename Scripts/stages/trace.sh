@@ -162,7 +162,7 @@ mapfile -t answers < <(ask "$folder/spans" \
 
 # --- A program that nobody has built for it.
 
-theirs=$(dirname "$(dirname "$(readlink -f "$(command -v swiftc)")")")/lib/swift
+theirs=$(toolchain)
 ready_dropin
 cat >"$folder/program.c" <<'END'
 #include <dispatch/dispatch.h>
