@@ -180,17 +180,29 @@ extension Scenario {
     let cleaned = Latch()
     let channel = DispatchIO(type: .stream, path: path, oflag: O_RDWR, mode: 0, queue: .global()) { _ in cleaned.open()
     }!
+    // The path has been examined, and no worker is at work: what is under way at a fork is the parent's.
+    let examined = Latch()
+    channel.barrier { examined.open() }
+    require(examined.wait(), "the path is examined")
+    let areAsleep = eventually {
+      let workers = ProcessThreads.workers
+      return workers.allSatisfy { $0.state == "S" } && workers == ProcessThreads.workers
+    }
+    require(areAsleep, "the workers sleep")
     let child = gc_fork()
     if child == 0 {
+      alarm(20)
       let outcome = Outcome()
       channel.read(offset: 0, length: 1, queue: .global(), ioHandler: outcome.handler)
-      let writer = open(path, O_WRONLY)
+      let writer = open(path, O_RDWR)
       require(write(writer, "a", 1) == 1 && outcome.ended.wait(), "the child reads")
       let number = channel.fileDescriptor
       require(number >= 0 && fcntl(number, F_GETFD) >= 0, "the path is open")
       channel.close()
       require(cleaned.wait(), "the cleanup handler")
-      _exit(fcntl(number, F_GETFD) < 0 ? 0 : 1)
+      // The engine may have something else there by now.
+      var file = stat()
+      _exit(fstat(number, &file) < 0 || file.st_mode & S_IFMT != S_IFIFO ? 0 : 1)
     }
     var status: Int32 = 0
     waitpid(child, &status, 0)
