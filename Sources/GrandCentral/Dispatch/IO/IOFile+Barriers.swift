@@ -28,7 +28,7 @@ struct IOBarriers {
   private static let leastToMove = 32
   /// Operations that have started, and whose last handler has not returned.
   private var started = 0
-  /// The channels that operations hold up; and from `firstNoted` on those that barriers do, in the order of these. A channel may be noted twice.
+  /// The channels that operations hold up; and from `firstNoted` on those that barriers do, in the order of these.
   private var ready: [IOChannel] = []
   private var noted: [IOChannel] = []
   private var firstNoted = 0
@@ -97,11 +97,10 @@ struct IOBarriers {
 
   @_optimize(size)
   private mutating func note(_ channel: IOChannel, until barrier: Int) {
-    let former = channel.heldUp
-    // A look too early is followed by another one; one too late would come never.
-    if former != Self.notHeldUp, former <= barrier { return }
+    // What comes later in a gate waits for no earlier barrier: tickets and numbers grow along it.
+    if channel.heldUp != Self.notHeldUp { return }
     channel.heldUp = barrier
-    if former != Self.notHeldUp || barrier <= ended { return ready.append(channel) }
+    if barrier <= ended { return ready.append(channel) }
     // Most come in the barriers' order.
     var place = noted.count
     while place > firstNoted, noted[place - 1].heldUp > barrier { place -= 1 }
