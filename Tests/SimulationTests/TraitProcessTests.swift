@@ -16,25 +16,32 @@ struct TraitProcessTests {
     #expect(output.contains("with 1 warning and 2 known issues"), "each is told once: \(output)")
   }
 
+  /// Simulates the function that `start` has the task prefer the executor for, as the trait does.
+  private static func explore(
+    _ strategy: Simulation.Strategy, starting start: @escaping @Sendable (BodyExecutor) -> Void
+  ) async -> Simulation.Report {
+    let executor = BodyExecutor()
+    Task.detached {
+      while await executor.isWanted() { start(executor) }
+    }
+    let report = await withCheckedContinuation { continuation in
+      // The trait has a function of that name as well.
+      SimulationTests.startThread {
+        continuation.resume(returning: Simulation.explore(runs: 1, strategy: strategy) { try executor.perform($0) })
+      }
+    }
+    executor.close()
+    return report
+  }
+
   @Test("V1: however late the test's task starts the function, that is no wait of the run's: all orders are known")
   func lateStart() async {
     await #expect(processExitsWith: .success) {
-      let executor = BodyExecutor()
-      Task.detached {
-        while await executor.isWanted() {
-          // Much longer than a run looks on while a thread sleeps outside.
-          usleep(50_000)
-          Task(executorPreference: executor) { executor.finish(nil, nil) }
-        }
+      let report = await TraitProcessTests.explore(.everyOrder()) { executor in
+        // Much longer than a run looks on while a thread sleeps outside.
+        usleep(50_000)
+        Task(executorPreference: executor) { executor.finish(nil, nil) }
       }
-      let report = await withCheckedContinuation { continuation in
-        // The trait has a function of that name as well.
-        SimulationTests.startThread {
-          let report = Simulation.explore(strategy: .everyOrder()) { try executor.perform($0) }
-          continuation.resume(returning: report)
-        }
-      }
-      executor.close()
       try require(report.failure == nil && report.isComplete, "\(report.gaps)")
     }
   }
@@ -42,28 +49,18 @@ struct TraitProcessTests {
   @Test("V4: a run that fails as the function is to go on leaves nothing to the next run, and is shrunk")
   func failsBeforeGoingOn() async {
     await #expect(processExitsWith: .success) {
-      let executor = BodyExecutor()
-      Task.detached {
-        while await executor.isWanted() {
-          Task(executorPreference: executor) {
-            let queue = DispatchQueue(label: "own")
-            await withCheckedContinuation { continuation in
-              queue.async {
-                continuation.resume()
-                queue.sync {}
-              }
+      let report = await TraitProcessTests.explore(.random) { executor in
+        Task(executorPreference: executor) {
+          let queue = DispatchQueue(label: "own")
+          await withCheckedContinuation { continuation in
+            queue.async {
+              continuation.resume()
+              queue.sync {}
             }
-            executor.finish(nil, nil)
           }
+          executor.finish(nil, nil)
         }
       }
-      let report = await withCheckedContinuation { continuation in
-        SimulationTests.startThread {
-          let report = Simulation.explore(runs: 1) { try executor.perform($0) }
-          continuation.resume(returning: report)
-        }
-      }
-      executor.close()
       try require(report.failure?.switches != nil, "\(String(describing: report.failure))")
     }
   }
