@@ -46,7 +46,7 @@ struct TraitProcessTests {
     }
   }
 
-  @Test("V4: a run that fails as the function is to go on leaves nothing to the next run, and is shrunk")
+  @Test("V3: a run that fails as the function is to go on leaves nothing to the next run, and is shrunk")
   func failsBeforeGoingOn() async {
     await #expect(processExitsWith: .success) {
       let report = await TraitProcessTests.explore(.random) { executor in
