@@ -90,7 +90,7 @@ run_c_programs() {
   timeout 60 "$folder/lenient-theirs" >/dev/null || fail "lenient expects something else of the toolchain's library"
   show "lenient with the toolchain's headers" "$folder/lenient-theirs"
 
-  for program in undeclared effects regions sources answers process objects items lenient; do
+  for program in undeclared effects regions sources answers process objects items lenient cancelled; do
     clang -std=gnu17 -O2 -fblocks -Wall -Wextra -Werror -I "$prefix/include" -I "$theirs/Block" \
       "$c_programs/$program.c" -L "$prefix/lib" -ldispatch -L "$theirs/linux" -lBlocksRuntime \
       "-Wl,-rpath,$theirs/linux" -o "$folder/$program"
@@ -145,7 +145,7 @@ run_misuse() {
 # function's name could stand there.
 misuse_each_way() {
   local ways=0 each way id call status
-  for each in null-queue:28 null-function:28 null-object:28 not-an-item:29 sync-on-itself:7 resume:1 leave:4 assertion:11 \
+  for each in null-queue:28 null-function:28 null-object:28 null-group:28 null-semaphore:28 null-source:28 not-an-item:29 sync-on-itself:7 resume:1 leave:4 assertion:11 \
     cancel-and-wait:30 width:31 merge-into-timer:33 time-for-signal:33 null-for-read:28:dispatch_read null-for-write:28:dispatch_write \
     null-for-io-read:28:dispatch_io_read null-for-io-write:28:dispatch_io_write null-for-read-f:28:dispatch_read_f \
     null-for-write-f:28:dispatch_write_f null-for-io-read-f:28:dispatch_io_read_f null-for-io-write-f:28:dispatch_io_write_f \

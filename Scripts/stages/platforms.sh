@@ -46,11 +46,11 @@ try_target() {
   # The toolchain has no runtime of blocks for the target.
   compile_program blocks
   "${program_linker[@]}" -shared "$folder/blocks.o" -o "$folder/libBlocksRuntime.so"
-  for program in offsets pools functions basics undeclared effects regions sources items lenient process platform misuse; do
+  for program in offsets pools functions basics undeclared effects regions sources items lenient cancelled process platform misuse; do
     compile_program "$program"
     link_program "$program"
   done
-  for program in offsets pools functions "basics insist" undeclared effects regions sources items lenient; do
+  for program in offsets pools functions "basics insist" undeclared effects regions sources items lenient cancelled; do
     read -ra words <<<"$program"
     show "${words[0]}" "${launcher[@]}" "$folder/${words[0]}" "${words[@]:1}"
   done

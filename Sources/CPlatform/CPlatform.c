@@ -5,6 +5,7 @@
 #define _GNU_SOURCE 1
 #include "CPlatform.h"
 #include "CPlatformSignals.h"
+#include "Uncancelled.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -147,21 +148,21 @@ uint64_t gc_clock_thread_cpu(uint32_t tid) {
 
 // MARK: Descriptors
 
-int gc_open_path(const char *path) { return (int)result(open(path, O_PATH | O_CLOEXEC)); }
+int gc_open_path(const char *path) { return (int)result(raw_open(path, O_PATH | O_CLOEXEC)); }
 
-int gc_open_read(const char *path) { return (int)result(open(path, O_RDONLY | O_CLOEXEC)); }
-int gc_close(int fd) { return (int)result(close(fd)); }
+int gc_open_read(const char *path) { return (int)result(raw_open(path, O_RDONLY | O_CLOEXEC)); }
+int gc_close(int fd) { return (int)result(raw_close(fd)); }
 
 ssize_t gc_read(int fd, void *buffer, size_t count) {
   for (;;) {
-    long r = result(read(fd, buffer, count));
+    long r = result(raw_read(fd, buffer, count));
     if (r != -EINTR) return r;
   }
 }
 
 ssize_t gc_write(int fd, const void *buffer, size_t count) {
   for (;;) {
-    long r = result(write(fd, buffer, count));
+    long r = result(raw_write(fd, buffer, count));
     if (r != -EINTR) return r;
   }
 }
@@ -184,7 +185,7 @@ int gc_eventfd_renew(int fd) {
   int fresh = gc_eventfd();
   if (fresh < 0) return fresh;
   int renewed = (int)result(dup3(fresh, fd, O_CLOEXEC));
-  close(fresh);
+  raw_close(fresh);
   return renewed;
 }
 

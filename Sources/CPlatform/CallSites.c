@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 #define _GNU_SOURCE 1
 #include "CPlatformCallSites.h"
+#include "Uncancelled.h"
 
 #include <dlfcn.h>
 #include <elf.h>
@@ -110,14 +111,14 @@ static int open_file(const Dl_info *code) {
   const uintptr_t entry = getauxval(AT_ENTRY);
   Dl_info program;
   if (dladdr((const void *)entry, &program) && program.dli_fbase == code->dli_fbase) {
-    int fd = open("/proc/self/exe", flags);
+    int fd = raw_open("/proc/self/exe", flags);
     // Where the dynamic linker was called with the program's path, the file is the linker's.
     ElfW(Ehdr) header;
-    bool is_whole = fd >= 0 && pread(fd, &header, sizeof header, 0) == sizeof header;
+    bool is_whole = fd >= 0 && raw_pread(fd, &header, sizeof header, 0) == sizeof header;
     if (is_whole && header.e_entry + (header.e_type == ET_EXEC ? 0 : (uintptr_t)code->dli_fbase) == entry) return fd;
-    if (fd >= 0) close(fd);
+    if (fd >= 0) raw_close(fd);
   }
-  return open(code->dli_fname, flags);
+  return raw_open(code->dli_fname, flags);
 }
 
 int gc_describe_code(const void *address, char *name, int name_room, char *place, int place_room) {
@@ -140,7 +141,7 @@ int gc_describe_code(const void *address, char *name, int name_room, char *place
       munmap(file, (size_t)status.st_size);
     }
   }
-  if (fd >= 0) close(fd);
+  if (fd >= 0) raw_close(fd);
   if (length == 0 && info.dli_sname) length = copy_name(info.dli_sname, strlen(info.dli_sname), name, name_room);
   return length;
 }

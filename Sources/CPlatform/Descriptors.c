@@ -14,18 +14,19 @@
 #include <unistd.h>
 
 #include "CPlatform.h"
+#include "Uncancelled.h"
 
 int gc_poll(int fd, uint32_t events) {
   // The epoll bits of these names have poll's values.
   struct pollfd query = {.fd = fd, .events = (short)events};
-  int count = poll(&query, 1, 0);
+  int count = raw_poll(&query, 1);
   return count > 0 ? query.revents : 0;
 }
 
 int gc_above_standard(int fd) {
   if (fd < 0 || fd > STDERR_FILENO) return fd;
   int higher = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1), error = errno;
-  close(fd);
+  raw_close(fd);
   return higher >= 0 ? higher : -error;
 }
 

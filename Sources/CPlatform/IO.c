@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "CPlatformIO.h"
+#include "Uncancelled.h"
 
 _Static_assert(sizeof(gc_span) == sizeof(struct iovec) && offsetof(gc_span, start) == offsetof(struct iovec, iov_base) &&
                    offsetof(gc_span, count) == offsetof(struct iovec, iov_len),
@@ -113,7 +114,7 @@ ssize_t gc_write_quietly(int fd, const void *bytes, size_t count) {
   int former = errno;
   const signals_before before = hold_signals();
   ssize_t r;
-  do r = write(fd, bytes, count);
+  do r = raw_write(fd, bytes, count);
   while (r < 0 && errno == EINTR);
   if (r < 0) r = -errno;
   let_signals_go(&before, r);

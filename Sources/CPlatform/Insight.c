@@ -4,6 +4,7 @@
 #include "CPlatformInsightRegion.h"
 #include "CPlatformProbes.h"
 #include "CPlatformVersion.h"
+#include "Uncancelled.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -60,14 +61,14 @@ enum { HIGH = 48 };
 static int moved_up(int descriptor) {
   int moved = fcntl(descriptor, F_DUPFD_CLOEXEC, HIGH);
   if (moved < 0) return gc_above_standard(descriptor);
-  close(descriptor);
+  raw_close(descriptor);
   return moved;
 }
 
 /// Whether it is a page that a tool has handed down, and that no process has made its own; `head` is what it has then. The
 /// program may have closed it, and use the number for something else: nothing but a memfd has seals.
 __attribute__((noinline)) static bool is_offer(int number, gc_insight_head *head) {
-  return fcntl(number, F_GET_SEALS) == 0 && pread(number, head, sizeof *head, 0) == sizeof *head
+  return fcntl(number, F_GET_SEALS) == 0 && raw_pread(number, head, sizeof *head, 0) == sizeof *head
       && head->magic == GC_INSIGHT_OFFER;
 }
 
@@ -77,7 +78,7 @@ static int followed_by(int next, int number, uint32_t process) {
   gc_insight_head head;
   int taken = -1;
   if (is_offer(next, &head)
-      && pwrite(next, &process, sizeof process, offsetof(gc_insight_head, reserved)) == sizeof process) {
+      && raw_pwrite(next, &process, sizeof process, offsetof(gc_insight_head, reserved)) == sizeof process) {
     taken = fcntl(number, F_DUPFD_CLOEXEC, HIGH);
   }
   if (taken < 0) {
@@ -85,7 +86,7 @@ static int followed_by(int next, int number, uint32_t process) {
     return number;
   }
   dup2(next, number);
-  close(next);
+  raw_close(next);
   return taken;
 }
 
@@ -138,15 +139,15 @@ static void show_workers(void) {
 /// Writes the list of mapped files behind the region. A tool that comes when the process has ended could not read it any more.
 /// What cannot be written is left out: functions are then shown by their addresses.
 static void append_files(int descriptor, off_t end) {
-  int list = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+  int list = raw_open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
   if (list < 0) return;
   char bytes[4096];
   ssize_t count;
   for (off_t place = end; place < end + LONGEST_LIST; place += count) {
-    count = read(list, bytes, sizeof bytes);
-    if (count <= 0 || pwrite(descriptor, bytes, (size_t)count, place) != count) break;
+    count = raw_read(list, bytes, sizeof bytes);
+    if (count <= 0 || raw_pwrite(descriptor, bytes, (size_t)count, place) != count) break;
   }
-  close(list);
+  raw_close(list);
 }
 
 int gc_insight_make(size_t size, const gc_insight_head *head, void **base) {
@@ -167,7 +168,7 @@ int gc_insight_make(size_t size, const gc_insight_head *head, void **base) {
   }
   if (all == MAP_FAILED) {
     int error = errno;
-    close(descriptor);
+    raw_close(descriptor);
     return -error;
   }
   // The magic number comes last: a tool that looks at this moment finds it only where the head is whole.
@@ -185,7 +186,7 @@ int gc_insight_make(size_t size, const gc_insight_head *head, void **base) {
   if (!map_over_head(descriptor)) {
     int error = errno;
     munmap(all, size);
-    close(descriptor);
+    raw_close(descriptor);
     return -error;
   }
   show_workers();
@@ -222,7 +223,7 @@ void gc_insight_leave(void *base, size_t size, int descriptor, uint32_t switches
   struct stat file;
   if (base != NULL && fstat(descriptor, &file) == 0 && S_ISREG(file.st_mode) && file.st_nlink == 0
       && file.st_size == own_size && file.st_ino == own_file) {
-    close(descriptor);
+    raw_close(descriptor);
   }
   if (base != NULL) munmap(base, size);
   if (map_over_head(-1)) *(volatile uint32_t *)gc_insight_page = switches;

@@ -7,6 +7,7 @@
 #include "CPlatformMainActor.h"
 
 #include "CPlatformIdentity.h"
+#include "Uncancelled.h"
 
 #include <dlfcn.h>
 #include <poll.h>
@@ -28,7 +29,7 @@ void gc_foreign_main_drain(int handle) {
   if (drain == NULL) return;
   uint64_t count;
   struct pollfd entry = {.fd = handle, .events = POLLIN, .revents = 0};
-  if (poll(&entry, 1, 0) > 0 && read(handle, &count, sizeof count) < 0) return;
+  if (raw_poll(&entry, 1) > 0 && raw_read(handle, &count, sizeof count) < 0) return;
   drain(NULL);
 }
 

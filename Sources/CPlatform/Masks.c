@@ -71,14 +71,28 @@ static uint64_t own_mask(void) { return change_mask(SIG_BLOCK, 0); }
 
 /// What the process's first thread blocks; all signals if the kernel does not say.
 static uint64_t mask_of_first_thread(void) {
-  char text[4096];
-  int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return UINT64_MAX;
-  ssize_t count = read(fd, text, sizeof text - 1);
-  close(fd);
-  text[count > 0 ? count : 0] = 0;
-  const char *line = strstr(text, "\nSigBlk:");
-  return line != NULL ? strtoull(line + 8, NULL, 16) : UINT64_MAX;
+  enum { longest = 64 };  // The line's length and more.
+  char text[1024];
+  size_t length = 0;
+  uint64_t mask = UINT64_MAX;
+  int fd = gc_open_read("/proc/self/status");
+  // A user of many groups has a line of any length before it.
+  for (;;) {
+    ssize_t count = fd < 0 ? -1 : gc_read(fd, text + length, sizeof text - 1 - length);
+    if (count <= 0) break;
+    length += (size_t)count;
+    text[length] = 0;
+    const char *line = strstr(text, "\nSigBlk:");
+    if (line != NULL && strchr(line + 1, '\n') != NULL) {
+      mask = strtoull(line + 8, NULL, 16);
+      break;
+    }
+    size_t kept = length < longest ? length : longest;
+    memmove(text, text + length - kept, kept);
+    length = kept;
+  }
+  if (fd >= 0) gc_close(fd);
+  return mask;
 }
 
 /// The program's mask; the C library's own signals' bits tell that it is known.

@@ -5,19 +5,20 @@
 //===----------------------------------------------------------------------===//
 #define _GNU_SOURCE 1
 #include "CPlatformPressure.h"
+#include "Uncancelled.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>
 
 int gc_pressure_open(const char *path) {
-  int fd = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+  int fd = raw_open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
   return fd >= 0 ? fd : -errno;
 }
 
 ssize_t gc_pressure_read(int fd, void *buffer, size_t count) {
   for (;;) {
-    ssize_t bytes = pread(fd, buffer, count, 0);
+    ssize_t bytes = raw_pread(fd, buffer, count, 0);
     if (bytes >= 0) return bytes;
     if (errno != EINTR) return -errno;
   }

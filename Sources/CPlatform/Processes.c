@@ -19,6 +19,7 @@
 
 #include "CPlatform.h"
 #include "CPlatformProcesses.h"
+#include "Uncancelled.h"
 
 #ifndef SYS_pidfd_open
 #define SYS_pidfd_open 434
@@ -135,7 +136,7 @@ int gc_connector_open(void) {
     }
   }
   if (result != 0) {
-    close(connector);
+    raw_close(connector);
     return result;
   }
   // Kernels from 6.6 on filter; older ones ignore a request of this size.
@@ -147,7 +148,7 @@ int gc_connector_open(void) {
 void gc_connector_close(int connector) {
   const uint32_t ignore = PROC_CN_MCAST_IGNORE;
   (void)gc_connector_send(connector, &ignore, 1);
-  close(connector);
+  raw_close(connector);
 }
 
 int gc_connector_next(int connector, int32_t *pid, int32_t *child) {

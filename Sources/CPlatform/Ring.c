@@ -13,6 +13,7 @@
 
 #include "CPlatform.h"
 #include "CPlatformRing.h"
+#include "Uncancelled.h"
 
 _Static_assert(sizeof(struct io_uring_sqe) == 64 && sizeof(struct io_uring_cqe) == 16, "as the header says");
 
@@ -59,7 +60,7 @@ int gc_ring_open(uint32_t entries, gc_ring *ring) {
     if (memory != NULL) munmap(memory, size);
     if (requests != NULL) munmap(requests, requests_size);
   }
-  close(fd);
+  raw_close(fd);
   return -error;
 }
 
@@ -84,5 +85,5 @@ int gc_ring_submit(const gc_ring *ring, uint32_t count) {
 }
 
 void gc_ring_leave(const gc_ring *ring) {
-  if (gc_is_anonymous(ring->fd, "anon_inode:[io_uring]")) close(ring->fd);
+  if (gc_is_anonymous(ring->fd, "anon_inode:[io_uring]")) raw_close(ring->fd);
 }

@@ -18,6 +18,7 @@
 #define _GNU_SOURCE 1
 #include "CPlatform.h"
 #include "CPlatformSignals.h"
+#include "Uncancelled.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -102,7 +103,7 @@ static void deliver(int number, siginfo_t *info, void *context) {
     if (!atomic_exchange(&notified, true)) {
       uint64_t one = 1;
       atomic_fetch_add(&writers, 1);
-      ssize_t written = write(atomic_load(&descriptor), &one, sizeof one);
+      ssize_t written = raw_write(atomic_load(&descriptor), &one, sizeof one);
       atomic_fetch_sub(&writers, 1);
       (void)written;
     }

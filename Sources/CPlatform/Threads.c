@@ -6,6 +6,7 @@
 #define _GNU_SOURCE 1
 #include "CPlatform.h"
 #include "CPlatformSignals.h"
+#include "Uncancelled.h"
 
 #include <errno.h>
 #include <linux/membarrier.h>
@@ -135,12 +136,12 @@ void gc_thread_set_timer_slack(unsigned long nanoseconds) { prctl(PR_SET_TIMERSL
 
 void gc_nanosleep(uint64_t nanoseconds) {
   struct timespec t = {.tv_sec = (time_t)(nanoseconds / 1000000000u), .tv_nsec = (long)(nanoseconds % 1000000000u)};
-  nanosleep(&t, NULL);
+  raw_nanosleep(&t, NULL);
 }
 
 void gc_nanosleep_whole(uint64_t nanoseconds) {
   struct timespec rest = {.tv_sec = (time_t)(nanoseconds / 1000000000u), .tv_nsec = (long)(nanoseconds % 1000000000u)};
-  while (nanosleep(&rest, &rest) != 0 && errno == EINTR) {}
+  while (raw_nanosleep(&rest, &rest) != 0 && errno == EINTR) {}
 }
 
 int gc_fork(void) { return (int)result(fork()); }

@@ -66,6 +66,9 @@ int main(int count, char **arguments) {
   if (!strcmp(way, "null-queue")) dispatch_async_f((dispatch_queue_t)null, NULL, nothing);
   if (!strcmp(way, "null-function")) dispatch_async_f(queue, NULL, (dispatch_function_t)null);
   if (!strcmp(way, "null-object")) dispatch_release((dispatch_queue_t)null);
+  if (!strcmp(way, "null-group")) dispatch_group_leave((dispatch_group_t)null);
+  if (!strcmp(way, "null-semaphore")) dispatch_semaphore_signal((dispatch_semaphore_t)null);
+  if (!strcmp(way, "null-source")) dispatch_source_cancel((dispatch_source_t)null);
   if (!strcmp(way, "not-an-item")) {
 #if DISPATCH_BLOCKS
     dispatch_block_cancel(^{
