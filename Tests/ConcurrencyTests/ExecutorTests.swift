@@ -171,6 +171,19 @@ struct ExecutorTests {
       await Task(executorPreference: utility, priority: priority) { Worker.currentClass }.value
         == (priority == .high ? .userInitiated : .utility))
   }
+
+  @Test(
+    "X1: on a global queue as well; on the default one the task's priority decides",
+    arguments: [TaskPriority.background, .high])
+  func prioritiesOnGlobalQueues(priority: TaskPriority) async {
+    let asked: DispatchQoS.QoSClass = priority == .high ? .userInitiated : .background
+    #expect(
+      await Task(executorPreference: DispatchQueue.global(), priority: priority) { Worker.currentClass }.value == asked)
+    #expect(
+      await Task(executorPreference: DispatchQueue.global(qos: .utility), priority: priority) { Worker.currentClass }
+        .value
+        == (priority == .high ? .userInitiated : .utility))
+  }
 }
 
 private func currentLabel() -> String { DispatchQueue.current.label }

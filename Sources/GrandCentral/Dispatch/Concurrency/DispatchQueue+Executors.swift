@@ -36,7 +36,9 @@
     fileprivate final func jobQoS(_ priority: JobPriority) -> QoSWord {
       let base = base
       let wanted = QoSWord(rawValue: UInt16(priority.rawValue) << 8)
-      return base.isUnspecified || base == wanted ? wanted : kind.isRunQueue ? base : base.merged(with: wanted)
+      if base.isUnspecified || base == wanted { return wanted }
+      // The default global queue runs work of any quality of service as what it is, as it does with closures.
+      return self === GlobalQueues.default && !wanted.isUnspecified ? wanted : base.merged(with: wanted)
     }
   }
 
