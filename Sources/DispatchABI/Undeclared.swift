@@ -107,24 +107,64 @@ public func sourceCancelAndWait(_ source: OpaquePointer?) {
   source._withUnsafeGuaranteedRef { $0.cancelAndWait() }
 }
 
-/// Signals when the last reference to it has gone.
-private final class EndSignal: Sendable {
-  let semaphore: DispatchSemaphore
+/// The threads that wait for a source's end. The first one has its cancel handler set, which holds this; others wait with it.
+///
+/// The handler goes when the source has ended, be it that the source keeps it until then, or that it has ended before and drops it.
+private final class SourceEnd: @unchecked Sendable {  // the list and what is in it are guarded by `lock`
+  private static let lock = ProcessLock()
+  nonisolated(unsafe) private static var first: SourceEnd?
 
-  init(_ semaphore: DispatchSemaphore) { self.semaphore = semaphore }
+  private let source: ObjectIdentifier
+  private var waiting: [DispatchSemaphore]
+  private var next: SourceEnd?
 
-  deinit { semaphore.signal() }
+  private init(_ source: DispatchSource, _ waiting: DispatchSemaphore, before next: SourceEnd?) {
+    self.source = ObjectIdentifier(source)
+    self.waiting = [waiting]
+    self.next = next
+  }
+
+  /// - Returns: the handler to set, if nobody waits for the source yet.
+  static func join(_ source: DispatchSource, _ semaphore: DispatchSemaphore) -> Handler? {
+    lock.withLock {
+      var link = first
+      while let end = link, end.source != ObjectIdentifier(source) { link = end.next }
+      if let end = link {
+        end.waiting.append(semaphore)
+        return nil
+      }
+      let end = SourceEnd(source, semaphore, before: first)
+      first = end
+      return Handler(end)
+    }
+  }
+
+  /// What the cancel handler holds.
+  final class Handler: Sendable {
+    private let end: SourceEnd
+
+    init(_ end: SourceEnd) { self.end = end }
+
+    deinit { for semaphore in end.leave() { semaphore.signal() } }
+  }
+
+  private func leave() -> [DispatchSemaphore] {
+    Self.lock.withLock {
+      if Self.first === self {
+        Self.first = next
+      } else {
+        var link = Self.first
+        while let end = link, end.next !== self { link = end.next }
+        link?.next = next
+      }
+      return waiting
+    }
+  }
 }
 
 extension DispatchSource {
   fileprivate func cancelAndWait() {
-    let (target, handler) = lock.withLock { (self.target, handlers.cancel) }
-    if handler != nil {
-      Fault.misuse(
-        .cancelAndWait,
-        "dispatch_source_cancel_and_wait was called on a " + kindName + " with a cancel handler. Set none, or call "
-          + "dispatch_source_cancel.")
-    }
+    let target = lock.withLock { self.target }
     if !target.kind.isRunQueue, target.isCurrent {
       Fault.misuse(
         .cancelAndWait,
@@ -132,17 +172,21 @@ extension DispatchSource {
           + target.name + "\". Call dispatch_source_cancel.")
     }
     let ended = DispatchSemaphore(value: 0)
-    signalEnd(to: ended)
-    cancel()
-    activate()
+    if let handler = SourceEnd.join(self, ended) { cancel(with: handler) }
     ended.wait()
     Sanitizer.comesAfter(self)
   }
 
-  /// Whether the source keeps the handler until it ends, or drops it because it has ended: the signal comes then.
-  private func signalEnd(to semaphore: DispatchSemaphore) {
-    let signal = EndSignal(semaphore)
-    setCancelHandler { withExtendedLifetime(signal) {} }
+  private func cancel(with handler: SourceEnd.Handler) {
+    if lock.withLock({ handlers.cancel }) != nil {
+      Fault.misuse(
+        .cancelAndWait,
+        "dispatch_source_cancel_and_wait was called on a " + kindName + " with a cancel handler. Set none, or call "
+          + "dispatch_source_cancel.")
+    }
+    setCancelHandler { withExtendedLifetime(handler) {} }
+    cancel()
+    activate()
   }
 }
 

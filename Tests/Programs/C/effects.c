@@ -181,6 +181,10 @@ static void classes(void) {
 
 // Q5: what Darwin calls maintenance is background work, for blocks as for queues.
 static void maintenance(void) {
+  CHECK(dispatch_get_global_queue(0x05, 0) == dispatch_get_global_queue(0x09, 0));
+  // 2 asks for a thread at once, and has no effect; no other flag is defined.
+  for (uintptr_t flag = 1; flag != 0; flag <<= 1) CHECK((dispatch_get_global_queue(0, flag) != NULL) == (flag == 2));
+  CHECK(dispatch_get_global_queue(0, 2) == dispatch_get_global_queue(0, 0));
   __block int runs = 0;
   dispatch_block_t item = dispatch_block_create_with_qos_class(0, 0x05, 0, ^{
     runs++;

@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+extern dispatch_queue_attr_t dispatch_queue_attr_make_with_overcommit(dispatch_queue_attr_t attributes, bool overcommit);
 extern dispatch_block_t _dispatch_block_create(
     dispatch_block_flags_t flags, void *voucher, unsigned long priority, dispatch_block_t block);
 extern void (*const _dispatch_block_special_invoke)(void *block);
@@ -186,6 +187,38 @@ static void sources(void) {
   dispatch_release(queue);
 }
 
+static void *cancel_and_wait(void *source) {
+  dispatch_source_cancel_and_wait(source);
+  return NULL;
+}
+
+// Each of several threads that cancel one source at once waits for the handler that runs.
+static void cancelled_together(void) {
+  dispatch_queue_t queue = dispatch_queue_create("source", NULL);
+  for (int round = 0; round < 200; round++) {
+    __block _Atomic(int) running = 0;
+    dispatch_semaphore_t began = dispatch_semaphore_create(0);
+    dispatch_source_t source = dispatch_source_create(DISPATCH_SOURCE_TYPE_DATA_ADD, 0, 0, queue);
+    dispatch_source_set_event_handler(source, ^{
+      running = 1;
+      dispatch_semaphore_signal(began);
+      usleep(500);
+      running = 0;
+    });
+    dispatch_activate(source);
+    dispatch_source_merge_data(source, 1);
+    dispatch_semaphore_wait(began, DISPATCH_TIME_FOREVER);
+    pthread_t other;
+    CHECK(pthread_create(&other, NULL, cancel_and_wait, source) == 0);
+    dispatch_source_cancel_and_wait(source);
+    CHECK(running == 0);
+    CHECK(pthread_join(other, NULL) == 0);
+    dispatch_release(source);
+    dispatch_release(began);
+  }
+  dispatch_release(queue);
+}
+
 // What a run loop has waited for is closed, as a daemon does, and something else has its number when the process forks.
 static void daemon_files(void) {
   int number = _dispatch_get_main_queue_handle_4CF();
@@ -207,8 +240,32 @@ static void daemon_files(void) {
   CHECK(waitpid(child, &status, 0) == child && status == 0);
 }
 
+// Q18: a hint that has no effect, and spoils no other attribute.
+static void overcommit(void) {
+  for (int on = 0; on < 2; on++) {
+    dispatch_queue_attr_t made = dispatch_queue_attr_make_with_qos_class(DISPATCH_QUEUE_CONCURRENT, 0x19, -3);
+    dispatch_queue_t queue = dispatch_queue_create("hint", dispatch_queue_attr_make_with_overcommit(made, on));
+    int relative = 0;
+    CHECK(dispatch_queue_get_qos_class(queue, &relative) == 0x19 && relative == -3);
+    dispatch_semaphore_t met = dispatch_semaphore_create(0);
+    __block intptr_t result = 1;
+    dispatch_async(queue, ^{
+      result = dispatch_semaphore_wait(met, dispatch_time(DISPATCH_TIME_NOW, 20 * (int64_t)NSEC_PER_SEC));
+    });
+    dispatch_async(queue, ^{
+      dispatch_semaphore_signal(met);
+    });
+    dispatch_barrier_sync(queue, ^{});
+    CHECK(result == 0);
+    dispatch_release(met);
+    dispatch_release(queue);
+  }
+}
+
 int main(void) {
   blocks();
+  overcommit();
+  cancelled_together();
   labels();
   run_loop_queues();
   objects();
