@@ -64,9 +64,11 @@ struct ApplyTests {
   @Test("Q16: more threads than active processors never take part")
   func boundedByProcessors() {
     let threads = Guarded<Set<Int32>>([])
-    DispatchQueue.concurrentPerform(iterations: 2_000) { _ in
+    DispatchQueue.concurrentPerform(iterations: 200) { _ in
       let thread = Kernel.threadID
       threads.with { _ = $0.insert(thread) }
+      // Others have the time to come, and the caller does not do it all.
+      usleep(500)
     }
     #expect(threads.with { $0.count } <= Kernel.usableProcessors)
   }
@@ -96,7 +98,26 @@ struct ApplyTests {
     #expect(recorder.values == Array(-1..<100))
   }
 
-  @Test("Q16: on a concurrent queue it waits for an earlier barrier, and a later one for it")
+  @Test("Q16: a barrier that is submitted during a call waits for all of its iterations")
+  func barrierDuringApply() {
+    let queue = DispatchQueue(label: "concurrent", attributes: .concurrent)
+    let (ended, seen, ran) = (Counter(), Recorder<Int>(), Latch())
+    queue.apply(iterations: 64) { index in
+      if index == 0 {
+        queue.async(flags: .barrier) {
+          seen.note(ended.value)
+          ran.open()
+        }
+      }
+      // A barrier that does not wait runs now; where it waits, a moment is enough.
+      if index == 63 { _ = ran.wait(seconds: 0.1) }
+      ended.add()
+    }
+    #expect(ran.wait())
+    #expect(seen.values == [64])
+  }
+
+  @Test("Q16: on a concurrent queue it waits for an earlier barrier")
   func applyOnConcurrentQueue() {
     let queue = DispatchQueue(label: "concurrent", attributes: .concurrent)
     let (before, inside, early) = (Counter(), Counter(), Counter())

@@ -81,17 +81,21 @@ struct DelayedItemTests {
   @Test("Q7: what a delayed item captures goes on the queue, before the next item")
   func captures() {
     let count = 4_000
-    let (elsewhere, gone) = (Counter(), Latch(count))
     queue.setSpecific(key: Captured.key, value: true)
-    let deadline = DispatchTime.now() + .milliseconds(300)
-    for _ in 0..<count {
-      let captured = Captured(elsewhere, gone)
-      queue.asyncAfter(deadline: deadline, execute: DispatchWorkItem { withExtendedLifetime(captured) {} })
+    // Where the machine has taken longer than to the deadline, this thread had some of the items still.
+    let wasInTime = (1...10).contains { attempt in
+      let (elsewhere, gone) = (Counter(), Latch(count))
+      let deadline = DispatchTime.now() + .milliseconds(300 * attempt)
+      for _ in 0..<count {
+        let captured = Captured(elsewhere, gone)
+        queue.asyncAfter(deadline: deadline, execute: DispatchWorkItem { withExtendedLifetime(captured) {} })
+      }
+      let wasInTime = DispatchTime.now() < deadline
+      #expect(gone.wait())
+      if wasInTime { #expect(elsewhere.value == 0) }
+      return wasInTime
     }
-    // Of a machine that has taken longer nothing can be said: this thread had some of the items still.
-    let wasInTime = DispatchTime.now() < deadline
-    #expect(gone.wait())
-    #expect(elsewhere.value == 0 || !wasInTime)
+    #expect(wasInTime)
   }
 
   @Test("W2: cancelling a delayed item releases its waiters when it would have been dequeued")
@@ -116,6 +120,21 @@ struct DelayedItemTests {
     waiter.join()
     #expect(early.value == 0)
     if wasInTime { #expect(runs.value == 0) }
+  }
+
+  @Test("Q17: a cancelled item's timers let go of it at once")
+  func cancelReleasesTheItem() {
+    weak var gone: DispatchWorkItem?
+    do {
+      let item = DispatchWorkItem {}
+      gone = item
+      for hours in 1...3 {
+        DispatchQueue.global().asyncAfter(deadline: .now() + .seconds(3_600 * hours), execute: item)
+      }
+      item.cancel()
+    }
+    // Long before any of them is due.
+    #expect(eventually { gone == nil })
   }
 
   @Test("W2: a delayed item that has been cancelled can be waited for afterwards, and finishes with its first timer")

@@ -121,8 +121,11 @@ struct GroupTests {
   @Test("G2: notify on a group at zero submits at once, asynchronously")
   func notifiesAtZero() {
     let (queue, done) = (DispatchQueue(label: "notified"), Latch(2))
+    queue.suspend()
     group.notify(queue: queue) { done.open() }
     group.notify(queue: queue, work: DispatchWorkItem { done.open() })
+    #expect(!done.isOpen)
+    queue.resume()
     #expect(done.wait())
   }
 

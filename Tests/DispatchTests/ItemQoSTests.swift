@@ -84,4 +84,32 @@ struct ItemQoSTests {
         "lowered background on com.apple.root.default-qos",
       ])
   }
+
+  @Test(
+    "W3: what each flag makes of an item's quality of service",
+    arguments: [
+      ([], .userInteractive, .userInteractive), (.noQoS, .userInteractive, .utility),
+      (.inheritQoS, .userInteractive, .utility), ([.inheritQoS, .enforceQoS], .userInteractive, .userInteractive),
+      ([], .unspecified, .utility), (.assignCurrentContext, .unspecified, .userInitiated),
+      ([.assignCurrentContext, .noQoS], .unspecified, .utility),
+    ] as [(DispatchWorkItemFlags, DispatchQoS, DispatchQoS.QoSClass)])
+  func flagsAndQoS(flags: DispatchWorkItemFlags, qos: DispatchQoS, expected: DispatchQoS.QoSClass) {
+    let low = DispatchQueue(label: "low", qos: .utility)
+    let (item, made) = (Guarded<DispatchWorkItem?>(nil), Latch())
+    let (seen, done) = (Recorder<DispatchQoS.QoSClass>(), Latch())
+    // Made in an urgent context, submitted by a thread that has none.
+    DispatchQueue.global(qos: .userInitiated).async {
+      item.with {
+        $0 = DispatchWorkItem(qos: qos, flags: flags) {
+          seen.note(QoSWord(rawValue: UInt16(truncatingIfNeeded: gc_thread_self().pointee.qos)).qos.qosClass)
+          done.open()
+        }
+      }
+      made.open()
+    }
+    #expect(made.wait())
+    PlainThread { low.async(execute: item.with { $0! }) }.join()
+    #expect(done.wait())
+    #expect(seen.values == [expected])
+  }
 }

@@ -142,13 +142,10 @@ struct SuspensionTests {
   @Test("O5: sync onto a suspended queue waits for resumption")
   func syncWaitsForResumption() {
     let queue = DispatchQueue(label: "suspended")
-    let (submitting, ran) = (Latch(), Latch())
+    let ran = Latch()
     queue.suspend()
-    let thread = PlainThread {
-      submitting.open()
-      queue.sync { ran.open() }
-    }
-    #expect(submitting.wait())
+    let thread = BlockedThread { queue.sync { ran.open() } }
+    #expect(thread.isAsleep())
     #expect(!ran.isOpen)
     queue.resume()
     thread.join()

@@ -175,6 +175,8 @@ struct WorkItemTests {
       } else {
         concurrent.async {
           readers.enter()
+          // Long enough to be met.
+          for _ in 0..<2_000 { _ = readers.inside }
           readers.leave()
         }
       }

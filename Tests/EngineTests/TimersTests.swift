@@ -37,4 +37,23 @@ struct TimersTests {
       _exit(TimersTests.served.wait() ? EXIT_SUCCESS : EXIT_FAILURE)
     }
   }
+
+  @Test("E1: the pool notices that the number of processors has changed, though nobody tells it")
+  func processorsChange() async {
+    await #expect(processExitsWith: .success) {
+      let engine = Engine.shared
+      @Sendable func again() {
+        usleep(500)
+        DispatchQueue.global().async { again() }
+      }
+      for _ in 0..<8 { DispatchQueue.global().async { again() } }
+      // The first one may be seen as the pool begins.
+      for count in [3, 5] {
+        Topology.setOverride(count)
+        // relaxed: a number.
+        if !eventually({ engine.pointee.parallelism.load(ordering: .relaxed) == count }) { _exit(EXIT_FAILURE) }
+      }
+      _exit(EXIT_SUCCESS)
+    }
+  }
 }

@@ -82,6 +82,27 @@ struct ObjectFaultTests {
     }
   }
 
+  @Test("F1, O6 GC0003: last release of a source that was not activated, with a handler")
+  func sourceReleasedWhileInactive() async {
+    let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
+      var source: (any DispatchSourceTimer)? = DispatchSource.makeTimerSource(queue: .global())
+      source?.setEventHandler {}
+      source = nil
+    }
+    expectFault(result, "GC0003", mentions: "timer source", "activate")
+  }
+
+  @Test("F1, O6: a source that has no handlers, or is cancelled, may go before it is activated")
+  func sourceReleasedInPeace() async {
+    await #expect(processExitsWith: .exitCode(0)) {
+      _ = DispatchSource.makeTimerSource(queue: .global())
+      let source = DispatchSource.makeTimerSource(queue: .global())
+      source.setEventHandler {}
+      source.cancel()
+      exit(0)
+    }
+  }
+
   @Test("F1, O6 GC0003: last release of a queue that was not activated, with work pending")
   func releasedWhileInactive() async {
     let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {

@@ -267,4 +267,28 @@ struct SourceHandlerTests {
     #expect(cancelled.wait())
     #expect(cost < 100_000_000, "\(cost) ns")
   }
+
+  @Test("S6: what is pending when the target changes is delivered where it was, what comes later on the new queue")
+  func retargetPending() {
+    let (key, first, second) = (DispatchSpecificKey<UInt>(), DispatchQueue(label: "1"), DispatchQueue(label: "2"))
+    first.setSpecific(key: key, value: 1)
+    second.setSpecific(key: key, value: 2)
+    let source = DispatchSource.makeUserDataAddSource(queue: first)
+    let seen = Recorder<[UInt]>()
+    source.setEventHandler { seen.note([DispatchQueue.getSpecific(key: key) ?? 0, source.data]) }
+    source.activate()
+    first.sync {}
+    first.suspend()
+    source.add(data: 3)
+    source.setTarget(queue: second)
+    second.sync {}
+    #expect(seen.values == [])
+    first.resume()
+    waitFor { seen.count == 1 }
+    first.sync {}
+    source.add(data: 4)
+    waitFor { seen.count == 2 }
+    #expect(seen.values == [[1, 3], [2, 4]])
+    source.cancel()
+  }
 }

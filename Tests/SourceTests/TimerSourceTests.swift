@@ -49,6 +49,33 @@ struct TimerSourceTests {
     #expect(Double(total.value) <= elapsed + 1)
   }
 
+  @Test("S7: a handler that takes longer than the interval loses no fire: fire k is due at the start and k intervals")
+  func slowHandler() {
+    let timer = DispatchSource.makeTimerSource(queue: DispatchQueue(label: "timer"))
+    let (start, interval) = (DispatchTime.now(), UInt64(4_000_000))
+    // The queue's alone.
+    let (total, calls, ended) = (Unprotected<UInt64>(0), Unprotected(0), Unprotected<UInt64>(0))
+    let (lost, done) = (Counter(), Latch())
+    timer.setEventHandler {
+      total.value += UInt64(timer.data)
+      calls.value += 1
+      // All that was due when the last call returned has been counted.
+      if calls.value > 1, total.value < ended.value / interval + 1 { lost.add() }
+      if calls.value == 10 {
+        done.open()
+        return
+      }
+      let begin = DispatchTime.now().uptimeNanoseconds
+      while DispatchTime.now().uptimeNanoseconds < begin + interval * 3 / 2 {}
+      ended.value = DispatchTime.now().uptimeNanoseconds - start.uptimeNanoseconds
+    }
+    timer.schedule(deadline: start, repeating: .nanoseconds(Int(interval)))
+    timer.activate()
+    #expect(done.wait())
+    timer.cancel()
+    #expect(lost.value == 0)
+  }
+
   @Test("S7: fires that a slow handler or a suspension misses are counted, in one call")
   func missedFires() {
     let queue = DispatchQueue(label: "timer")

@@ -55,6 +55,19 @@ public enum Kernel {
     return ends
   }
 
+  /// Whether the kernel tells the process of forks: it has CAP_NET_ADMIN, bit 12, and is in the first namespaces of processes and users.
+  public static let tellsOfForks: Bool = {
+    func link(_ path: String) -> String {
+      var buffer = [CChar](repeating: 0, count: 64)
+      let count = readlink(path, &buffer, 63)
+      return String(decoding: buffer.prefix(max(0, count)).map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+    let line = (readText("/proc/self/status") ?? "").split(separator: "\n").first { $0.hasPrefix("CapEff:\t") }
+    let capabilities = line.flatMap { UInt64($0.dropFirst(8), radix: 16) } ?? 0
+    return capabilities >> 12 & 1 == 1 && link("/proc/self/ns/pid") == "pid:[4026531836]"
+      && link("/proc/self/ns/user") == "user:[4026531837]"
+  }()
+
   /// How many threads the process's user may have; very many, where there is no limit.
   public static var threadLimit: Int {
     var limit = rlimit()

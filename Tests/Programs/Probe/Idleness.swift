@@ -112,8 +112,11 @@ extension Scenario {
       DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(index * 5)) { done.open() }
     }
     require(done.wait(), "the timers came")
-    let cancelled = (0..<100).map { _ in DispatchWorkItem {} }
-    for item in cancelled { DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(500), execute: item) }
+    // Ten a second, for longer than the patience lasts: timers that stayed would be no quiet.
+    let cancelled = (1...6_000).map { _ in DispatchWorkItem {} }
+    for (index, item) in cancelled.enumerated() {
+      DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(100 * index + 2_000), execute: item)
+    }
     for item in cancelled { item.cancel() }
     awaitQuiet(seconds: 2)
   }

@@ -23,6 +23,7 @@ public enum EngineScenarios {
       ("group-notify", 2, groupNotify),
       ("timer", 0, timer),
       ("timer-wall-step", 0, timerWallStep),
+      ("timer-wall-step-back", 0, timerWallStepBack),
       ("timer-continuous-suspend", 0, timerContinuousSuspend),
       ("pipe-source", 2, pipeSource),
       ("pipe-source-no-descriptors", 2, pipeSourceWithoutDescriptors),
@@ -137,6 +138,20 @@ public enum EngineScenarios {
     ck_machine_step_wall(7_200_000_000_000)
     latch.wait()
     require(ck_machine_now() - began < 1_500_000_000, "the step of the wall clock was not noticed")
+  }
+
+  /// The wall clock is set back: what was nearly due is later by as much, and not early by that clock.
+  static func timerWallStepBack() {
+    let (latch, began) = (Latch(), ck_machine_now())
+    let deadline = DispatchWallTime.now() + .milliseconds(5)
+    DispatchQueue.global().asyncAfter(wallDeadline: deadline) {
+      require(!(DispatchWallTime.now() < deadline), "a timer has fired early by the wall clock")
+      latch.open()
+    }
+    ck_machine_compute(200_000)
+    ck_machine_step_wall(-20_000_000)
+    latch.wait()
+    require(ck_machine_now() - began < 1_500_000_000, "a timer has fired a second late")
   }
 
   /// The machine sleeps past a deadline that goes on meanwhile.
