@@ -21,10 +21,13 @@ static char setting[1024];
 /// It is too long, or no path that begins with /.
 static bool is_odd;
 
-/// A line on standard error, of which a file's path is the end.
+/// More than the words of any line have before its path.
+enum { MOST_WORDS = 128 };
+
+/// A line on standard error, of which a file's path is the end. What has no room in it is cut off.
 static void tell(const char *words, const char *path) {
-  char line[sizeof setting + 80];
-  size_t length = strlen(words), rest = strnlen(path, sizeof setting);
+  char line[MOST_WORDS + sizeof setting + 1];
+  size_t length = strnlen(words, MOST_WORDS), rest = strnlen(path, sizeof setting);
   memcpy(line, words, length);
   memcpy(line + length, path, rest);
   line[length + rest] = '\n';

@@ -127,6 +127,17 @@ struct InsightDumpTests {
     #expect(refused.errors.contains("  no core file could be written: /proc/absent\n"), "\(refused)")
   }
 
+  @Test("F3: as much of a path for core files that is none is told as is kept of it", arguments: [1_023, 5_000])
+  func longPath(length: Int) throws {
+    let path = String(repeating: "x", count: length)
+    let result = Probe.run("dump-fault", environment: ["GRANDCENTRAL_CORE": path, "GRANDCENTRAL_DUMP": "off"])
+    #expect(result.end == .killed(SIGABRT), "\(result)")
+    let line = try #require(result.errors.split(separator: "\n").last)
+    let words = "  no core file, as GRANDCENTRAL_CORE is no path that begins with /, or too long: "
+    let told = words + String(repeating: "x", count: 1_023)
+    #expect(line == told, "\(result)")
+  }
+
   @Test("F3: at the signal that the environment has chosen the process writes what it would at a fault, and goes on")
   func chosenSignal() throws {
     let path = "/tmp/gc-core-signal-\(getpid())"
