@@ -247,6 +247,15 @@ struct TraceOutputTests {
     #expect(access(folder.path + "/new", F_OK) != 0)
   }
 
+  @Test("an input that cannot be read is no empty timeline")
+  func unreadable() {
+    let folder = TemporaryFolder()
+    let line = "exec \"$0\" trace convert - -o made 0>/dev/null"
+    let result = ToolProcess([], shell: line, folder: folder.path).wait()
+    #expect(result.code == 6 && result.error == "gcd: standard input: Bad file descriptor\n", "\(result)")
+    #expect(access(folder.path + "/made", F_OK) != 0)
+  }
+
   @Test("what is written replaces all of a file that was there before, and is removed with it")
   func replaces() throws {
     let folder = TemporaryFolder()

@@ -80,10 +80,12 @@ struct TraceFile: ~Copyable {
         buffer.removeFirst(start)
         start = 0
       }
+      var code: Int32 = 0
       let part = [UInt8](unsafeUninitializedCapacity: 1 << 18) { part, count in
         repeat { count = read(descriptor, part.baseAddress, part.count) } while count < 0 && errno == EINTR
-        count = max(-1, count) < 0 ? 0 : count
+        if count < 0 { (count, code) = (0, errno) }
       }
+      if code != 0 { throw .system(code) }
       if part.isEmpty { return false }
       buffer += part
     }
