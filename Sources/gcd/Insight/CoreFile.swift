@@ -24,7 +24,7 @@ struct CoreFile {
     guard let file = MappedFile(path) else { throw .system(path, code: errno) }
     guard let tables = ElfTables(file), tables.type == Self.coreType else { throw .notCore(path) }
     let notes = CoreNotes(tables)
-    guard let process = notes.process else { throw .notCore(path) }
+    guard let process = notes.process, process > 0 else { throw .notCore(path) }
     let memories = notes.files.filter { $0.path == RegionFinder.link }.map { Self.bytes($0, tables) }
     if memories.isEmpty { throw .noRegion(process) }
     // The library maps the first page of a region a second time: that alone is no region.
@@ -51,7 +51,7 @@ struct CoreFile {
   private static func bytes(_ mapping: ProcessCode.Mapping, _ tables: ElfTables) -> [UInt8]? {
     var bytes: [UInt8] = []
     for segment in tables.loadedSegments().sorted(by: { $0.address < $1.address })
-    where segment.address == mapping.start + UInt64(bytes.count) && segment.address < mapping.end && segment.size > 0 {
+    where segment.address == mapping.start &+ UInt64(bytes.count) && segment.address < mapping.end && segment.size > 0 {
       guard let part = tables.file.bytes(at: segment.offset, count: segment.size) else { return nil }
       bytes += part
     }
