@@ -125,6 +125,9 @@ struct RegionReaderTests {
       change(&damaged.head.workers)
       #expect(try damaged.reader().workersWithoutEntry.isEmpty)
     }
+    // It fits into the region, and no library has so many.
+    made.head.workers.count = 10_000
+    #expect(try made.reader().workersWithoutEntry.isEmpty)
   }
 
   @Test("refuses a head that does not fit its file")

@@ -108,7 +108,10 @@ final class RegionReader {
   /// Workers that have begun and have no entry yet: they have neither slept nor waited. Older libraries do not tell.
   var workersWithoutEntry: [pid_t] {
     let part = head.workers
-    guard part.stride == 4, part.offset % 4 == 0, memory.holds(Int(part.count) * 4, at: part.offset) else { return [] }
+    // As of the other parts: more than any library has.
+    guard part.count <= 1 << 12, part.stride == 4, part.offset % 4 == 0,
+      memory.holds(Int(part.count) * 4, at: part.offset)
+    else { return [] }
     return (0..<UInt64(part.count)).compactMap { index in
       memory.word32(at: part.offset + index * 4).flatMap { $0 == 0 ? nil : pid_t(exactly: $0) }
     }

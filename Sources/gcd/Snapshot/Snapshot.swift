@@ -213,11 +213,11 @@ extension Snapshot {
 
   /// A queue, and its targets, as far as they are listed.
   func chain(from queue: Object) -> [Object] {
-    var next = queue
-    var chain = [next]
-    while let target = object(next.target), !chain.contains(target) {
+    var chain = [queue]
+    // A process may show a chain as long as its list, and one that is closed.
+    var numbers: Set<Int> = [queue.number]
+    while let target = object(chain[chain.count - 1].target), numbers.insert(target.number).inserted {
       chain.append(target)
-      next = target
     }
     return chain
   }

@@ -256,6 +256,14 @@ struct WhyTests {
     _ = try JSON.parse(snapshot.json.text)
   }
 
+  @Test("a chain of targets may be as long as the list of queues, and closed", .timeLimit(.minutes(5)))
+  func longChain() {
+    let count = 200_000
+    let snapshot = sample([], (1...count).map { queue($0, "", UInt64($0), target: $0 % count + 1) })
+    let chain = snapshot.chain(from: snapshot.objects[0])
+    #expect(chain.count == count && chain.last?.number == count)
+  }
+
   @Test("any graph of waits is explained, and every thread that waits is in one finding")
   func random() {
     var numbers = SeededGenerator(seed: 4711)
