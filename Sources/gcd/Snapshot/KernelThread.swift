@@ -138,6 +138,8 @@ extension KernelThread {
       default: "is in \(name) of"
       }
     let number = Int32(truncatingIfNeeded: call.arguments.first ?? 0)
-    return "\(verb) descriptor \(number)" + (descriptor.isEmpty ? "" : ", \(descriptor)") + " (\(name))"
+    // A file may have any name.
+    let file = descriptor.isEmpty ? "" : ", \(TextLayout.printable(descriptor))"
+    return "\(verb) descriptor \(number)\(file) (\(name))"
   }
 }

@@ -64,7 +64,7 @@ struct SnapshotText {
 
   private func otherRow(_ object: Snapshot.Object) -> [String] {
     [
-      String(object.shownNumber), TextLayout.printable(object.kindWords), object.watches,
+      String(object.shownNumber), object.kindWords, object.watches,
       snapshot.object(object.target).map { TextLayout.printable($0.label) } ?? "", object.stateWords,
     ]
   }

@@ -11,7 +11,7 @@ extension Snapshot {
 // What people read of an object.
 extension Snapshot.Object {
   /// "read source", "timer", "serial".
-  var kindWords: String { kind == .source && !label.isEmpty ? label : kind.rawValue }
+  var kindWords: String { kind == .source && !label.isEmpty ? TextLayout.printable(label) : kind.rawValue }
 
   /// What a handle of its kind is.
   var watchedKind: String {

@@ -205,6 +205,26 @@ struct WhyThreadTests {
     #expect(objects.remarks == ["Timer 5 of queue \"clock\" has not been activated: its handlers do not run."])
   }
 
+  @Test("nothing that a program has named moves the cursor; JSON has the names as they are")
+  func oddNames() throws {
+    let name = "/tmp/a\u{1B}[31m\nb"
+    let number = try #require((0..<512).first { SystemCall(number: $0).name == "read" })
+    let call = SystemCall(number: number, arguments: [5])
+    let reader = active(1, KernelThread(state: "S", call: call, age: 20 * second, descriptor: name))
+    var source = Snapshot.Object(number: 5, kind: .source, label: name, target: 3, state: .init(handle: 5))
+    source.isInactive = true
+    let snapshot = sample([reader, waiting(2, .queue, 0xa, "log", owner: 1)], [queue(3, "log", 0xa), source])
+    let report = WhyAnalysis.report(snapshot)
+    let told = [report.words, SnapshotText(snapshot, style: Style(), symbol: { _ in nil }).text]
+    for text in told {
+      #expect(text.contains("descriptor 5, /tmp/a\\u{1B}[31m\\nb (read)"), "\(text)")
+      #expect(!text.unicodeScalars.contains { $0 != "\n" && TextLayout.isControl($0) })
+    }
+    #expect(report.remarks.contains { $0.contains("[31m") })
+    let thread = try JSON.parse(snapshot.json.text)["threads"]?.array?.first
+    #expect(thread?["kernel"]?["descriptor"]?.string == name)
+  }
+
   @Test("a place of the C library's, where each thread starts, is no place of the program's")
   func places() {
     var thread = waiting(1, .semaphore, 0x5)
