@@ -112,6 +112,7 @@ final class TopCollector {
       if regions[index].switches & wanted != wanted { _ = regions[index].switchOn(wanted) }
       read(index, counts: true)
     }
+    counter.shrink()
   }
 
   /// The rates since the last call.

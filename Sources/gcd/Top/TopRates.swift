@@ -120,13 +120,17 @@ struct TopRatesCounter {
   private var batch: [(time: UInt64, job: Int, queue: Int, isItem: Bool)] = []
   /// How many are kept: a job whose begin was lost would stay.
   private let mostWaiting: Int
+  /// So many may lie unmatched.
+  private let mostUnmatched: Int
   /// How many of those that were not kept have not begun.
   private var forgotten = 0
   /// When records were lost since the last look, and before that one.
   private var gaps = TopGaps()
   private var formerGaps = TopGaps()
 
-  init(mostWaiting: Int = 1 << 20) { self.mostWaiting = mostWaiting }
+  init(mostWaiting: Int = 1 << 20, mostUnmatched: Int = 1 << 20) {
+    (self.mostWaiting, self.mostUnmatched) = (mostWaiting, mostUnmatched)
+  }
 
   mutating func add(_ event: Event) {
     switch event {
@@ -179,8 +183,17 @@ struct TopRatesCounter {
     let begun: UInt64
   }
 
-  /// The rates since the last call.
-  mutating func take(length: UInt64, lost: UInt64, moment: UInt64, running: [Running] = []) -> TopRates {
+  /// How many submissions and begins lie unmatched.
+  var unmatched: Int { batch.count }
+
+  /// To be called when all records that there are have been added, and the gaps beside them: a screen that is paused takes no rates for
+  /// hours, while records come in.
+  mutating func shrink() {
+    if batch.count >= mostUnmatched { match() }
+  }
+
+  /// Brings submissions and items together.
+  private mutating func match() {
     // At the same moment, the submission comes first.
     batch.sort { $0.time != $1.time ? $0.time < $1.time : !$0.isItem && $1.isItem }
     gaps.settle()
@@ -202,18 +215,23 @@ struct TopRatesCounter {
         waiting[entry.job] = (entry.time, entry.queue)
       }
     }
-    // Whether these have begun is not known then.
-    if lost > 0 { (waiting, forgotten) = ([:], 0) }
+    batch.removeAll(keepingCapacity: true)
     if waiting.count > mostWaiting {
       forgotten += waiting.count
       waiting.removeAll()
     }
+  }
+
+  /// The rates since the last call.
+  mutating func take(length: UInt64, lost: UInt64, moment: UInt64, running: [Running] = []) -> TopRates {
+    match()
+    // Whether these have begun is not known then.
+    if lost > 0 { (waiting, forgotten) = ([:], 0) }
     for (queue, times) in forgotten > 0 ? [:] : pending(without: running) {
       rates.queues[queue, default: .init()].depth = times.count
       rates.queues[queue, default: .init()].oldest = times.first ?? 0
     }
     addBusy(running, until: moment)
-    batch.removeAll(keepingCapacity: true)
     (formerGaps, gaps) = (gaps, TopGaps())
     var taken = rates
     taken.length = length

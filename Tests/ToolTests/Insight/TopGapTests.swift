@@ -79,6 +79,25 @@ struct TopGapTests {
     #expect(!known.isOverfull && known.depth == 1 && known.queues[1]?.oldest == 30)
   }
 
+  @Test("a screen that is paused for long keeps few records, and counts as if it had looked all the time")
+  func paused() {
+    var counter = TopRatesCounter(mostUnmatched: 100)
+    for job in 1...10_000 {
+      // Each fifth item is read before its submission, and a begin lies between two collections.
+      let time = UInt64(job) * 10
+      if job % 5 == 0 { begun(&counter, time + 3, job: job) }
+      if job % 5 == 0, job % 3 == 0 { counter.shrink() }
+      submitted(&counter, time, job: job)
+      counter.shrink()
+      if job % 5 != 0, job < 10_000 - 10 { begun(&counter, time + 3, job: job) }
+      #expect(counter.unmatched <= 102)
+    }
+    let rates = counter.take(length: second, lost: 0, moment: 200_000)
+    // Of the last eleven items three have begun.
+    #expect(rates.queues[1]?.items == 9_992 && rates.queues[1]?.submitted == 10_000)
+    #expect(rates.latency.count == 9_992 && rates.latency.quantile(1) ?? 9 <= 3 && rates.depth == 8)
+  }
+
   @Test("queues and jobs of two copies of the library are not the same, though they have the same numbers")
   func copies() {
     let clock = RegionClock(base: .init(counter: 0, uptime: 0), nanosecondsPerStep: 1)
