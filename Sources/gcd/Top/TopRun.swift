@@ -116,6 +116,8 @@ final class TopRun {
         return error.code
       }
     }
+    // Not before the command has been started: it ignores nothing that the tool's caller does not.
+    TraceOutput.ignoreSignals()
     guard let screen = TopScreen(usesColour: Terminal.style(of: .output).usesColour) else {
       Self.tell("standard output is no terminal: use --once")
       child?.kill()

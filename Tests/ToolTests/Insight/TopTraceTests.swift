@@ -83,4 +83,26 @@ struct TopTraceTests {
     #expect(try history.image(second).chunkCount == 1)
     #expect(second.saved(1) == nil && second.saved(-1) == nil && second.saved(.max) == nil)
   }
+
+  @Test("where no file may grow, the key t says so, and the screen goes on")
+  func limit() {
+    let folder = TemporaryFolder()
+    let process = ToolProcess([], shell: "exec \"${0%/*}/traced\" steady")
+    defer {
+      kill(process.identifier, SIGKILL)
+      _ = process.wait()
+    }
+    #expect(process.read { output, _ in output == "begun\n" })
+    for _ in 0..<60_000 where (try? RegionFinder.regions(of: process.identifier)) == nil { usleep(1_000) }
+    // The terminal is the input as well.
+    let line = "ulimit -f 0; exec \"$0\" top --interval 0.1 \"$1\" <&1"
+    let top = ToolProcess([String(process.identifier)], shell: line, folder: folder.path, onTerminal: true)
+    #expect(top.read { output, _ in output.contains("t trace") })
+    top.type("t")
+    #expect(top.read { output, _ in output.contains(".pftrace: File too large") })
+    top.type("q")
+    let result = top.wait()
+    #expect(result.code == 0 && result.output.hasSuffix("\u{1B}[?1049l"), "\(result)")
+    #expect(access(folder.path + "/gcd-\(process.identifier)-1.pftrace", F_OK) != 0)
+  }
 }
