@@ -22,7 +22,8 @@ struct WatchCommand: ParsableCommand {
       run. GCD_PATHS has the changed paths, one in a line, up to 100,000 bytes. A command that changes what is watched \
       runs again and again. The command's input is empty. When the tool ends it asks the command to end.
 
-      Ctrl-C ends the tool with exit code 0. If nothing is left to watch, the exit code is 1.
+      Ctrl-C ends the tool with exit code 0. If nothing is left to watch, or the output cannot be written, the exit code \
+      is 1.
       """
   )
 

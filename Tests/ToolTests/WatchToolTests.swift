@@ -222,6 +222,35 @@ struct WatchToolTests {
     #expect(kill(command, 0) == -1)
   }
 
+  @Test("ends with its command when nothing reads its output; the command has the signals of the tool's caller")
+  func brokenOutput() throws {
+    let folder = TemporaryFolder()
+    let outside = TemporaryFolder()
+    outside.fifo("output")
+    let reader = open(outside.path + "/output", O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+    let line = "grep SigIgn /proc/$$/status >&2; exec \"$0\" watch . --debounce 0 --exec \"$1\" >\"$2\""
+    let words = "grep SigIgn /proc/self/status >&2; echo $$ here >&2; exec sleep 1000"
+    let process = ToolProcess([words, outside.path + "/output"], shell: line, folder: folder.path)
+    #expect(process.read { $1.contains("gcd: watching ") })
+    folder.file("a", "")
+    var said = ""
+    let isRunning = process.read { _, error in
+      said = error
+      return error.contains(" here\n")
+    }
+    close(reader)
+    #expect(isRunning)
+    let told = try #require(said.split(separator: "\n").first { $0.hasSuffix(" here") })
+    let command = try #require(told.split(separator: " ").first.flatMap { pid_t($0) })
+    defer { kill(command, SIGKILL) }
+    folder.file("b", "")
+    let result = process.wait()
+    #expect(result.code == 1 && result.error.contains("the command ran 1 time\n"), "\(result)")
+    #expect(kill(command, 0) == -1)
+    let ignored = said.split(separator: "\n").filter { $0.hasPrefix("SigIgn:") }
+    #expect(ignored.count == 2 && Set(ignored).count == 1, "\(said)")
+  }
+
   @Test("ends after exactly as many events as wanted, whatever else comes at once")
   func count() {
     let folder = TemporaryFolder()

@@ -8,6 +8,8 @@ final class CommandRunner: @unchecked Sendable {  // why: touched on `queue` onl
   private let command: String
   /// How many descriptors it may have open; nil for as many as this process.
   private let descriptors: Int?
+  /// What this process ignores, and its caller does not.
+  private let ignored: [Int32]
   private let pause: DispatchTimeInterval
   private let queue: DispatchQueue
   private let complain: @Sendable (String) -> Void
@@ -24,11 +26,12 @@ final class CommandRunner: @unchecked Sendable {  // why: touched on `queue` onl
   private(set) var failures = 0
 
   init(
-    _ command: String, descriptors: Int?, debounceMilliseconds: Int, on queue: DispatchQueue,
+    _ command: String, descriptors: Int?, ignored: [Int32], debounceMilliseconds: Int, on queue: DispatchQueue,
     complain: @escaping @Sendable (String) -> Void
   ) {
     self.command = command
     self.descriptors = descriptors
+    self.ignored = ignored
     pause = .milliseconds(debounceMilliseconds)
     self.queue = queue
     self.complain = complain
@@ -89,7 +92,8 @@ final class CommandRunner: @unchecked Sendable {  // why: touched on `queue` onl
     changed = []
     isListed = []
     runs += 1
-    switch ShellCommand.start(command, descriptors: descriptors, variable: ("GCD_PATHS", Self.joined(paths))) {
+    let variable = (name: "GCD_PATHS", value: Self.joined(paths))
+    switch ShellCommand.start(command, descriptors: descriptors, ignored: ignored, variable: variable) {
     case .failure(let problem):
       failures += 1
       complain("the command cannot be started: \(problem.reason)")

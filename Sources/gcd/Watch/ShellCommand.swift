@@ -5,9 +5,10 @@
 /// Starts the shell.
 enum ShellCommand {
   /// Runs `command` in a process group of its own, with an empty input, this process's output and environment, and one
-  /// variable more; with `descriptors` as the soft limit of those, if this process has raised its own.
+  /// variable more; with `descriptors` as the soft limit of those, if this process has raised its own. The signals in `ignored` are
+  /// ignored by this process, and are not to be by the command.
   static func start(
-    _ command: String, descriptors: Int?, variable: (name: String, value: [UInt8])
+    _ command: String, descriptors: Int?, ignored: [Int32], variable: (name: String, value: [UInt8])
   ) -> Result<pid_t, Problem> {
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)
@@ -17,7 +18,11 @@ enum ShellCommand {
     posix_spawnattr_init(&attributes)
     defer { posix_spawnattr_destroy(&attributes) }
     posix_spawnattr_setpgroup(&attributes, 0)
-    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETPGROUP))
+    var signals = sigset_t()
+    sigemptyset(&signals)
+    for number in ignored { sigaddset(&signals, number) }
+    posix_spawnattr_setsigdefault(&attributes, &signals)
+    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF))
 
     let assignment = Array((variable.name + "=").utf8) + variable.value + [0]
     let own = assignment.withUnsafeBytes { strdup($0.baseAddress!.assumingMemoryBound(to: CChar.self)) }

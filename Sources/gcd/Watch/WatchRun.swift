@@ -28,13 +28,16 @@ final class WatchRun: @unchecked Sendable {  // why: touched on the ledger's que
 
   private init(_ options: WatchOptions) {
     self.options = options
+    // An output without a reader ends the tool as all else does that ends it: with its command.
+    let ignored = TraceOutput.signals.filter { !Interrupt.isIgnored($0) }
+    TraceOutput.ignoreSignals()
     let limit = WatchLimit(raisedTo: options.limit)
     ledger = WatchLedger(limit: limit.objects)
     printer = ChangePrinter(printsJSON: options.printsJSON)
     if let command = options.command {
       runner = CommandRunner(
-        command, descriptors: limit.formerDescriptors, debounceMilliseconds: options.debounceMilliseconds,
-        on: ledger.queue, complain: { Self.complain($0) })
+        command, descriptors: limit.formerDescriptors, ignored: ignored,
+        debounceMilliseconds: options.debounceMilliseconds, on: ledger.queue, complain: { Self.complain($0) })
     }
   }
 
