@@ -339,16 +339,16 @@ struct RegionReaderTests {
     made.head.pid = UInt32(getpid())
     // A command is about to be collected from.
     let fresh = try made.reader()
-    fresh.dropLeftovers()
+    fresh.dropLeftovers(of: getpid())
     #expect(!fresh.isCollected && fresh.switches == all)
     // A tool lives.
     fresh.beat()
-    fresh.dropLeftovers()
+    fresh.dropLeftovers(of: getpid())
     #expect(fresh.isCollected && fresh.switches == all)
     // It was killed.
     made.head.heartbeat = RegionClock.now().uptime - 4_000_000_000
     let left = try made.reader()
-    left.dropLeftovers()
+    left.dropLeftovers(of: getpid())
     #expect(!left.isCollected && left.switches == UInt32(GC_SWITCH_OBJECTS))
   }
 

@@ -13,6 +13,7 @@ final class RegionReader {
 
   let memory: RegionMemory
   let head: gc_insight_head
+  /// The process's number as it has it itself: in a container it is another one here.
   let process: pid_t
   /// Made at its first use, as that may take some milliseconds for a region that is new.
   private(set) lazy var clock = RegionClock(counter: head.counter, uptime: head.uptime)
@@ -212,8 +213,8 @@ final class RegionReader {
     lastBeat.map { RegionClock.now().uptime < $0 &+ UInt64(GC_INSIGHT_PATIENCE) } ?? false
   }
 
-  /// Switches off what a killed tool has left on. What the process's environment asks for stays on.
-  func dropLeftovers() {
+  /// Switches off what a killed tool has left on. What the process's environment asks for stays on; `process` is its number here.
+  func dropLeftovers(of process: pid_t) {
     guard lastBeat != nil, !isCollected else { return }
     let records = KernelReading.environment(process, "GRANDCENTRAL_RECORD") != nil
     switchOff(UInt32(GC_SWITCH_COLLECT | (records ? 0 : GC_SWITCH_RECORD)))

@@ -61,7 +61,7 @@ final class TopCollector {
   /// Nil if the process cannot be made to record: its region is not ours to change, or another tool collects.
   init?(_ process: Int32) {
     guard let regions = try? RegionFinder.regions(of: process, writable: true) else { return nil }
-    for region in regions { region.dropLeftovers() }
+    for region in regions { region.dropLeftovers(of: process) }
     let collect = UInt32(GC_SWITCH_COLLECT)
     if regions.contains(where: { $0.switches & collect != 0 }) { return nil }
     self.regions = regions

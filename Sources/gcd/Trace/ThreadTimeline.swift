@@ -74,7 +74,7 @@ final class ThreadTimeline {
     self.symbols = symbols
     self.words = words
     self.thread = thread
-    track = objects.writer.track(name, .thread(process: objects.region.process, thread: thread))
+    track = objects.writer.track(name, .thread(process: objects.process, thread: thread))
     sequence = objects.writer.sequence(of: track)
   }
 

@@ -46,7 +46,7 @@ final class TraceRun {
       if regions.contains(where: { $0.isCollected }) {
         fail("process \(process) is recorded by another tool, which takes the records away", notWritten)
       }
-      for region in regions { region.dropLeftovers() }
+      for region in regions { region.dropLeftovers(of: process) }
     }
     let run = TraceRun(options, process, nil, since: RegionClock.start.counter)
     for region in regions { run.add(region) }

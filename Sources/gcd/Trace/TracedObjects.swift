@@ -37,6 +37,8 @@ final class TracedObject {
 final class TracedObjects {
   let writer: PerfettoWriter
   let region: RegionReader
+  /// The number that the process has here.
+  let process: pid_t
   let processTrack: UInt64
   /// What belongs to no thread.
   let sequence: TraceSequence
@@ -54,6 +56,7 @@ final class TracedObjects {
   init(_ writer: PerfettoWriter, _ region: RegionReader, process: pid_t, name: String) {
     self.writer = writer
     self.region = region
+    self.process = process
     processTrack = writer.track(name, .process(process))
     sequence = writer.sequence(of: processTrack)
   }
