@@ -11,8 +11,13 @@ enum RegionFinder {
   /// All regions of a process that can be read: it has one for each copy of the library that it has loaded.
   ///
   /// Those whose files are known already are left out; it is no failure if there are no others.
+  ///
+  /// A process may have descriptors of regions that are not its own: the pages that a tool has handed down are open in all children of
+  /// a command, and a child of fork may not have got round to closing its parent's.
+  ///
+  /// - Parameter ofOthers: Whether regions of other processes count.
   static func regions(
-    of process: pid_t, writable: Bool = false, except known: Set<UInt64> = []
+    of process: pid_t, writable: Bool = false, except known: Set<UInt64> = [], ofOthers: Bool = false
   ) throws(RegionFailure) -> [RegionReader] {
     var files = try descriptors(of: process)
     var isClosed = false
@@ -21,6 +26,8 @@ enum RegionFinder {
       files = mappings(of: process).map { "/proc/\(process)/map_files/\($0)" }
       isClosed = !files.isEmpty
     }
+    // 0 where the kernel does not say it.
+    let own = ofOthers ? 0 : KernelReading.ownNumber(ofStatus: KernelReading.text("/proc/\(process)/status")).number
     var regions: [RegionReader] = []
     // In all: a process may have thousands of files that are called so, and never finish one.
     let limit = RegionClock.now().uptime + patience
@@ -29,6 +36,7 @@ enum RegionFinder {
       if !known.isEmpty, let identity = identity(file), known.contains(identity) { continue }
       do throws(RegionFailure) {
         let region = try open(file, process, writable: writable, until: limit)
+        if own != 0, region.process != own { continue }
         // Two descriptors or mappings of one region.
         if regions.contains(where: { $0.memory.identity == region.memory.identity }) { continue }
         regions.append(region)

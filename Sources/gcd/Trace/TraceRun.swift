@@ -185,8 +185,10 @@ final class TraceRun {
     guard now >= nextSearch else { return }
     if !collectors.isEmpty { nextSearch = now + 50_000_000 }
     // None yet, or none any more: that shows later.
-    guard let found = try? RegionFinder.regions(of: process, writable: true, except: known) else { return }
-    for region in found { add(region) }
+    // What a command's children have made of its pages is recorded as well.
+    let isCommand = command != nil
+    let found = try? RegionFinder.regions(of: process, writable: true, except: known, ofOthers: isCommand)
+    for region in found ?? [] { add(region) }
   }
 
   // MARK: The flight recorder
