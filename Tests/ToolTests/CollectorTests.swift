@@ -40,4 +40,63 @@ struct CollectorTests {
     region.dropLeftovers(of: process.identifier)
     #expect(region.switches == UInt32(GC_SWITCH_RECORD))
   }
+
+  private func collector(
+    _ region: RegionReader, _ folder: borrowing TemporaryFolder, switched: UInt32 = 0
+  ) throws -> Collector {
+    let writer = PerfettoWriter(try TraceOutput(folder.path + "/trace"))
+    return Collector(region, writer, number: 0, TracedProcess(running: getpid()), since: 0, switched: switched)
+  }
+
+  @Test("what a command's environment has switched on is switched off at the end, and what else is on stays on")
+  func switches() throws {
+    let folder = TemporaryFolder()
+    var made = MadeUpRegion()
+    let (record, collect) = (UInt32(GC_SWITCH_RECORD), UInt32(GC_SWITCH_COLLECT))
+    let objects = UInt32(GC_SWITCH_OBJECTS)
+    let all = record | objects | collect
+    let cases: [(before: UInt32, switched: UInt32, after: UInt32)] = [
+      (0, 0, 0), (objects, 0, objects), (all, all, 0), (all, record | collect, objects),
+      (all, collect, record | objects),
+    ]
+    for (before, switched, after) in cases {
+      made.head.switches = before
+      let region = try made.reader()
+      let collector = try collector(region, folder, switched: switched)
+      collector.keepRecording()
+      #expect(region.switches == all)
+      collector.stopRecording()
+      #expect(region.switches == after)
+    }
+  }
+
+  /// A process that this one has started.
+  private func child(of parent: pid_t) -> pid_t? {
+    guard let folder = opendir("/proc") else { return nil }
+    defer { closedir(folder) }
+    while let entry = readdir(folder) {
+      let name = withUnsafeBytes(of: entry.pointee.d_name) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+      guard let process = pid_t(name) else { continue }
+      if KernelReading.text("/proc/\(process)/status").contains("\nPPid:\t\(parent)\n") { return process }
+    }
+    return nil
+  }
+
+  @Test("a command of which enough has been recorded goes on, and records no more")
+  func afterwards() {
+    let folder = TemporaryFolder()
+    let line = "exec \"$0\" trace --count 100 -o trace -- \"${0%/*}/traced\" steady"
+    let tool = ToolProcess([], shell: line, folder: folder.path)
+    #expect(tool.read { output, _ in output == "begun\n" })
+    let process = child(of: tool.identifier)
+    #expect(process != nil)
+    var switches: UInt32?
+    for _ in 0..<60_000 where switches != 0 && process != nil {
+      if let region = try? RegionFinder.regions(of: process ?? 0).first { switches = region.switches }
+      usleep(1_000)
+    }
+    #expect(switches == 0)
+    kill(process ?? tool.identifier, SIGKILL)
+    #expect(tool.wait().code == -SIGKILL)
+  }
 }

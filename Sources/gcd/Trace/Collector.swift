@@ -26,7 +26,7 @@ final class Collector {
   /// Records from before are left out.
   private var since: UInt64
   /// What was switched on by us.
-  private var switched: UInt32 = 0
+  private var switched: UInt32
 
   /// How many records have been taken.
   private(set) var taken: UInt64 = 0
@@ -58,8 +58,12 @@ final class Collector {
   private static let mostPieces = 4096
   private static let share = 8
 
-  /// `number` tells the regions of a trace apart.
-  init(_ region: RegionReader, _ writer: PerfettoWriter, number: Int, _ process: TracedProcess, since: UInt64) {
+  /// `number` tells the regions of a trace apart; `switched` has what was switched on by us before there was a region.
+  init(
+    _ region: RegionReader, _ writer: PerfettoWriter, number: Int, _ process: TracedProcess, since: UInt64,
+    switched: UInt32 = 0
+  ) {
+    self.switched = switched
     self.region = region
     self.writer = writer
     self.since = since

@@ -115,7 +115,9 @@ final class TraceRun {
     // A process in a container has another number for itself; of a command it may be a child that the region is of.
     let (number, identity) = (command == nil ? self.process : region.process, region.memory.identity)
     let process = process ?? TracedProcess(running: number, region: identity, list: region.listOfFiles)
-    collectors.append(Collector(region, writer, number: collectors.count, process, since: since))
+    let switched = command == nil ? 0 : TracedCommand.switchedOn
+    collectors.append(
+      Collector(region, writer, number: collectors.count, process, since: since, switched: switched))
   }
 
   // MARK: Collecting

@@ -23,6 +23,14 @@ struct TracedCommand {
   /// The regions of the command's first process that uses the library.
   let offer: RegionOffer?
 
+  /// What `start` has the command switch on, but for what the tool's own environment asks for: that stays on when the tool stops.
+  static var switchedOn: UInt32 {
+    let (record, objects) = (UInt32(GC_SWITCH_RECORD), UInt32(GC_SWITCH_OBJECTS))
+    let keepsRecords = Files.variable("GRANDCENTRAL_RECORD") == "ring"
+    let keepsObjects = keepsRecords || Files.variable("GRANDCENTRAL_INSPECT") == "1"
+    return UInt32(GC_SWITCH_COLLECT) | (keepsRecords ? 0 : record) | (keepsObjects ? 0 : objects)
+  }
+
   /// Starts it as `gcd run` would, with the recorder on from its first instruction.
   static func start(_ command: [String], library: String?) throws(Failure) -> TracedCommand {
     let program: Program
