@@ -70,6 +70,49 @@ struct CollectorTests {
     }
   }
 
+  @Test("where a process has stopped recording, as the tool was late, what was open ends there")
+  func standstill() throws {
+    let folder = TemporaryFolder()
+    var made = MadeUpRegion()
+    let begin = MadeUpRegion.record(Int(GC_RECORD_SYNC_BEGIN), at: RegionClock.now().counter - 1_000_000, queue: 1)
+    made.chunk(0, 0, 10, [begin])
+    let region = try made.reader()
+    let output = try TraceOutput(folder.path + "/trace")
+    let writer = PerfettoWriter(output)
+    let collector = Collector(region, writer, number: 0, TracedProcess(running: getpid()), since: 0)
+    collector.keepRecording()
+    #expect(!collector.hasStoodStill && collector.taken == 0)
+    // Objects alone are the program's own to switch off.
+    region.switchOff(UInt32(GC_SWITCH_OBJECTS))
+    collector.keepRecording()
+    #expect(!collector.hasStoodStill && collector.taken == 0)
+    // As the process does it.
+    region.switchOff(UInt32(GC_SWITCH_RECORD | GC_SWITCH_OBJECTS | GC_SWITCH_COLLECT))
+    collector.keepRecording()
+    let resumed = RegionClock.now().uptime
+    #expect(collector.hasStoodStill && collector.taken == 1)
+    #expect(region.switches == UInt32(GC_SWITCH_RECORD | GC_SWITCH_OBJECTS | GC_SWITCH_COLLECT))
+    collector.pass(isLast: true)
+    collector.finish()
+    let trace = MadeUpTrace(ProcessFile.bytes(folder.path + "/trace") ?? [])
+    let syncs = trace.slices.filter { $0.category == "sync" }
+    #expect(syncs.count == 1 && syncs.allSatisfy { $0.end <= resumed } && trace.unfinished == 0)
+    #expect(collector.lost == 0)
+  }
+
+  @Test("no more records are taken than are wanted, also before a recording goes on")
+  func standstillLimit() throws {
+    let folder = TemporaryFolder()
+    var made = MadeUpRegion()
+    made.chunk(0, 0, 10, items(9))
+    let region = try made.reader()
+    let collector = try collector(region, folder)
+    collector.keepRecording(limit: 4)
+    region.switchOff(UInt32(GC_SWITCH_COLLECT))
+    collector.keepRecording(limit: 4)
+    #expect(collector.hasStoodStill && collector.taken == 4)
+  }
+
   /// A process that this one has started.
   private func child(of parent: pid_t) -> pid_t? {
     guard let folder = opendir("/proc") else { return nil }

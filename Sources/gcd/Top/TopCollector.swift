@@ -56,6 +56,8 @@ final class TopCollector {
   private var losses: [TopLosses]
   private var counter = TopRatesCounter()
   private var lastTake: UInt64
+  /// When the last collection began.
+  private var lastCollection: UInt64
   private var lostBefore: UInt64
 
   /// Nil if the process cannot be made to record: its region is not ours to change, or another tool collects.
@@ -69,7 +71,8 @@ final class TopCollector {
     positions = regions.map { _ in [:] }
     histories = regions.map { _ in TopHistory() }
     losses = regions.map { TopLosses($0) }
-    lastTake = RegionClock.now().uptime
+    let now = RegionClock.now().uptime
+    (lastTake, lastCollection) = (now, now)
     lostBefore = 0
     let record = UInt32(GC_SWITCH_RECORD)
     // A flight recorder keeps its newest chunks: they are read and left to it.
@@ -105,13 +108,19 @@ final class TopCollector {
 
   /// Reads what there is; often enough that no thread runs out of room.
   func collect() {
+    let begun = RegionClock.now().uptime
     for index in regions.indices {
       regions[index].beat()
       // The process switches off what a tool has asked for that gives no sign of life for some seconds, as on a machine
       // that is very busy.
-      if regions[index].switches & wanted != wanted { _ = regions[index].switchOn(wanted) }
+      let missing = wanted & ~regions[index].switches
+      if missing != 0 { _ = regions[index].switchOn(wanted) }
+      if missing & Collector.needed != 0 {
+        counter.addStandstill(from: lastCollection, to: RegionClock.now().uptime)
+      }
       read(index, counts: true)
     }
+    lastCollection = begun
     counter.shrink()
   }
 

@@ -67,7 +67,7 @@ struct TopFindings {
       Finding(
         kind: .shortItems,
         sentence: WhyWords.whole(
-          "\(name(snapshot, words, number)) runs \(rates.lost > 0 ? "at least " : "")"
+          "\(name(snapshot, words, number)) runs \(rates.isIncomplete ? "at least " : "")"
             + "\(TopModel.rate(rates.perSecond(queue.items))) items a second, of "
             + "\(TopModel.length(queue.busy / queue.items)) each: to hand one over costs about as much"),
         remedy: "Do more in one item: gather what is small, and hand it over together.",

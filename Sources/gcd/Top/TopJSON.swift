@@ -7,6 +7,7 @@ enum TopJSON {
     lost, queues {number, label, itemsPerSecond, busy, submittedPerSecond, latencyP50Nanoseconds, \
     latencyP99Nanoseconds, pending, oldestNanoseconds, eventsPerSecond, lateNanoseconds}. If lost is not 0, \
     what is counted is at least so much, latencies are of what was submitted and began while nothing was lost, and pending is not known. \
+    If stoodStill is there, recording did not go on all the time, as the process did not hear from the tool: the same holds. \
     If overfull is there, more was pending than the tool counts: pending is not known, and latencies are those of a sample. \
     With --all, processes: an array of these.
     """
@@ -34,10 +35,12 @@ enum TopJSON {
       members += nanoseconds("lateNanoseconds", queue.late == 0 ? nil : queue.late)
       return .object(members)
     }
-    let overfull: [(String, JSONValue)] = rates.isOverfull ? [("overfull", .bool(true))] : []
-    return .object(
-      [("seconds", .number(Double(rates.length) / 1e9)), ("lost", .count(rates.lost))] + overfull
-        + [("queues", .array(queues))])
+    var members: [(String, JSONValue)] = [
+      ("seconds", .number(Double(rates.length) / 1e9)), ("lost", .count(rates.lost)),
+    ]
+    if rates.stoodStill { members.append(("stoodStill", .bool(true))) }
+    if rates.isOverfull { members.append(("overfull", .bool(true))) }
+    return .object(members + [("queues", .array(queues))])
   }
 
   private static func nanoseconds(_ name: String, _ nanoseconds: UInt64?) -> [(String, JSONValue)] {

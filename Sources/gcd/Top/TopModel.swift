@@ -23,12 +23,14 @@ struct TopModel: Sendable {
     if let rates {
       let latency = rates.latency
       second.add("p50 \(Self.length(latency.quantile(0.5)))  p99 \(Self.length(latency.quantile(0.99)))")
-      if rates.lost > 0 || rates.isOverfull { second.add(" of a sample", .warning) }
+      if rates.isIncomplete || rates.isOverfull { second.add(" of a sample", .warning) }
       second.add("   items ", .bold)
       second.add("\(rates.mark)\(Self.rate(rates.perSecond(rates.items)))/s")
       if rates.lost > 0 {
         // Whether an item has begun is among what is lost.
         second.add("   \(NumberFormat.grouped(rates.lost)) records lost", .warning)
+      } else if rates.stoodStill {
+        second.add("   not recorded all the time", .warning)
       } else {
         second.add("   pending ", .bold)
         if rates.isOverfull { second.add("more than are counted", .warning) } else { second.add("\(rates.depth)") }

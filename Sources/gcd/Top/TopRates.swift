@@ -76,11 +76,14 @@ struct TopRates: Sendable, Equatable {
   /// Records that had no room, or that were overwritten before they were read: if there are any, what is counted is at least so
   /// much. Latencies are then those of a sample: of what was submitted and began while nothing was lost.
   var lost: UInt64 = 0
+  /// Recording has not gone on all the time, as the process did not hear from the tool: the same holds.
+  var stoodStill = false
+  var isIncomplete: Bool { lost > 0 || stoodStill }
   /// More items have waited than are kept: how many wait, and since when, is not known, and latencies are those of a sample.
   var isOverfull = false
 
   /// What stands before numbers that are counted.
-  var mark: String { lost > 0 ? "≥" : "" }
+  var mark: String { isIncomplete ? "≥" : "" }
 
   /// How long before the look something was submitted; nil if it was not, or later.
   func age(_ submitted: UInt64) -> UInt64? { submitted > 0 && submitted < moment ? moment - submitted : nil }
@@ -151,6 +154,12 @@ struct TopRatesCounter {
 
   /// A thread has lost records in that time, by CLOCK_MONOTONIC.
   mutating func addGap(from begin: UInt64, to end: UInt64) { gaps.add(from: begin, to: end) }
+
+  /// Nothing was recorded in that time.
+  mutating func addStandstill(from begin: UInt64, to end: UInt64) {
+    rates.stoodStill = true
+    gaps.add(from: begin, to: end)
+  }
 
   /// A job is used again. If a begin and the next submission of a job are lost, what is left of both looks like one item that waits long.
   private mutating func addLatency(_ queue: Int, from submitted: UInt64, to begun: UInt64) {
@@ -226,7 +235,7 @@ struct TopRatesCounter {
   mutating func take(length: UInt64, lost: UInt64, moment: UInt64, running: [Running] = []) -> TopRates {
     match()
     // Whether these have begun is not known then.
-    if lost > 0 { (waiting, forgotten) = ([:], 0) }
+    if lost > 0 || rates.stoodStill { (waiting, forgotten) = ([:], 0) }
     for (queue, times) in forgotten > 0 ? [:] : pending(without: running) {
       rates.queues[queue, default: .init()].depth = times.count
       rates.queues[queue, default: .init()].oldest = times.first ?? 0

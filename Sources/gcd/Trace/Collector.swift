@@ -27,6 +27,9 @@ final class Collector {
   private var since: UInt64
   /// What was switched on by us.
   private var switched: UInt32
+  private var hasBegun = false
+  /// Recording has stood still for a while, as the process did not hear from the tool. What has happened meanwhile is not known.
+  private(set) var hasStoodStill = false
 
   /// How many records have been taken.
   private(set) var taken: UInt64 = 0
@@ -79,13 +82,26 @@ final class Collector {
   // MARK: Switches
 
   private static let wanted = UInt32(GC_SWITCH_RECORD | GC_SWITCH_OBJECTS | GC_SWITCH_COLLECT)
+  /// Without one of these, what happens is not recorded, or is overwritten before it is read.
+  static let needed = UInt32(GC_SWITCH_RECORD | GC_SWITCH_COLLECT)
 
   /// Makes the process record, and says that a tool collects. Called repeatedly, because the process stops recording if the
-  /// tool is late.
-  func keepRecording() {
+  /// tool is late: then it takes at most `limit` records, those from before.
+  func keepRecording(limit: UInt64 = .max) {
     region.beat()
+    if hasBegun, region.switches & Self.needed != Self.needed { declareStandstill(limit) }
+    hasBegun = true
     guard let before = region.switchOn(Self.wanted) else { return }
     switched |= Self.wanted & ~before
+  }
+
+  /// What was recorded before is taken first: each thread then says that something is missing from here on.
+  private func declareStandstill(_ limit: UInt64) {
+    hasStoodStill = true
+    pass(limit: limit)
+    convert(.max)
+    let now = process.now
+    for timeline in timelines.values { timeline.declareLoss(at: now) }
   }
 
   /// Whether the process has been told to record by others than us.

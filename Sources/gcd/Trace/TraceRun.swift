@@ -130,7 +130,7 @@ final class TraceRun {
     while true {
       let hasEnded = hasEnded(end, waiting: pause)
       search()
-      for collector in collectors { collector.keepRecording() }
+      for collector in collectors { collector.keepRecording(limit: limit(of: collector)) }
       let pass = passOver()
       if hasEnded || isDone { break }
       // What a chunk holds is written in a fraction of a millisecond by a thread that does nothing else.
@@ -145,14 +145,18 @@ final class TraceRun {
   private func passOver(isLast: Bool = false) -> Collector.Pass {
     var sum = Collector.Pass()
     for collector in collectors {
-      let taken = collectors.reduce(0) { $0 + $1.taken } - collector.taken
-      let limit = options.count.map { $0 > taken ? $0 - taken : 0 } ?? .max
-      let pass = collector.pass(limit: limit, isLast: isLast)
+      let pass = collector.pass(limit: limit(of: collector), isLast: isLast)
       sum.records += pass.records
       sum.fullChunks += pass.fullChunks
       sum.backlog += pass.backlog
     }
     return sum
+  }
+
+  /// How many records one of them may have taken in all.
+  private func limit(of collector: Collector) -> UInt64 {
+    let taken = collectors.reduce(0) { $0 + $1.taken } - collector.taken
+    return options.count.map { $0 > taken ? $0 - taken : 0 } ?? .max
   }
 
   private var isDone: Bool {
@@ -227,6 +231,9 @@ final class TraceRun {
       Self.tell("\(output.name): \(events) events, \(bytes) bytes")
     }
     if lost > 0 { Self.tell("\(NumberFormat.grouped(lost)) records were lost: the trace says where") }
+    if collectors.contains(where: { $0.hasStoodStill }) {
+      Self.tell("recording stood still for a while, as the tool was late: the trace says where")
+    }
     if collectors.isEmpty {
       Self.tell("the command has used no GrandCentral, or ended at once\(RegionOffer.hint): the trace is empty")
     }

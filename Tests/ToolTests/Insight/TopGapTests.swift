@@ -1,6 +1,7 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
 import CPlatform
+import Glibc
 import Testing
 
 @testable import gcd
@@ -96,6 +97,47 @@ struct TopGapTests {
     // Of the last eleven items three have begun.
     #expect(rates.queues[1]?.items == 9_992 && rates.queues[1]?.submitted == 10_000)
     #expect(rates.latency.count == 9_992 && rates.latency.quantile(1) ?? 9 <= 3 && rates.depth == 8)
+  }
+
+  @Test("where recording stood still for a while, rates are at least so much, and what is pending is not known")
+  func standstill() throws {
+    var counter = TopRatesCounter()
+    submitted(&counter, 10, job: 1)
+    submitted(&counter, 20, job: 2)
+    // The second one has begun and was submitted again.
+    counter.addStandstill(from: 30, to: 90)
+    begun(&counter, 95, job: 2)
+    let rates = counter.take(length: second, lost: 0, moment: 100)
+    #expect(rates.stoodStill && rates.mark == "≥" && rates.latency.count == 0 && rates.depth == 0)
+    let snapshot = sample([])
+    let model = TopModel(snapshot: snapshot, report: WhyAnalysis.report(snapshot), rates: rates)
+    #expect(model.head[1].text.hasSuffix(" of a sample   items ≥1.00/s   not recorded all the time"))
+    #expect(try JSON.parse(TopJSON.value(model).text)["rates"]?["stoodStill"]?.bool == true)
+    let next = counter.take(length: second, lost: 0, moment: 200)
+    #expect(!next.stoodStill && next.mark.isEmpty)
+  }
+
+  @Test("a process that has stopped recording is told to go on, and the look says so")
+  func resumed() throws {
+    let process = ToolProcess([], shell: "exec \"${0%/*}/traced\" steady")
+    defer {
+      kill(process.identifier, SIGKILL)
+      _ = process.wait()
+    }
+    #expect(process.read { output, _ in output == "begun\n" })
+    var found: RegionReader?
+    for _ in 0..<60_000 where found == nil {
+      found = try? RegionFinder.regions(of: process.identifier, writable: true).first
+      usleep(1_000)
+    }
+    let region = try #require(found)
+    let collector = try #require(TopCollector(process.identifier))
+    _ = collector.take(running: [])
+    // As the process does it where the tool is late.
+    region.switchOff(Collector.needed)
+    #expect(collector.take(running: []).stoodStill && region.switches & Collector.needed == Collector.needed)
+    collector.end()
+    #expect(region.switches & Collector.needed == 0)
   }
 
   @Test("queues and jobs of two copies of the library are not the same, though they have the same numbers")
