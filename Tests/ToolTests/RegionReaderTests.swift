@@ -183,6 +183,9 @@ struct RegionReaderTests {
     made.head.chunks_used = .max
     let region = try made.reader()
     #expect(region.threads().map(\.identifier) == [2])
+    let snapshot = Snapshot(pid: 1, regions: [region, region])
+    let json = try JSON.parse(snapshot.json.text)
+    #expect(snapshot.torn == 2 && json["torn"]?.number == 2)
     #expect(region.chunkCount == MadeUpRegion.chunks)
     #expect(region.thread(-1) == nil && region.thread(MadeUpRegion.threads) == nil)
     var records: [gc_insight_record] = []
@@ -306,6 +309,7 @@ struct RegionReaderTests {
     for number in 1..<MadeUpRegion.objects { made.object(number, "queue") { $0.sequence = UInt32(number) } }
     #expect(try made.reader().objects().map(\.number) == [2, 4, 6])
     let region = try made.reader()
+    #expect(Snapshot(pid: 1, regions: [region]).torn == 4)
     let sequence = UInt64(MemoryLayout<gc_insight_object>.offset(of: \.sequence) ?? 0)
     let place = made.head.objects.offset + UInt64(made.head.objects.stride)
     var left = 5

@@ -80,16 +80,34 @@ final class RegionReader {
 
   /// The threads that have met the engine and live. A thread whose entry changes all the time is left out.
   func threads() -> [RegionThread] {
-    (0..<used(\.threads_used, of: head.threads)).compactMap { thread($0) }
+    var torn = 0
+    return threads(&torn)
   }
 
-  /// Nil if the entry is free.
+  /// - Parameter torn: Counts those that are left out.
+  func threads(_ torn: inout Int) -> [RegionThread] {
+    var found: [RegionThread] = []
+    for index in 0..<used(\.threads_used, of: head.threads) {
+      guard let raw = entry(index) else {
+        torn += 1
+        continue
+      }
+      if raw.tid != 0 { found.append(RegionThread(index: index, raw)) }
+    }
+    return found
+  }
+
+  /// Nil if the entry is free, or changes all the time.
   func thread(_ index: Int) -> RegionThread? {
     guard (0..<Int(head.threads.count)).contains(index) else { return nil }
+    return entry(index).flatMap { $0.tid == 0 ? nil : RegionThread(index: index, $0) }
+  }
+
+  /// Nil if it changes all the time. The caller has checked the index against the count.
+  private func entry(_ index: Int) -> gc_insight_thread? {
     let sequence = UInt64(MemoryLayout<gc_insight_thread>.offset(of: \.sequence) ?? 0)
     var tries = RegionMemory.tries
-    let raw = memory.stable(gc_insight_thread.self, at: place(index, in: head.threads), sequence: sequence, &tries)
-    return raw.flatMap { $0.tid == 0 ? nil : RegionThread(index: index, $0) }
+    return memory.stable(gc_insight_thread.self, at: place(index, in: head.threads), sequence: sequence, &tries)
   }
 
   /// Records that had no room, of each entry that has ever been used, whether its thread lives or not.
@@ -120,26 +138,40 @@ final class RegionReader {
 
   // MARK: Objects and names
 
-  /// The objects that have a number, gone or not.
-  func objects() -> [RegionObject] {
-    let count = used(\.objects_used, of: head.objects)
+  /// The objects that have a number, gone or not. One whose entry changes all the time is left out.
+  ///
+  /// - Parameter torn: Counts those that are left out.
+  func objects(_ torn: inout Int) -> [RegionObject] {
     // In all: few are changed at a time, and the process may say that it changes every one.
     var tries = RegionMemory.tries * 64
-    return count <= 1 ? [] : (1..<count).compactMap { object(UInt32($0), &tries) }
+    var found: [RegionObject] = []
+    for number in 1..<max(1, used(\.objects_used, of: head.objects)) {
+      guard let raw = entry(UInt32(number), &tries) else {
+        torn += 1
+        continue
+      }
+      if raw.kind != GC_OBJECT_FREE { found.append(RegionObject(number: UInt32(number), raw)) }
+    }
+    return found
   }
 
-  /// Nil if nothing has the number.
+  func objects() -> [RegionObject] {
+    var torn = 0
+    return objects(&torn)
+  }
+
+  /// Nil if nothing has the number, or if its entry changes all the time.
   func object(_ number: UInt32) -> RegionObject? {
+    guard number > 0, number < head.objects.count else { return nil }
     var tries = RegionMemory.tries
-    return object(number, &tries)
+    return entry(number, &tries).flatMap { $0.kind == GC_OBJECT_FREE ? nil : RegionObject(number: number, $0) }
   }
 
-  private func object(_ number: UInt32, _ tries: inout Int) -> RegionObject? {
-    guard number > 0, number < head.objects.count else { return nil }
+  /// Nil if it changes all the time. The caller has checked the number against the count.
+  private func entry(_ number: UInt32, _ tries: inout Int) -> gc_insight_object? {
     let sequence = UInt64(MemoryLayout<gc_insight_object>.offset(of: \.sequence) ?? 0)
     let place = place(Int(number), in: head.objects)
-    let raw = memory.stable(gc_insight_object.self, at: place, sequence: sequence, &tries)
-    return raw.flatMap { $0.kind == GC_OBJECT_FREE ? nil : RegionObject(number: number, $0) }
+    return memory.stable(gc_insight_object.self, at: place, sequence: sequence, &tries)
   }
 
   /// A name of the program's own marks.

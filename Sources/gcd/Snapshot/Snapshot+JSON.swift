@@ -3,7 +3,8 @@
 extension Snapshot {
   /// What `gcd snapshot --help` says about the members.
   static let jsonHelp = """
-    Members: pid, name, state (the kernel's letter), library, parallelism, threadBudget, recording, listsObjects, leftOut (threads that \
+    Members: pid, name, state (the kernel's letter), library, parallelism, threadBudget, recording, listsObjects, torn (entries of \
+    threads and objects that changed at each look, and are left out), leftOut (threads that \
     wait and are not listed, for want of room), pool {workers, active, waiting, asleep}, threads, objects. A thread: tid, name, role (program, worker, main, monitor), state (active, asleep, \
     waiting), forSeconds; if it waits, wait {kind (queue, itemElsewhere, group, semaphore, workItem, apply, once, other), \
     address, number, label, owner (a tid), hasDeadline, caller, \

@@ -36,8 +36,8 @@ extension Snapshot {
     leftOut += Int(min(region.waitersWithoutEntry, 1 << 20))
     room += Int(region.head.threads.count)
     workersWithoutEntry += region.workersWithoutEntry
-    let found = region.threads()
-    let foundObjects = region.objects()
+    let found = region.threads(&torn)
+    let foundObjects = region.objects(&torn)
     // Read afterwards: nothing that was found began later.
     let ages = RegionAges(clock: region.clock, now: moment ?? RegionClock.now().uptime, region: place)
     threads += found.map { Thread($0, ages) }

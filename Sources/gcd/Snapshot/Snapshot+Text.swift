@@ -20,7 +20,7 @@ struct SnapshotText {
       "pool      \(poolWords)",
       "records   \(snapshot.isRecording ? "on" : "off"); objects \(objectWords)",
     ]
-    if snapshot.torn > 0 { lines.append("torn      \(snapshot.torn) records changed at each look") }
+    if snapshot.torn > 0 { lines.append("torn      \(snapshot.tornWords)") }
     if snapshot.leftOut > 0 { lines.append("left out  \(snapshot.leftOutWords)") }
     lines.append("")
     lines += Self.table(

@@ -32,7 +32,7 @@ struct Snapshot: Sendable, Equatable {
   var numbers: [Int32: Int32]?
   /// So much later than the library's memory was the kernel asked, at most: nanoseconds.
   var lag: UInt64 = 0
-  /// Records whose writer changed them at each of the looks.
+  /// Entries of threads and objects that are left out, as their writers changed them at each of the looks.
   var torn = 0
   /// What the kernel says.
   var program = KernelProcess()

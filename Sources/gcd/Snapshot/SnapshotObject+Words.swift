@@ -1,10 +1,17 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
 extension Snapshot {
-  /// What is said of the threads that are left out.
+  /// What is said of the threads that are left out for want of room.
   var leftOutWords: String {
     let who = leftOut == 1 ? "1 more thread waits" : "\(NumberFormat.grouped(leftOut)) more threads wait"
     return "\(who) in the library's calls; there is room for \(NumberFormat.grouped(room)) threads"
+  }
+
+  /// The same of those that could not be read.
+  var tornWords: String {
+    torn == 1
+      ? "1 entry changed at each look, and is left out"
+      : "\(NumberFormat.grouped(torn)) entries changed at each look, and are left out"
   }
 }
 

@@ -196,9 +196,7 @@ struct WhyRemarks {
       )
     }
     if snapshot.leftOut > 0 { remarks.append(WhyWords.whole(snapshot.leftOutWords)) }
-    if snapshot.torn > 0 {
-      remarks.append("\(snapshot.torn) records changed at each look, and are left out.")
-    }
+    if snapshot.torn > 0 { remarks.append(WhyWords.whole(snapshot.tornWords)) }
     let said = Set(findings.flatMap(\.details).flatMap(\.all))
     remarks += stoppedQueues().filter { !said.contains($0) && !said.contains { $0.contains("suspended") } }
       .map { WhyWords.whole($0) }

@@ -66,6 +66,10 @@ struct WhyTests {
     #expect(
       WhyAnalysis.report(snapshot).words.contains(
         "Note: 1,200 more threads wait in the library's calls; there is room for 1,024 threads."))
+    snapshot.torn = 1
+    #expect(WhyAnalysis.report(snapshot).words.contains("Note: 1 entry changed at each look, and is left out.\n"))
+    snapshot.torn = 1_200
+    #expect(WhyAnalysis.report(snapshot).words.contains("Note: 1,200 entries changed at each look, and are left out."))
   }
 
   @Test("a circle by way of a target queue")
@@ -175,6 +179,9 @@ struct WhyTests {
     }
     var snapshot = sample([caller, helper, third])
     snapshot.workersWithoutEntry = [5]
+    #expect(!WhyAnalysis.report(snapshot).findings.map(\.kind).contains(.cycle))
+    // So it is with a worker whose entry could not be read.
+    (snapshot.workersWithoutEntry, snapshot.torn) = ([], 1)
     #expect(!WhyAnalysis.report(snapshot).findings.map(\.kind).contains(.cycle))
     // Two calls, each of which may have the other one's caller as its helper.
     let nested = [caller, waiting(2, .apply, 0, inside: ("disk", 0xb)), waiting(3, .queue, 0xa, "tiles", owner: 1)]
