@@ -60,10 +60,11 @@ public func readWithFunction(
 public func writeWithFunction(
   _ descriptor: Int32, _ data: OpaquePointer?, _ queue: OpaquePointer?, _ context: Raw?, _ function: OutcomeFunction?
 ) {
+  let call = outcome(context, function, "dispatch_write_f")
   DispatchIO.write(
     toFileDescriptor: descriptor, data: DataHandle.data(data, "dispatch_write_f"),
-    runningHandlerOn: Handle.queue(queue, "dispatch_write_f").takeUnretainedValue(),
-    handler: outcome(context, function, "dispatch_write_f"))
+    runningHandlerOn: Handle.queue(queue, "dispatch_write_f").takeUnretainedValue()
+  ) { call($0.flatMap { $0.count > 0 ? $0 : nil }, $1) }
 }
 
 @c(dispatch_io_create_f)
@@ -83,7 +84,7 @@ public func ioCreateWithPathAndFunction(
   _ kind: UInt, _ path: UnsafePointer<CChar>?, _ flags: Int32, _ mode: UInt32, _ queue: OpaquePointer?, _ context: Raw?,
   _ function: CleanupFunction?
 ) -> OpaquePointer? {
-  guard kind <= 1 else { return nil }
+  guard kind <= 1, Handle.need(path, "dispatch_io_create_with_path_f").pointee == 0x2F else { return nil }
   return DispatchIO(
     type: kind == 0 ? .stream : .random, path: Handle.need(path, "dispatch_io_create_with_path_f"), oflag: flags,
     mode: mode, queue: Handle.queue(queue, "dispatch_io_create_with_path_f").takeUnretainedValue(),

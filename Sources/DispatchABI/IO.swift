@@ -51,9 +51,11 @@ public func dispatch_read(_ descriptor: Int32, _ length: Int, _ queue: dispatch_
 
 @c @implementation
 public func dispatch_write(_ descriptor: Int32, _ data: dispatch_data_t?, _ queue: dispatch_queue_t?, _ handler: Raw?) {
+  let call = outcome(handler)
   DispatchIO.write(
     toFileDescriptor: descriptor, data: DataHandle.data(data),
-    runningHandlerOn: Handle.queue(queue).takeUnretainedValue(), handler: outcome(handler))
+    runningHandlerOn: Handle.queue(queue).takeUnretainedValue()
+  ) { call($0.flatMap { $0.count > 0 ? $0 : nil }, $1) }
 }
 
 @c @implementation
@@ -72,7 +74,8 @@ public func dispatch_io_create_with_path(
   _ kind: dispatch_io_type_t, _ path: UnsafePointer<CChar>?, _ flags: Int32, _ mode: mode_t, _ queue: dispatch_queue_t?,
   _ handler: Raw?
 ) -> dispatch_io_t? {
-  guard let kind = type(kind) else { return nil }
+  // Of a path that is not absolute the rest is not looked at.
+  guard let kind = type(kind), Handle.need(path).pointee == 0x2F else { return nil }
   return DispatchIO(
     type: kind, path: Handle.need(path), oflag: flags, mode: mode, queue: Handle.queue(queue).takeUnretainedValue(),
     cleanupHandler: cleanup(handler)

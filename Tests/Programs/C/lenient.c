@@ -7,6 +7,7 @@
 
 #include <Block.h>
 #include <dispatch/dispatch.h>
+#include <errno.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -100,10 +101,30 @@ static void flags(void) {
   CHECK(runs == 8);
 }
 
+// A path that is not absolute is no channel, whatever the rest; and what is left of no bytes is no object.
+static void transfers(void) {
+  dispatch_queue_t none = NULL;
+  CHECK(dispatch_io_create_with_path(DISPATCH_IO_STREAM, "relative", 0, 0, none, ^(int error) {
+          (void)error;
+        }) == NULL);
+  dispatch_semaphore_t done = dispatch_semaphore_create(0);
+  __block dispatch_data_t left = dispatch_data_empty;
+  __block int failure = 0;
+  dispatch_write(-1, dispatch_data_empty, dispatch_get_global_queue(0, 0), ^(dispatch_data_t data, int error) {
+    left = data;
+    failure = error;
+    dispatch_semaphore_signal(done);
+  });
+  CHECK(dispatch_semaphore_wait(done, DISPATCH_TIME_FOREVER) == 0);
+  CHECK(left == NULL && failure == EBADF);
+  dispatch_release(done);
+}
+
 int main(void) {
   attributes();
   priorities();
   timers();
   flags();
+  transfers();
   printf("%d checks\n", checks);
 }
