@@ -95,6 +95,13 @@ struct SignalSourceTests {
     #expect(probe.number("count") == 40, "\(probe)")
   }
 
+  @Test("S11: gets signals that items send to the pool's own threads, at the latest when these end")
+  func ownThreads() {
+    let probe = Probe.run("signal-own-threads")
+    #expect(probe.ended, "\(probe)")
+    #expect(probe.number("count") == 4, "\(probe)")
+  }
+
   @Test("S11: pool threads leave a signal that the program blocks and waits for to the program")
   func waitForSignal() {
     let probe = Probe.run("signal-wait")

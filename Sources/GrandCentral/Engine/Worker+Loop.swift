@@ -39,6 +39,8 @@ extension Worker {
     record.pointee.worker = nil
     leavePlace()
     Hooks.runExit()
+    // What was sent to this thread alone, and is watched, would end with it.
+    Signals.receiving {}
     if Recorder.isOn { Recorder.note(.workerEnd) }
     Magazine.flushThread()
     Region.trim()

@@ -22,7 +22,8 @@ extension Scenario {
   private static let scenarios: [String: Body] = [
     "signal-ignored-before": ignoredBefore, "signal-ignored-after": ignoredAfter, "signal-handlers": handlers,
     "signal-one-shot-handler": oneShotHandler, "signal-several": several, "signal-blocked": blocked,
-    "signal-blocked-while-polling": blockedWhilePolling, "signal-threads": threads, "signal-burst": burst,
+    "signal-blocked-while-polling": blockedWhilePolling, "signal-threads": threads, "signal-own-threads": ownThreads,
+    "signal-burst": burst,
     "signal-restored": restored, "signal-suspended": suspended, "signal-wait": waitForSignal,
   ]
 
@@ -197,6 +198,21 @@ extension Scenario {
     stop.open()
     running.join()
     sleeping.join()
+    report("count", watched.sum.value)
+  }
+
+  /// Items send the signal to their own threads, which then are idle, and end.
+  @Sendable private static func ownThreads() {
+    let watched = CountedSignal(SIGUSR1)
+    let met = Latch(4)
+    for _ in 0..<4 {
+      DispatchQueue.global().async {
+        met.open()
+        met.wait()
+        pthread_kill(pthread_self(), SIGUSR1)
+      }
+    }
+    _ = eventually { watched.sum.value == 4 }
     report("count", watched.sum.value)
   }
 
