@@ -23,6 +23,20 @@ let otherPatterns: [Pattern] = [
     group.enter()
     sync.async { formation.wait { group.wait() } }
   },
+  .other("group-on-a-full-queue-with-a-free-item", says: "downloads") {
+    // The other item may end, as far as the library knows.
+    let downloads = DispatchQueue(label: "downloads", maximumConcurrency: 2)
+    let (formation, group, never) = (Formation(2), DispatchGroup(), DispatchSemaphore(value: 0))
+    downloads.async {
+      formation.meet()
+      formation.wait { never.wait() }
+    }
+    downloads.async {
+      formation.meet()
+      downloads.async(group: group) {}
+      formation.wait { group.wait() }
+    }
+  },
   .other("suspend-without-resume", says: "mail", "suspended") {
     let (mail, formation) = (DispatchQueue(label: "mail"), Formation())
     mail.suspend()

@@ -75,6 +75,25 @@ let queuePatterns: [Pattern] = [
       }
     }
   },
+  .cycle("group-on-a-full-queue", says: "downloads") {
+    let downloads = DispatchQueue(label: "downloads", maximumConcurrency: 2)
+    let (formation, group) = (Formation(2), DispatchGroup())
+    for _ in 0..<2 {
+      downloads.async {
+        formation.meet()
+        downloads.async(group: group) {}
+        formation.wait { group.wait() }
+      }
+    }
+  },
+  .cycle("item-on-a-full-queue-of-one", says: "downloads") {
+    let downloads = DispatchQueue(label: "downloads", maximumConcurrency: 1)
+    let (formation, item) = (Formation(1), DispatchWorkItem {})
+    downloads.async {
+      downloads.async(execute: item)
+      formation.wait { item.wait() }
+    }
+  },
   .cycle("async-and-wait-crosswise", says: "reader", "writer") {
     let (reader, writer) = (DispatchQueue(label: "reader"), DispatchQueue(label: "writer"))
     let formation = Formation(2)

@@ -27,13 +27,14 @@ struct JobSearch {
     return search.finds(in: lane, from: lane.items.head(), depth: 0)
   }
 
-  /// A lane that has such a job in its list, and from which no thread takes anything before the record's thread goes on.
+  /// A lane that has such a job in its list, and from which no thread takes anything before the record's thread goes on; or, if it is to be
+  /// full, before any of its readers does, all of which have records.
   @inline(never)
   @_optimize(size)
-  mutating func lane(heldBy record: WaitRecord.Pointer) -> Lane? {
+  mutating func lane(heldBy record: WaitRecord.Pointer, isFull: Bool = false) -> Lane? {
     var found: Lane?
     record.pointee.forEachLane { lane in
-      if found == nil, !lane.kind.isRunQueue, Self.keeps(record, lane),
+      if found == nil, !lane.kind.isRunQueue, isFull ? WaitGraph.isFullOfSleepers(lane) : Self.keeps(record, lane),
         finds(in: lane, from: record.pointee.oldestItem(of: lane), depth: 0)
       {
         found = lane

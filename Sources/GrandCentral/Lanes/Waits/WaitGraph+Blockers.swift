@@ -16,7 +16,8 @@ extension WaitGraph {
       case isMain
       /// It runs what is waited for.
       case runs
-      /// What is waited for lies in a lane's list. The thread holds `outer`, which is that lane or up its chain of targets.
+      /// What is waited for lies in a lane's list. The thread holds `outer`, which is that lane or up its chain of targets; or it has a
+      /// place there, and there is no other.
       case keeps(Lane, outer: Lane)
     }
 
@@ -117,12 +118,7 @@ extension WaitGraph {
   private static func addReaders(
     of lane: Lane, _ seen: LaneState, _ manner: Manner, mayHaveLeft: Bool, to blockers: inout Blockers
   ) {
-    var places = 0
-    forEachRecord { reader in
-      let held = reader.pointee.places(in: lane)
-      if held > 0 { blockers.add(reader, .reads(lane)) }
-      places += held
-    }
+    let places = addReaders(of: lane, .reads(lane), to: &blockers)
     let isFull = seen.has(LaneState.roomPending)
     // A reader that sleeps keeps the list as it is, so it may be walked; but not where each reader that leaves makes room.
     if mayHaveLeft, isFull || blockers.all.isEmpty || !isListed(manner, in: lane) {
@@ -132,6 +128,19 @@ extension WaitGraph {
       blockers.anyEndsIt = true
       if places < seen.readers { blockers.all = [] }
     }
+  }
+
+  /// - Returns: how many places of the lane they have.
+  @inline(never)
+  @_optimize(size)
+  fileprivate static func addReaders(of lane: Lane, _ reason: Blocker.Reason, to blockers: inout Blockers) -> Int {
+    var places = 0
+    forEachRecord { reader in
+      let held = reader.pointee.places(in: lane)
+      if held > 0 { blockers.add(reader, reason) }
+      places += held
+    }
+    return places
   }
 
   @_optimize(size)
@@ -159,9 +168,24 @@ extension WaitGraph {
         if record.pointee.group == UInt(bitPattern: awaited.address) { blockers.add(record, .runs) }
         search.addKeeper(record, to: &blockers)
       }
+      if blockers.all.isEmpty { forEachRecord { search.addReaders(ofFullLaneReadBy: $0, to: &blockers) } }
     }
     // Checked again behind the search: nothing has changed, and the waiter has not been let go.
     return blockers.all.isEmpty || awaited.whereabouts == whereabouts ? blockers : Blockers()
+  }
+
+  /// Whether there is no room in the lane for what is in its list, and all its readers have records: then none of them leaves, and nothing
+  /// is taken off the list.
+  @inline(never)
+  @_optimize(size)
+  static func isFullOfSleepers(_ lane: Lane) -> Bool {
+    // pairs with: the transitions of LaneState – publishes the list
+    let seen = lane.state.load(ordering: .acquiring)
+    if !seen.has(LaneState.roomPending) || seen.isOwned || seen.has(LaneState.enqueued) || seen.isHalted {
+      return false
+    }
+    var readers = Blockers()
+    return addReaders(of: lane, .reads(lane), to: &readers) == seen.readers
   }
 }
 
@@ -170,5 +194,17 @@ extension JobSearch {
   @_optimize(size)
   fileprivate mutating func addKeeper(_ record: WaitRecord.Pointer, to blockers: inout WaitGraph.Blockers) {
     if let outer = lane(heldBy: record), let place { blockers.add(record, .keeps(place, outer: outer)) }
+  }
+
+  /// Adds all readers of a full lane that the record's thread reads, and that has such a job in its list: it begins when any of them makes
+  /// room.
+  @inline(never)
+  @_optimize(size)
+  fileprivate mutating func addReaders(
+    ofFullLaneReadBy record: WaitRecord.Pointer, to blockers: inout WaitGraph.Blockers
+  ) {
+    guard blockers.all.isEmpty, let outer = lane(heldBy: record, isFull: true), let place else { return }
+    _ = WaitGraph.addReaders(of: outer, .keeps(place, outer: outer), to: &blockers)
+    blockers.anyEndsIt = true
   }
 }

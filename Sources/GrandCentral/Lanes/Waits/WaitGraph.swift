@@ -51,9 +51,10 @@ import Synchronization
 //   barrier that waits                                                    no new reader is admitted before (Lane.L5)
 //   a full lane          all readers together                             each of them that leaves makes room (Lane.L7)
 //   a group              a thread that runs an item of it; the owner      `async(group:)` has entered for the item, and
-//                        of a lane that has an item of it in its list     only the item's end leaves for it
+//                        of a lane that has an item of it in its list;    only the item's end leaves for it; and it begins only
+//                        all readers together, if that lane is full       where there is room
 //   a work item          the thread that runs it; the owner of a lane     it runs once; an item that lies elsewhere
-//                        that has it in its list                          too, or has a timer, has no blocker
+//                        that has it in its list, or all readers          too, or has a timer, has no blocker
 //   a once               the thread that runs its body                    no other thread ends it
 //
 // A waiter that was let go in the meantime does not break the argument. For lanes and items of other threads, WaitGraph.W3

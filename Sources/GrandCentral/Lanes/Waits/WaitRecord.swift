@@ -93,6 +93,7 @@ struct WaitRecord {
   }
 
   /// How many places the thread has among the readers of `lane`, which has no owner.
+  @inline(never)
   @_optimize(size)
   func places(in lane: Lane) -> Int {
     var count = 0
@@ -106,6 +107,7 @@ struct WaitRecord {
     return count
   }
 
+  @inline(never)
   @_optimize(size)
   private func forEachHeldBelow(_ body: (Lane) -> Void) {
     guard case .turn(let lane, _, let below) = wait else { return }
