@@ -15,6 +15,9 @@
 #include <time.h>
 #include <unistd.h>
 
+// The text is written once in a process, by no means often: it is its size that counts, in each program.
+#pragma clang attribute push(__attribute__((minsize)), apply_to = function)
+
 /// The region, as long as it is the process's own.
 static void *region;
 static gc_insight_head parts;
@@ -368,3 +371,5 @@ void gc_insight_dump_at_fault(void) {
   gc_insight_dump(file, UINT32_MAX);
   close(file);
 }
+
+#pragma clang attribute pop
