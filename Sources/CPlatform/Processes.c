@@ -55,7 +55,7 @@ static int gc_pidfd_recorded_end(int pidfd, gc_process_end *end) {
 static int gc_child_end(idtype_t kind, id_t which, gc_process_end *end) {
   siginfo_t info;
   memset(&info, 0, sizeof info);
-  while (waitid(kind, which, &info, WEXITED | WNOWAIT | WNOHANG) != 0) {
+  while (raw_waitid(kind, which, &info, WEXITED | WNOWAIT | WNOHANG) != 0) {
     if (errno != EINTR) return -errno;
   }
   *end = (gc_process_end){
@@ -97,7 +97,7 @@ static int gc_connector_send(int connector, const uint32_t *words, int count) {
   memcpy(packet, &header, sizeof header);
   memcpy(packet + GC_MESSAGE_AT, &message, sizeof message);
   memcpy(packet + GC_CONTENT_AT, words, length);
-  return send(connector, packet, header.nlmsg_len, 0) < 0 ? -errno : 0;
+  return raw_send(connector, packet, header.nlmsg_len) < 0 ? -errno : 0;
 }
 
 /// One message of the kernel's; 1 when it is something else.
@@ -107,7 +107,7 @@ static int gc_connector_receive(int connector, struct proc_event *event) {
   socklen_t length = sizeof sender;
   ssize_t count;
   do {
-    count = recvfrom(connector, packet, sizeof packet, 0, (struct sockaddr *)&sender, &length);
+    count = raw_receive(connector, packet, sizeof packet, (struct sockaddr *)&sender, &length);
   } while (count < 0 && errno == EINTR);
   if (count < 0) return -errno;
   memset(event, 0, sizeof *event);

@@ -10,35 +10,76 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <stddef.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-static inline int raw_open(const char *path, int flags) { return (int)syscall(SYS_openat, AT_FDCWD, path, flags, 0); }
+#ifdef GRANDCENTRAL_SIMULATION
+// The simulation stands in for the C library's names, cancellation included, and looks at what the library does by them.
+#define RAW(name, number, ...) name(__VA_ARGS__)
+#else
+#define RAW(name, number, ...) syscall(number, __VA_ARGS__)
+#endif
 
-static inline int raw_close(int fd) { return (int)syscall(SYS_close, fd); }
+static inline int raw_open(const char *path, int flags) {
+#ifdef GRANDCENTRAL_SIMULATION
+  return open(path, flags);
+#else
+  return (int)syscall(SYS_openat, AT_FDCWD, path, flags, 0);
+#endif
+}
 
-static inline ssize_t raw_read(int fd, void *bytes, size_t count) { return syscall(SYS_read, fd, bytes, count); }
+static inline int raw_close(int fd) { return (int)RAW(close, SYS_close, fd); }
 
-static inline ssize_t raw_write(int fd, const void *bytes, size_t count) { return syscall(SYS_write, fd, bytes, count); }
+static inline ssize_t raw_read(int fd, void *bytes, size_t count) { return RAW(read, SYS_read, fd, bytes, count); }
+
+static inline ssize_t raw_write(int fd, const void *bytes, size_t count) { return RAW(write, SYS_write, fd, bytes, count); }
 
 static inline ssize_t raw_pread(int fd, void *bytes, size_t count, off_t offset) {
-  return syscall(SYS_pread64, fd, bytes, count, offset);
+  return RAW(pread, SYS_pread64, fd, bytes, count, offset);
 }
 
 static inline ssize_t raw_pwrite(int fd, const void *bytes, size_t count, off_t offset) {
-  return syscall(SYS_pwrite64, fd, bytes, count, offset);
+  return RAW(pwrite, SYS_pwrite64, fd, bytes, count, offset);
 }
 
-/// Whether the kernel says at once that something is ready: as `poll` without a wait.
+static inline ssize_t raw_send(int fd, const void *bytes, size_t count) {
+  return RAW(sendto, SYS_sendto, fd, bytes, count, 0, NULL, 0);
+}
+
+static inline ssize_t raw_receive(int fd, void *bytes, size_t count, struct sockaddr *sender, socklen_t *length) {
+  return RAW(recvfrom, SYS_recvfrom, fd, bytes, count, 0, sender, length);
+}
+
+static inline int raw_waitid(idtype_t kind, id_t which, siginfo_t *info, int options) {
+#ifdef GRANDCENTRAL_SIMULATION
+  return waitid(kind, which, info, options);
+#else
+  return (int)syscall(SYS_waitid, kind, which, info, options, NULL);
+#endif
+}
+
+/// Whether something is ready: as `poll` without a wait.
 static inline int raw_poll(struct pollfd *entries, nfds_t count) {
+#ifdef GRANDCENTRAL_SIMULATION
+  return poll(entries, count, 0);
+#else
   struct timespec none = {0, 0};
   return (int)syscall(SYS_ppoll, entries, count, &none, NULL, 0);
+#endif
 }
 
 static inline int raw_nanosleep(const struct timespec *time, struct timespec *rest) {
+#ifdef GRANDCENTRAL_SIMULATION
+  return nanosleep(time, rest);
+#else
   return (int)syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, time, rest);
+#endif
 }
+
+#undef RAW
 
 #endif
