@@ -17,6 +17,8 @@ struct JobSearch {
   /// Nodes that may yet be looked at. A search that ends too early has found nothing: then one cycle more goes unreported.
   private var left = 4_096
   private static let deepest = 8
+  /// A full lane that has no such job: other records' threads read it as well.
+  private var refused: Lane?
 
   init(_ wanted: Job.Word) { self.wanted = wanted }
 
@@ -34,10 +36,13 @@ struct JobSearch {
   mutating func lane(heldBy record: WaitRecord.Pointer, isFull: Bool = false) -> Lane? {
     var found: Lane?
     record.pointee.forEachLane { lane in
-      if found == nil, !lane.kind.isRunQueue, isFull ? WaitGraph.isFullOfSleepers(lane) : Self.keeps(record, lane),
+      if found != nil || lane.kind.isRunQueue || lane === refused { return }
+      if isFull ? WaitGraph.isFullOfSleepers(lane) : Self.keeps(record, lane),
         finds(in: lane, from: record.pointee.oldestItem(of: lane), depth: 0)
       {
         found = lane
+      } else if isFull {
+        refused = lane
       }
     }
     return found
