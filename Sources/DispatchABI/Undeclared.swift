@@ -113,6 +113,8 @@ public func sourceCancelAndWait(_ source: OpaquePointer?) {
 private final class SourceEnd: @unchecked Sendable {  // the list and what is in it are guarded by `lock`
   private static let lock = ProcessLock()
   nonisolated(unsafe) private static var first: SourceEnd?
+  /// The process of the list: of a forked process's parent nobody waits here.
+  nonisolated(unsafe) private static var generation: UInt32 = 0
 
   private let source: ObjectIdentifier
   private var waiting: [DispatchSemaphore]
@@ -127,6 +129,7 @@ private final class SourceEnd: @unchecked Sendable {  // the list and what is in
   /// - Returns: the handler to set, if nobody waits for the source yet.
   static func join(_ source: DispatchSource, _ semaphore: DispatchSemaphore) -> Handler? {
     lock.withLock {
+      if generation != Thread.forkGeneration { (generation, first) = (Thread.forkGeneration, nil) }
       var link = first
       while let end = link, end.source != ObjectIdentifier(source) { link = end.next }
       if let end = link {
