@@ -46,6 +46,8 @@ struct TimersTests {
         usleep(500)
         DispatchQueue.global().async { again() }
       }
+      // On any machine something is pending then, and the monitor awake.
+      Topology.setOverride(2)
       for _ in 0..<8 { DispatchQueue.global().async { again() } }
       // The first one may be seen as the pool begins.
       for count in [3, 5] {

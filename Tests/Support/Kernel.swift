@@ -55,7 +55,8 @@ public enum Kernel {
     return ends
   }
 
-  /// Whether the kernel tells the process of forks: it has CAP_NET_ADMIN, bit 12, and is in the first namespaces of processes and users.
+  /// Whether the kernel tells the process of forks: it has CAP_NET_ADMIN, bit 12, and is in the first namespaces of processes and users,
+  /// and of networks, where the kernel's connector for that is listed if it has one.
   public static let tellsOfForks: Bool = {
     func link(_ path: String) -> String {
       var buffer = [CChar](repeating: 0, count: 64)
@@ -66,6 +67,7 @@ public enum Kernel {
     let capabilities = line.flatMap { UInt64($0.dropFirst(8), radix: 16) } ?? 0
     return capabilities >> 12 & 1 == 1 && link("/proc/self/ns/pid") == "pid:[4026531836]"
       && link("/proc/self/ns/user") == "user:[4026531837]"
+      && (readText("/proc/net/connector") ?? "").contains("cn_proc")
   }()
 
   /// How many threads the process's user may have; very many, where there is no limit.
