@@ -43,6 +43,9 @@
 #define MACHINE EM_NONE
 #endif
 
+// As in InsightDump.c, it is the size that counts.
+#pragma clang attribute push(__attribute__((minsize)), apply_to = function)
+
 /// A stack for signals is small: what is long lies here, and one thread at a time uses it.
 static struct {
   bool is_used;
@@ -354,3 +357,5 @@ bool gc_insight_write_core(int descriptor, uint32_t patience) {
 }
 
 void gc_insight_forget_core(void) { __atomic_store_n(&memory.is_used, false, __ATOMIC_RELEASE); }
+
+#pragma clang attribute pop
