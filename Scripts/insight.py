@@ -9,7 +9,6 @@
     Scripts/insight.py write TOOL PROGRAM       writes it there
 """
 
-import contextlib
 import fcntl
 import json
 import os
@@ -25,7 +24,7 @@ import sys
 import tempfile
 import time
 
-from looked_at import DAMAGED, ENDED, NO_REGION, NOTHING, NOT_PERMITTED, PATIENCE, TOLD, expect, fail, running, until, why
+from looked_at import DAMAGED, ENDED, NO_REGION, NOTHING, NOT_PERMITTED, PATIENCE, TOLD, expect, fail, region_of, running, until, why
 
 # ---- every way to hang is named
 
@@ -147,14 +146,6 @@ def contained(tool, program):
             children = pathlib.Path(f"/proc/{shell.pid}/task/{shell.pid}/children").read_text().split()
             until(f"{name} in a container", lambda: True if words in why(tool, children[0]).stdout else None)
     print("=> a process in a container of its own is looked into from outside")
-
-
-def region_of(pid):
-    for entry in pathlib.Path(f"/proc/{pid}/fd").iterdir():
-        with contextlib.suppress(OSError):
-            if os.readlink(entry).startswith("/memfd:grandcentral"):
-                return entry
-    return fail(f"{pid} has no region")
 
 
 def damaged(tool, pid):

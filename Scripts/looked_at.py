@@ -3,6 +3,7 @@
 
 import contextlib
 import os
+import pathlib
 import subprocess
 import sys
 import time
@@ -53,3 +54,11 @@ def expect(result, code, text, what):
     said = result.stdout + result.stderr
     if result.returncode != code or text not in said:
         fail(f"{what}: code {result.returncode}, expected {code} and {text!r}:\n{said}")
+
+
+def region_of(pid):
+    for entry in pathlib.Path(f"/proc/{pid}/fd").iterdir():
+        with contextlib.suppress(OSError):
+            if os.readlink(entry).startswith("/memfd:grandcentral"):
+                return entry
+    return fail(f"{pid} has no region")
