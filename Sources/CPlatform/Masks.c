@@ -76,9 +76,10 @@ static uint64_t mask_of_first_thread(void) {
   size_t length = 0;
   uint64_t mask = UINT64_MAX;
   int fd = gc_open_read("/proc/self/status");
+  if (fd < 0) return mask;
   // A user of many groups has a line of any length before it.
   for (;;) {
-    ssize_t count = fd < 0 ? -1 : gc_read(fd, text + length, sizeof text - 1 - length);
+    ssize_t count = gc_read(fd, text + length, sizeof text - 1 - length);
     if (count <= 0) break;
     length += (size_t)count;
     text[length] = 0;
@@ -91,7 +92,7 @@ static uint64_t mask_of_first_thread(void) {
     memmove(text, text + length - kept, kept);
     length = kept;
   }
-  if (fd >= 0) gc_close(fd);
+  gc_close(fd);
   return mask;
 }
 

@@ -17,67 +17,54 @@
 #include <time.h>
 #include <unistd.h>
 
-#ifdef GRANDCENTRAL_SIMULATION
 // The simulation stands in for the C library's names, cancellation included, and looks at what the library does by them.
-#define RAW(name, number, ...) name(__VA_ARGS__)
+#ifdef GRANDCENTRAL_SIMULATION
+#define RAW(named, ...) named
 #else
-#define RAW(name, number, ...) syscall(number, __VA_ARGS__)
+#define RAW(named, ...) syscall(__VA_ARGS__)
 #endif
 
 static inline int raw_open(const char *path, int flags) {
-#ifdef GRANDCENTRAL_SIMULATION
-  return open(path, flags);
-#else
-  return (int)syscall(SYS_openat, AT_FDCWD, path, flags, 0);
-#endif
+  return (int)RAW(open(path, flags), SYS_openat, AT_FDCWD, path, flags, 0);
 }
 
-static inline int raw_close(int fd) { return (int)RAW(close, SYS_close, fd); }
+static inline int raw_close(int fd) { return (int)RAW(close(fd), SYS_close, fd); }
 
-static inline ssize_t raw_read(int fd, void *bytes, size_t count) { return RAW(read, SYS_read, fd, bytes, count); }
+static inline ssize_t raw_read(int fd, void *bytes, size_t count) {
+  return RAW(read(fd, bytes, count), SYS_read, fd, bytes, count);
+}
 
-static inline ssize_t raw_write(int fd, const void *bytes, size_t count) { return RAW(write, SYS_write, fd, bytes, count); }
+static inline ssize_t raw_write(int fd, const void *bytes, size_t count) {
+  return RAW(write(fd, bytes, count), SYS_write, fd, bytes, count);
+}
 
 static inline ssize_t raw_pread(int fd, void *bytes, size_t count, off_t offset) {
-  return RAW(pread, SYS_pread64, fd, bytes, count, offset);
+  return RAW(pread(fd, bytes, count, offset), SYS_pread64, fd, bytes, count, offset);
 }
 
 static inline ssize_t raw_pwrite(int fd, const void *bytes, size_t count, off_t offset) {
-  return RAW(pwrite, SYS_pwrite64, fd, bytes, count, offset);
+  return RAW(pwrite(fd, bytes, count, offset), SYS_pwrite64, fd, bytes, count, offset);
 }
 
 static inline ssize_t raw_send(int fd, const void *bytes, size_t count) {
-  return RAW(sendto, SYS_sendto, fd, bytes, count, 0, NULL, 0);
+  return RAW(send(fd, bytes, count, 0), SYS_sendto, fd, bytes, count, 0, NULL, 0);
 }
 
 static inline ssize_t raw_receive(int fd, void *bytes, size_t count, struct sockaddr *sender, socklen_t *length) {
-  return RAW(recvfrom, SYS_recvfrom, fd, bytes, count, 0, sender, length);
+  return RAW(recvfrom(fd, bytes, count, 0, sender, length), SYS_recvfrom, fd, bytes, count, 0, sender, length);
 }
 
 static inline int raw_waitid(idtype_t kind, id_t which, siginfo_t *info, int options) {
-#ifdef GRANDCENTRAL_SIMULATION
-  return waitid(kind, which, info, options);
-#else
-  return (int)syscall(SYS_waitid, kind, which, info, options, NULL);
-#endif
+  return (int)RAW(waitid(kind, which, info, options), SYS_waitid, kind, which, info, options, NULL);
 }
 
 /// Whether something is ready: as `poll` without a wait.
 static inline int raw_poll(struct pollfd *entries, nfds_t count) {
-#ifdef GRANDCENTRAL_SIMULATION
-  return poll(entries, count, 0);
-#else
-  struct timespec none = {0, 0};
-  return (int)syscall(SYS_ppoll, entries, count, &none, NULL, 0);
-#endif
+  return (int)RAW(poll(entries, count, 0), SYS_ppoll, entries, count, &(struct timespec){0, 0}, NULL, 0);
 }
 
 static inline int raw_nanosleep(const struct timespec *time, struct timespec *rest) {
-#ifdef GRANDCENTRAL_SIMULATION
-  return nanosleep(time, rest);
-#else
-  return (int)syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, time, rest);
-#endif
+  return (int)RAW(nanosleep(time, rest), SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, time, rest);
 }
 
 #undef RAW
