@@ -60,11 +60,10 @@ public func readWithFunction(
 public func writeWithFunction(
   _ descriptor: Int32, _ data: OpaquePointer?, _ queue: OpaquePointer?, _ context: Raw?, _ function: OutcomeFunction?
 ) {
-  let call = outcome(context, function, "dispatch_write_f")
   DispatchIO.write(
     toFileDescriptor: descriptor, data: DataHandle.data(data, "dispatch_write_f"),
-    runningHandlerOn: Handle.queue(queue, "dispatch_write_f").takeUnretainedValue()
-  ) { call($0.flatMap { $0.count > 0 ? $0 : nil }, $1) }
+    runningHandlerOn: Handle.queue(queue, "dispatch_write_f").takeUnretainedValue(),
+    handler: outcome(context, function, "dispatch_write_f"))
 }
 
 @c(dispatch_io_create_f)

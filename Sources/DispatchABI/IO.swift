@@ -51,11 +51,9 @@ public func dispatch_read(_ descriptor: Int32, _ length: Int, _ queue: dispatch_
 
 @c @implementation
 public func dispatch_write(_ descriptor: Int32, _ data: dispatch_data_t?, _ queue: dispatch_queue_t?, _ handler: Raw?) {
-  let call = outcome(handler)
   DispatchIO.write(
     toFileDescriptor: descriptor, data: DataHandle.data(data),
-    runningHandlerOn: Handle.queue(queue).takeUnretainedValue()
-  ) { call($0.flatMap { $0.count > 0 ? $0 : nil }, $1) }
+    runningHandlerOn: Handle.queue(queue).takeUnretainedValue(), handler: outcome(handler))
 }
 
 @c @implementation

@@ -38,7 +38,9 @@ extension DispatchIO {
     toFileDescriptor fileDescriptor: Int32, data: DispatchData, runningHandlerOn queue: DispatchQueue,
     handler: @escaping (_ data: DispatchData?, _ error: Int32) -> Void
   ) {
-    submit(.write, fileDescriptor, data.count, data, queue) { _, data, error in handler(data, error) }
+    submit(.write, fileDescriptor, data.count, data, queue) { _, data, error in
+      handler(data.flatMap { $0.isEmpty ? nil : $0 }, error)
+    }
   }
 
   private class func submit(
