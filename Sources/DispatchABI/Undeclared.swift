@@ -112,32 +112,28 @@ public func sourceCancelAndWait(_ source: OpaquePointer?) {
 /// The handler goes when the source has ended, be it that the source keeps it until then, or that it has ended before and drops it.
 private final class SourceEnd: @unchecked Sendable {  // the list and what is in it are guarded by `lock`
   private static let lock = ProcessLock()
-  nonisolated(unsafe) private static var first: SourceEnd?
+  nonisolated(unsafe) private static var all: [SourceEnd] = []
   /// The process of the list: of a forked process's parent nobody waits here.
   nonisolated(unsafe) private static var generation: UInt32 = 0
 
   private let source: ObjectIdentifier
   private var waiting: [DispatchSemaphore]
-  private var next: SourceEnd?
 
-  private init(_ source: DispatchSource, _ waiting: DispatchSemaphore, before next: SourceEnd?) {
+  private init(_ source: DispatchSource, _ waiting: DispatchSemaphore) {
     self.source = ObjectIdentifier(source)
     self.waiting = [waiting]
-    self.next = next
   }
 
   /// - Returns: the handler to set, if nobody waits for the source yet.
   static func join(_ source: DispatchSource, _ semaphore: DispatchSemaphore) -> Handler? {
     lock.withLock {
-      if generation != Thread.forkGeneration { (generation, first) = (Thread.forkGeneration, nil) }
-      var link = first
-      while let end = link, end.source != ObjectIdentifier(source) { link = end.next }
-      if let end = link {
+      if generation != Thread.forkGeneration { (generation, all) = (Thread.forkGeneration, []) }
+      if let end = all.first(where: { $0.source == ObjectIdentifier(source) }) {
         end.waiting.append(semaphore)
         return nil
       }
-      let end = SourceEnd(source, semaphore, before: first)
-      first = end
+      let end = SourceEnd(source, semaphore)
+      all.append(end)
       return Handler(end)
     }
   }
@@ -153,13 +149,7 @@ private final class SourceEnd: @unchecked Sendable {  // the list and what is in
 
   private func leave() -> [DispatchSemaphore] {
     Self.lock.withLock {
-      if Self.first === self {
-        Self.first = next
-      } else {
-        var link = Self.first
-        while let end = link, end.next !== self { link = end.next }
-        link?.next = next
-      }
+      Self.all.removeAll { $0 === self }
       return waiting
     }
   }
