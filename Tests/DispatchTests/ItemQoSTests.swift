@@ -33,7 +33,7 @@ struct ItemQoSTests {
         both.open()
         both.wait()
         if Kernel.threadID == caller { return }
-        seen.note(QoSWord(rawValue: UInt16(truncatingIfNeeded: gc_thread_self().pointee.qos)).qos.qosClass)
+        seen.note(runningClass)
       }
       done.open()
     }
@@ -68,7 +68,7 @@ struct ItemQoSTests {
     let seen = Recorder<String>()
     func submit(_ name: String, to queue: DispatchQueue, _ qos: DispatchQoS) {
       queue.async(qos: qos) {
-        let running = QoSWord(rawValue: UInt16(truncatingIfNeeded: gc_thread_self().pointee.qos)).qos.qosClass
+        let running = runningClass
         dispatchPrecondition(condition: .onQueue(queue))
         seen.note("\(name) \(running) on \(DispatchQueue.current.label)")
         done.open()
@@ -101,7 +101,7 @@ struct ItemQoSTests {
     DispatchQueue.global(qos: .userInitiated).async {
       item.with {
         $0 = DispatchWorkItem(qos: qos, flags: flags) {
-          seen.note(QoSWord(rawValue: UInt16(truncatingIfNeeded: gc_thread_self().pointee.qos)).qos.qosClass)
+          seen.note(runningClass)
           done.open()
         }
       }
@@ -112,4 +112,9 @@ struct ItemQoSTests {
     #expect(done.wait())
     #expect(seen.values == [expected])
   }
+}
+
+/// The class that the calling thread runs at.
+private var runningClass: DispatchQoS.QoSClass {
+  QoSWord(rawValue: UInt16(truncatingIfNeeded: gc_thread_self().pointee.qos)).qos.qosClass
 }

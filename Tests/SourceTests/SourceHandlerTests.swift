@@ -268,8 +268,10 @@ struct SourceHandlerTests {
     #expect(cost < 100_000_000, "\(cost) ns")
   }
 
-  @Test("S6: what is pending when the target changes is delivered where it was, what comes later on the new queue")
-  func retargetPending() {
+  @Test(
+    "S6: what is pending when the target changes is delivered where it was, what comes later on the new queue",
+    arguments: [false, true])
+  func retarget(isPending: Bool) {
     let (key, first, second) = (DispatchSpecificKey<UInt>(), DispatchQueue(label: "1"), DispatchQueue(label: "2"))
     first.setSpecific(key: key, value: 1)
     second.setSpecific(key: key, value: 2)
@@ -278,14 +280,17 @@ struct SourceHandlerTests {
     source.setEventHandler { seen.note([DispatchQueue.getSpecific(key: key) ?? 0, source.data]) }
     source.activate()
     first.sync {}
-    first.suspend()
+    if isPending { first.suspend() }
     source.add(data: 3)
+    if !isPending { waitFor { seen.count == 1 } }
     source.setTarget(queue: second)
-    second.sync {}
-    #expect(seen.values == [])
-    first.resume()
-    waitFor { seen.count == 1 }
-    first.sync {}
+    if isPending {
+      second.sync {}
+      #expect(seen.values == [])
+      first.resume()
+      waitFor { seen.count == 1 }
+      first.sync {}
+    }
     source.add(data: 4)
     waitFor { seen.count == 2 }
     #expect(seen.values == [[1, 3], [2, 4]])

@@ -282,23 +282,6 @@ struct SourceLifeTests {
     #expect(seen.values.count == 3)
   }
 
-  @Test("S6: after retargeting, handlers run on the new queue")
-  func retarget() {
-    let (key, first, second) = (DispatchSpecificKey<Int>(), DispatchQueue(label: "1"), DispatchQueue(label: "2"))
-    first.setSpecific(key: key, value: 1)
-    second.setSpecific(key: key, value: 2)
-    let source = DispatchSource.makeUserDataAddSource(queue: first)
-    let seen = Recorder<Int>()
-    source.setEventHandler { seen.note(DispatchQueue.getSpecific(key: key) ?? 0) }
-    source.activate()
-    source.add(data: 1)
-    waitFor { seen.values == [1] }
-    source.setTarget(queue: second)
-    source.add(data: 1)
-    waitFor { seen.values == [1, 2] }
-    source.cancel()
-  }
-
   @Test("S15: add wraps as unsigned, or gathers bits, replace keeps the newest, and 0 does nothing")
   func userData() {
     let queue = DispatchQueue(label: "source")
