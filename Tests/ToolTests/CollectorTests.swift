@@ -133,12 +133,10 @@ struct CollectorTests {
     #expect(tool.read { output, _ in output == "begun\n" })
     let process = child(of: tool.identifier)
     #expect(process != nil)
-    var switches: UInt32?
-    for _ in 0..<60_000 where switches != 0 && process != nil {
-      if let region = try? RegionFinder.regions(of: process ?? 0).first { switches = region.switches }
-      usleep(1_000)
+    let switchedOff = process.flatMap { process in
+      untilFound { try? RegionFinder.regions(of: process).first { $0.switches == 0 } }
     }
-    #expect(switches == 0)
+    #expect(switchedOff != nil)
     kill(process ?? tool.identifier, SIGKILL)
     #expect(tool.wait().code == -SIGKILL)
   }

@@ -27,7 +27,9 @@ struct RegionReaderTests {
     #expect(threads.count == 1)
     #expect(threads[0].identifier == 77 && threads[0].index == 1 && threads[0].role == .worker)
     #expect(threads[0].state == .waits && threads[0].wait == .group && threads[0].hasDeadline && threads[0].owner == 12)
-    let objects = region.objects()
+    var torn = 0
+    let objects = region.objects(&torn)
+    #expect(torn == 0)
     #expect(objects.map(\.shown) == ["com.example.queue", "timer 4"])
     #expect(objects[0].width == nil && objects[0].ended == nil && objects[1].ended == 5)
     #expect(region.object(0) == nil && region.object(5) == nil && region.object(.max) == nil)
@@ -244,13 +246,11 @@ struct RegionReaderTests {
       kill(pid, SIGKILL)
       _ = process.wait()
     }
-    var found: Snapshot?
-    for _ in 0..<60_000 where found == nil {
-      let snapshot = ProcessFile.isOfZombie("/proc/\(pid)") ? try? Snapshot(process: pid) : nil
-      if let snapshot, snapshot.threads.contains(where: { $0.wait?.kind == .semaphore }) { found = snapshot }
-      if found == nil { usleep(1000) }
-    }
-    let snapshot = try #require(found)
+    let snapshot = try #require(
+      untilFound {
+        let snapshot = ProcessFile.isOfZombie("/proc/\(pid)") ? try? Snapshot(process: pid) : nil
+        return snapshot?.threads.contains { $0.wait?.kind == .semaphore } == true ? snapshot : nil
+      } as Snapshot?)
     #expect(snapshot.program.state != "Z" && snapshot.threadBudget == 77)
     #expect(ProcessCode(pid).program == "traced" && KernelReading.file(pid, 0) == "/dev/null")
     let said = ToolProcess.run(["why", "--after", "0", String(pid)])
@@ -307,8 +307,9 @@ struct RegionReaderTests {
   func changingObjects() throws {
     var made = MadeUpRegion()
     for number in 1..<MadeUpRegion.objects { made.object(number, "queue") { $0.sequence = UInt32(number) } }
-    #expect(try made.reader().objects().map(\.number) == [2, 4, 6])
     let region = try made.reader()
+    var torn = 0
+    #expect(region.objects(&torn).map(\.number) == [2, 4, 6])
     #expect(Snapshot(pid: 1, regions: [region]).torn == 4)
     let sequence = UInt64(MemoryLayout<gc_insight_object>.offset(of: \.sequence) ?? 0)
     let place = made.head.objects.offset + UInt64(made.head.objects.stride)

@@ -180,3 +180,12 @@ final class ToolProcess {
     return identifier
   }
 }
+
+/// What `look` finds. Asks again and again, for a minute or a little more: the process may need the time.
+func untilFound<Found>(_ look: () throws -> Found?) rethrows -> Found? {
+  for _ in 0..<60_000 {
+    if let found = try look() { return found }
+    usleep(1_000)
+  }
+  return nil
+}

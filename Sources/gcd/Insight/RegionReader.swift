@@ -155,11 +155,6 @@ final class RegionReader {
     return found
   }
 
-  func objects() -> [RegionObject] {
-    var torn = 0
-    return objects(&torn)
-  }
-
   /// Nil if nothing has the number, or if its entry changes all the time.
   func object(_ number: UInt32) -> RegionObject? {
     guard number > 0, number < head.objects.count else { return nil }

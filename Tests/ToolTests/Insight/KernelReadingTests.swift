@@ -87,13 +87,14 @@ struct KernelReadingTests {
       kill(process.identifier, SIGKILL)
       _ = process.wait()
     }
-    var found: Snapshot?
-    for _ in 0..<60_000 where found == nil {
-      let snapshot = try? Snapshot(process: process.identifier)
-      if let worker = snapshot?.workers.first, worker.state == .active, worker.age > second / 20 { found = snapshot }
-      usleep(1000)
-    }
-    let snapshot = try #require(found)
+    let snapshot = try #require(
+      untilFound {
+        let snapshot = try? Snapshot(process: process.identifier)
+        guard let worker = snapshot?.workers.first, worker.state == .active, worker.age > second / 20 else {
+          return nil
+        }
+        return snapshot
+      } as Snapshot?)
     let text = SnapshotText(snapshot, style: Style(), symbol: { _ in nil }).text
     #expect(!text.contains("0.00 ms"), "\(text)")
     var monitor = active(9, KernelThread(state: "S", call: SystemCall(number: 202)), role: .monitor)

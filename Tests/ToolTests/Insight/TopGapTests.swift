@@ -125,12 +125,8 @@ struct TopGapTests {
       _ = process.wait()
     }
     #expect(process.read { output, _ in output == "begun\n" })
-    var found: RegionReader?
-    for _ in 0..<60_000 where found == nil {
-      found = try? RegionFinder.regions(of: process.identifier, writable: true).first
-      usleep(1_000)
-    }
-    let region = try #require(found)
+    let region = try #require(
+      untilFound { try? RegionFinder.regions(of: process.identifier, writable: true).first })
     let collector = try #require(TopCollector(process.identifier))
     _ = collector.take(running: [])
     // As the process does it where the tool is late.

@@ -22,18 +22,11 @@ struct TopSessionTests {
     }
     #expect(process.read { output, _ in output == "begun\n" })
     // Where the pool's first thread has had no time to rest yet, the process has no region.
-    var limit = RegionClock.now().uptime + 60 * second
-    while (try? session.look()) == nil, RegionClock.now().uptime < limit { usleep(1000) }
+    #expect(untilFound { try? session.look() } != nil)
     #expect(session.isRecording)
     close(open(gate, O_WRONLY))
     #expect(process.read { output, _ in output == "begun\nbegun\n" })
-    var items: UInt64 = 0
-    limit = RegionClock.now().uptime + 60 * second
-    while items == 0, RegionClock.now().uptime < limit {
-      items = (try? session.look())?.rates?.items ?? 0
-      usleep(1000)
-    }
-    #expect(items > 0)
+    #expect(untilFound { (try? session.look())?.rates.flatMap { $0.items > 0 ? true : nil } } == true)
   }
 }
 
@@ -95,7 +88,7 @@ struct TopTraceTests {
       _ = process.wait()
     }
     #expect(process.read { output, _ in output == "begun\n" })
-    for _ in 0..<60_000 where (try? RegionFinder.regions(of: process.identifier)) == nil { usleep(1_000) }
+    #expect(untilFound { try? RegionFinder.regions(of: process.identifier).first } != nil)
     // The terminal is the input as well.
     let line = "ulimit -f 0; exec \"$0\" top --interval 0.1 \"$1\" <&1"
     let top = ToolProcess([String(process.identifier)], shell: line, folder: folder.path, onTerminal: true)

@@ -79,11 +79,8 @@ struct WhyThreadTests {
         return output.hasSuffix("\n")
       })
     let holder = try #require(Int32(text.dropLast()))
-    var blocker: WaitGraph.Blocker?
-    for _ in 0..<60_000 where blocker == nil {
-      let snapshot = try Snapshot(process: process.identifier)
-      blocker = WaitGraph(snapshot).blockers[process.identifier]
-      usleep(1_000)
+    let blocker = try untilFound {
+      WaitGraph(try Snapshot(process: process.identifier)).blockers[process.identifier]
     }
     #expect(blocker == WaitGraph.Blocker(tid: holder, evidence: .owns))
   }
