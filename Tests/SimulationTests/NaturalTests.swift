@@ -11,9 +11,9 @@ import Testing
 //
 // Each pattern runs up to 10,000 times, in processes of its own: this test starts its own program again, with the name of the pattern in
 // the environment. A process goes on until a run hangs or brings it down: one that takes two seconds hangs, or ten in a pattern that waits
-// for seconds by design. A pattern has a minute, so one that mostly hangs, or waits, has fewer runs. GC_NATURAL_ONLY names the beginning of
-// the only patterns that are wanted.
-private let budget = Duration.seconds(60)
+// for seconds by design. GC_NATURAL_JOBS says how many processes of a pattern run beside each other, one without it, and GC_NATURAL_SECONDS
+// how long a pattern may take, a minute without it: one that mostly hangs, or waits, may have fewer runs. GC_NATURAL_ONLY names the
+// beginning of the only patterns that are wanted.
 private let mostRuns = 10_000
 
 private func variable(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }
@@ -91,56 +91,87 @@ private struct Rate {
   var (runs, failed, hung, ended) = (0, 0, 0, 0)
 
   init(of name: String) throws {
-    let clock = ContinuousClock()
-    let end = clock.now + budget
-    let patience = Duration.seconds(name.hasPrefix("time-out") ? 10 : 2)
-    while runs < mostRuns, clock.now < end {
-      var path = Array("/tmp/gc-natural-XXXXXX".utf8CString)
-      let file = mkstemp(&path)
-      let letters = String(decoding: path.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-      defer {
-        close(file)
-        unlink(letters)
+    let jobs = variable("GC_NATURAL_JOBS").flatMap { Int($0) } ?? 1
+    let end = ContinuousClock.now + .seconds(variable("GC_NATURAL_SECONDS").flatMap { Int($0) } ?? 60)
+    var children: [Child] = []
+    while true {
+      while children.count < jobs, ContinuousClock.now < end {
+        let left = mostRuns - runs - children.reduce(0) { $0 + $1.share }
+        if left <= 0 { break }
+        children.append(try Child(name, share: min(left, (mostRuns + jobs - 1) / jobs)))
       }
-      let process = try Self.start(name, mostRuns - runs, letters)
-      var (seen, moved, status) = (0, clock.now, Int32(0))
-      while true {
-        if waitpid(process, &status, WNOHANG) == process { break }
-        let now = count(file)
-        if now != seen { (seen, moved) = (now, clock.now) }
-        let isStarting = seen == 0 && clock.now < moved + .seconds(20)
-        if clock.now >= end || !isStarting && clock.now >= moved + patience {
-          kill(process, SIGKILL)
-          waitpid(process, &status, 0)
-          // A run that is under way at the end is none.
-          if clock.now < end {
-            hung += 1
-            runs += 1
-          }
-          status = 0
-          break
-        }
-        usleep(2_000)
+      if children.isEmpty { return }
+      for index in children.indices.reversed() {
+        guard let fate = children[index].fate(until: end) else { continue }
+        take(children.remove(at: index), fate)
       }
-      take(file)
-      if status != 0 {
-        ended += 1
-        runs += 1
-      }
+      usleep(2_000)
     }
   }
 
-  private func count(_ file: Int32) -> Int {
+  private mutating func take(_ child: Child, _ fate: Child.Fate) {
+    let letters = child.letters
+    runs += letters.count
+    failed += letters.filter { $0 == UInt8(ascii: "F") }.count
+    switch fate {
+    case .done: break
+    case .hangs: (runs, hung) = (runs + 1, hung + 1)
+    case .ended: (runs, ended) = (runs + 1, ended + 1)
+    }
+    child.forget()
+  }
+}
+
+/// A process that runs a pattern, and the file with a letter for each of its runs.
+private struct Child {
+  enum Fate { case done, hangs, ended }
+
+  let share: Int
+  private let patience: Duration
+  private let file: Int32
+  private let path: String
+  private let process: pid_t
+  private var (seen, moved) = (0, ContinuousClock.now)
+
+  init(_ name: String, share: Int) throws {
+    var template = Array("/tmp/gc-natural-XXXXXX".utf8CString)
+    file = mkstemp(&template)
+    path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    self.share = share
+    patience = .seconds(name.hasPrefix("time-out") ? 10 : 2)
+    process = try Self.start(name, share, path)
+  }
+
+  /// What has become of it; nil while it goes on. At the end it is stopped, and a run that is under way then is none.
+  mutating func fate(until end: ContinuousClock.Instant) -> Fate? {
+    var status: Int32 = 0
+    if waitpid(process, &status, WNOHANG) == process { return status == 0 ? .done : .ended }
+    let now = ContinuousClock.now
+    let count = size
+    if count != seen { (seen, moved) = (count, now) }
+    let isStarting = seen == 0 && now < moved + .seconds(20)
+    guard now >= end || !isStarting && now >= moved + patience else { return nil }
+    kill(process, SIGKILL)
+    waitpid(process, &status, 0)
+    return now < end ? .hangs : .done
+  }
+
+  private var size: Int {
     var facts = stat()
     fstat(file, &facts)
     return Int(facts.st_size)
   }
 
-  private mutating func take(_ file: Int32) {
-    var bytes = [UInt8](repeating: 0, count: count(file))
+  /// Those of its runs: the first one of the file says that the test library has come so far.
+  var letters: ArraySlice<UInt8> {
+    var bytes = [UInt8](repeating: 0, count: size)
     let length = pread(file, &bytes, bytes.count, 0)
-    runs += max(0, length - 1)
-    failed += bytes.filter { $0 == UInt8(ascii: "F") }.count
+    return bytes.prefix(max(0, length)).dropFirst()
+  }
+
+  func forget() {
+    close(file)
+    unlink(path)
   }
 
   /// This program again, with this test alone.
