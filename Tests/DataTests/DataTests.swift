@@ -68,6 +68,19 @@ struct DataTests {
     #expect(Array(bytes[..<10]) == Array(50..<60))
   }
 
+  @Test("D1: copyBytes wants room for what there is, and nothing of what is empty")
+  func copyingLess() {
+    let data = DispatchData([1, 2, 3])
+    var room = [UInt8](repeating: 0, count: 4)
+    room.withUnsafeMutableBytes { data.copyBytes(to: $0, count: 5) }
+    #expect(room == [1, 2, 3, 0])
+    room.withUnsafeMutableBytes { data.copyBytes(to: $0, from: 2..<10) }
+    #expect(room == [3, 2, 3, 0])
+    #expect(room.withUnsafeMutableBufferPointer { DispatchData.empty.copyBytes(to: $0, from: 0..<4) } == 0)
+    #expect(room.withUnsafeMutableBufferPointer { data.copyBytes(to: $0, from: 20..<20) } == 0)
+    #expect(room == [3, 2, 3, 0])
+  }
+
   @Test("D1: the enumeration ends when it is told to")
   func stopping() {
     let data = DispatchData(Array(0..<100)).inRegions(of: [10])

@@ -78,6 +78,13 @@ let dataScenarios: [(String, () -> Void)] = [
       say("raw", raw)
       raw.withUnsafeMutableBytes { data.copyBytes(to: $0, from: 4..<6) }
       say("raw", raw)
+      // What is not there takes no room.
+      raw.withUnsafeMutableBytes { made([7, 7, 7]).copyBytes(to: $0, count: 5) }
+      say("fewer", raw)
+      raw.withUnsafeMutableBytes { data.copyBytes(to: $0, from: 6..<14) }
+      say("fewer", raw)
+      say("none", bytes.withUnsafeMutableBufferPointer { DispatchData.empty.copyBytes(to: $0, from: 0..<4) })
+      say("none", bytes.withUnsafeMutableBufferPointer { data.copyBytes(to: $0, from: 20..<20) })
     }
   ),
   (

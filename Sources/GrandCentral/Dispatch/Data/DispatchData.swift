@@ -156,7 +156,7 @@ public struct DispatchData: @unchecked Sendable {  // why: what values share is 
   ///
   /// Complexity: O(`count`).
   public func copyBytes(to pointer: UnsafeMutableRawBufferPointer, count: Int) {
-    checkRoom(pointer.count, count)
+    checkRoom(pointer.count, Swift.min(count, length))
     if let base = pointer.baseAddress { copy(to: base, from: 0, count: count) }
   }
 
@@ -171,7 +171,7 @@ public struct DispatchData: @unchecked Sendable {  // why: what values share is 
   ///
   /// Complexity: O(bytes that are copied).
   public func copyBytes(to pointer: UnsafeMutableRawBufferPointer, from range: Range<Index>) {
-    checkRoom(pointer.count, range.count)
+    checkRoom(pointer.count, Swift.min(range.count, Swift.max(0, length - Swift.max(0, range.lowerBound))))
     if let base = pointer.baseAddress { copy(to: base, from: range.lowerBound, count: range.count) }
   }
 
@@ -184,6 +184,7 @@ public struct DispatchData: @unchecked Sendable {  // why: what values share is 
     to buffer: UnsafeMutableBufferPointer<DestinationType>, from range: Range<Index>? = nil
   ) -> Int {
     let range = range ?? 0..<length
+    if length == 0 || range.isEmpty { return 0 }
     if range.lowerBound < 0 || range.upperBound > length { faultOutOfRange(range) }
     let bytes = UnsafeMutableRawBufferPointer(buffer)
     let count = Swift.min(bytes.count, range.count)
