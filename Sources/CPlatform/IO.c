@@ -9,12 +9,14 @@
 #include <limits.h>
 #include <linux/kcmp.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/uio.h>
+#include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -61,9 +63,27 @@ static ssize_t write_parts(int fd, const struct iovec *parts, int count, off_t o
 }
 #endif
 
+// Whether a file that says its end may have more: Linux 5.9 and 5.10 say so as well where what comes next is not in memory, if they must not
+// wait for it (readv(2), BUGS).
+static bool may_have_more(int fd) {
+  static atomic_int known; // 0 before the first look, 1 for a kernel that says what is so
+  // relaxed: each thread that looks finds the same.
+  int says = atomic_load_explicit(&known, memory_order_relaxed);
+  if (says == 0) {
+    struct utsname kernel;
+    bool is_early = uname(&kernel) == 0 && (strncmp(kernel.release, "5.9.", 4) == 0 || strncmp(kernel.release, "5.10.", 5) == 0);
+    says = is_early ? 2 : 1;
+    // relaxed: as above.
+    atomic_store_explicit(&known, says, memory_order_relaxed);
+  }
+  struct stat file;
+  return says == 2 && fstat(fd, &file) == 0 && (S_ISREG(file.st_mode) || S_ISBLK(file.st_mode));
+}
+
 ssize_t gc_readv(int fd, const gc_span *spans, int count, int64_t offset, int manner) {
   for (;;) {
     ssize_t r = read_parts(fd, (const struct iovec *)spans, count, offset, manner);
+    if (r == 0 && manner == GC_IO_NOWAIT && may_have_more(fd)) return -EAGAIN;
     if (r >= 0) return r;
     if (errno != EINTR) return -errno;
   }

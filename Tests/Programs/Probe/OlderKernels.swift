@@ -9,7 +9,7 @@ import GrandCentral
 extension Scenario {
   static let olderKernels: [String: Body] = [
     "without-clone3": withoutClone3, "without-populate": withoutPopulate, "without-nosignal": withoutNoSignal,
-    "without-nowait": withoutNoWait, "without-recorded-end": withoutRecordedEnd,
+    "without-nowait": withoutNoWait, "early-end": earlyEnd, "without-recorded-end": withoutRecordedEnd,
     "without-memory-files": withoutMemoryFiles,
     "without-comparison": withoutComparison, "without-barrier": withoutBarrier, "without-listening": withoutListening,
     "barrier-is-ready": barrierIsReady,
@@ -88,6 +88,27 @@ extension Scenario {
       if isLast { done.open() }
     }
     require(done.wait(), "all transfers end")
+    report("bytes", bytes.value)
+  }
+
+  /// Files that are asked for what is there say that they have ended, as those of Linux 5.10 do in the midst.
+  @Sendable private static func earlyEnd() {
+    refuse(.preadv2, where: noWait)
+    var template = Array("/tmp/gcd-early-XXXXXX".utf8CString)
+    let file = mkstemp(&template)
+    unlink(template)
+    let written = [UInt8](repeating: 7, count: 200_000)
+    require(write(file, written, written.count) == written.count && lseek(file, 0, SEEK_SET) == 0, "there is a file")
+    let (done, bytes) = (Latch(2), Counter())
+    let random = DispatchIO(type: .random, fileDescriptor: file, queue: .global()) { _ in }
+    for (channel, offset) in [(channel(file), off_t(0)), (random, 100_000)] {
+      channel.read(offset: offset, length: .max, queue: .global()) { isLast, data, error in
+        require(error == 0, "no error")
+        bytes.add(data?.count ?? 0)
+        if isLast { done.open() }
+      }
+    }
+    require(done.wait(), "both reads end")
     report("bytes", bytes.value)
   }
 
@@ -201,4 +222,18 @@ extension Scenario {
     refuse(.socket, where: .equal(16, argument: 0))
     report("exitOnly", DispatchSource.supportedProcessEvents == .exit)
   }
+}
+
+/// What the C library says of the kernel; with `GC_RELEASE`, that it is of that version. In the library of the same program, too.
+@_cdecl("uname")
+func claimedKernel(_ name: UnsafeMutablePointer<utsname>) -> Int32 {
+  typealias Ask = @convention(c) (UnsafeMutablePointer<utsname>) -> Int32
+  let next = UnsafeMutableRawPointer(bitPattern: -1)  // RTLD_NEXT
+  let result = unsafeBitCast(dlsym(next, "uname"), to: Ask.self)(name)
+  if let release = getenv("GC_RELEASE") {
+    withUnsafeMutableBytes(of: &name.pointee.release) {
+      $0.copyBytes(from: UnsafeRawBufferPointer(start: release, count: strlen(release) + 1))
+    }
+  }
+  return result
 }
