@@ -146,7 +146,7 @@ run_misuse() {
 misuse_each_way() {
   local ways=0 each way id call status
   for each in null-queue:28 null-function:28 null-object:28 null-group:28 null-semaphore:28 null-source:28 \
-    not-an-item:29 sync-on-itself:7 resume:1 leave:4 assertion:11 \
+    not-an-item:29 sync-on-itself:7 release-inside:39 resume:1 leave:4 assertion:11 \
     cancel-and-wait:30 width:31 merge-into-timer:33 time-for-signal:33 null-for-read:28:dispatch_read null-for-write:28:dispatch_write \
     null-for-io-read:28:dispatch_io_read null-for-io-write:28:dispatch_io_write null-for-read-f:28:dispatch_read_f \
     null-for-write-f:28:dispatch_write_f null-for-io-read-f:28:dispatch_io_read_f null-for-io-write-f:28:dispatch_io_write_f \

@@ -36,6 +36,18 @@ struct ObjectFaultTests {
     expectFault(result, "GC0002", mentions: "\"org.example.suspended\"", "suspended", "Resume")
   }
 
+  @Test("F1, O6 GC0039: last release of a queue inside a synchronous item of it", arguments: [false, true])
+  func releasedWhileHeld(concurrent: Bool) async {
+    let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
+      [concurrent] in
+      let queue = Unmanaged.passRetained(
+        DispatchQueue(label: "org.example.held", attributes: concurrent ? .concurrent : []))
+      // Without optimization the call itself has references.
+      queue._withUnsafeGuaranteedRef { $0.sync { for _ in 0..<8 { queue.release() } } }
+    }
+    expectFault(result, "GC0039", mentions: "\"org.example.held\"", "synchronous item", "Keep")
+  }
+
   @Test("F1, O6 GC0002: last release of a source that is active and suspended")
   func sourceReleasedWhileSuspended() async {
     let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {

@@ -107,21 +107,29 @@ extension Lane {
     return text.isEmpty ? "" : text + ")"
   }
 
+  /// The last reference is gone, and the lane is suspended, inactive, or held. In a child a thread that the parent alone has may hold it
+  /// for ever: that is no misuse.
   @inline(never)
   @_optimize(size)
-  final func faultReleasedWhileSuspended() -> Never {
-    Fault.misuse(
-      .releasedWhileSuspended,
-      "the last reference to queue \"" + name + "\" was released while the queue is suspended: its items could never "
-        + "run. Resume it as often as it was suspended before letting it go.")
+  final func checkRelease(_ last: LaneState) {
+    if last.has(LaneState.suspended) {
+      faultReleased(
+        .releasedWhileSuspended,
+        " while the queue is suspended: its items could never run. Resume it as often as it was suspended before letting it go."
+      )
+    }
+    if last.has(LaneState.inactive), !items.tailIsNil {
+      faultReleased(
+        .releasedWhileInactive,
+        " before the queue was activated, with items waiting: they could never run. Call activate() first.")
+    }
+    if QueueContext.contains(where: { $0.lane == reference }) {
+      faultReleased(.releasedWhileHeld, " inside a synchronous item of it. Keep one until the call has returned.")
+    }
   }
 
-  @inline(never)
   @_optimize(size)
-  final func faultReleasedWhileInactive() -> Never {
-    Fault.misuse(
-      .releasedWhileInactive,
-      "the last reference to queue \"" + name + "\" was released before the queue was activated, with items waiting: "
-        + "they could never run. Call activate() first.")
+  private final func faultReleased(_ id: FaultID, _ text: StaticString) -> Never {
+    Fault.misuse(id, "the last reference to queue \"" + name + "\" was released" + text.description)
   }
 }

@@ -78,8 +78,7 @@ extension DispatchObject {
       // relaxed: the last reference is gone, and its release has ordered everything before. The same holds for the loads
       // below.
       let last = state.load(ordering: .relaxed)
-      if last.has(LaneState.suspended) { faultReleasedWhileSuspended() }
-      if last.has(LaneState.inactive), !items.tailIsNil { faultReleasedWhileInactive() }
+      if last.has(LaneState.halted | LaneState.ownerMask | LaneState.readerMask) { checkRelease(last) }
       if let target = TargetWord(rawValue: target.load(ordering: .relaxed)).lane {
         if let lastContext { target.use { lastContext.finalize(on: $0) } }
         Farewell.release(Owned(word: target.word))

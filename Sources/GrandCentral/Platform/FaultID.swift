@@ -138,4 +138,7 @@ extension FaultID {
 
   /// Data were to have more than `Int.max` bytes. Append data to themselves less often.
   static let dataTooLong = FaultID(rawValue: 38)
+
+  /// The last reference to a queue went away inside a synchronous item of it. Keep one until the call has returned.
+  static let releasedWhileHeld = FaultID(rawValue: 39)
 }

@@ -22,6 +22,8 @@ extern void dispatch_io_write_f(
 
 static void nothing(void *context) { (void)context; }
 
+static void give_up(void *queue) { dispatch_release((dispatch_queue_t)queue); }
+
 static void again(void *queue) { dispatch_sync_f((dispatch_queue_t)queue, NULL, nothing); }
 
 // Descriptors, channels and data without a handler, or without data.
@@ -76,6 +78,7 @@ int main(int count, char **arguments) {
 #endif
   }
   if (!strcmp(way, "sync-on-itself")) dispatch_sync_f(queue, queue, again);
+  if (!strcmp(way, "release-inside")) dispatch_sync_f(queue, queue, give_up);
   if (!strcmp(way, "resume")) dispatch_resume(queue);
   if (!strcmp(way, "leave")) dispatch_group_leave(dispatch_group_create());
   if (!strcmp(way, "assertion")) dispatch_assert_queue(queue);
