@@ -15,11 +15,12 @@ extension Job {
     raw.storeBytes(of: context, toByteOffset: 32, as: Raw?.self)
   }
 
-  /// A job that calls a block, of which it keeps a copy; a job of the work item if the block stands for one.
+  /// A job that calls a block, of which it keeps a copy; a job of the work item, too, if the block stands for one.
   init(block: Raw, on queue: DispatchQueue, barrier: Bool = false) {
     if let item = gcd_block_work_item(block) {
       // unsafe: the block keeps its item, and the caller the block.
       self = Unmanaged<DispatchWorkItem>.fromOpaque(item)._withUnsafeGuaranteedRef { $0.makeJob(for: queue) }
+      Call.keep(block, in: self)
       if barrier { flags.insert(.barrier) }
       return
     }
@@ -55,6 +56,19 @@ enum Call {
     gcd_block_release(words.context)
   }
 
+  /// Until the job of a work item has run, it keeps the block that stands for the item: the program may have given up its own reference, and
+  /// ask by it from inside whether the item was cancelled.
+  static func keep(_ block: Raw, in job: Job) {
+    job.raw.storeBytes(of: gcd_block_copy(block), toByteOffset: 32, as: Raw?.self)
+    job.invoke = item
+  }
+
+  static let item: Job.Invoke = { raw in
+    let block = raw.load(fromByteOffset: 32, as: Raw?.self)
+    Items.workItem(raw)
+    gcd_block_release(block)
+  }
+
   static let groupedFunction: Job.Invoke = { raw in
     let group = Unmanaged<DispatchGroup>.fromOpaque(Job(raw: raw).extra!)
     let words = Words(Job(raw: raw))
@@ -72,6 +86,16 @@ enum Call {
     Items.note(0)
     gcd_block_release(words.context)
     group._withUnsafeGuaranteedRef { $0.leave() }
+  }
+
+  /// As `Items.groupedWorkItem`: `owner` is the group, retained.
+  static let groupedItem: Job.Invoke = { raw in
+    let group = Borrowed<DispatchGroup>(word: Job(raw: raw).owner!)
+    Items.note(group.bits)
+    item(raw)
+    Items.note(0)
+    group.use { $0.leave() }
+    group.giveBack()
   }
 }
 

@@ -67,7 +67,7 @@ public func codeOfJob(_ bits: UInt, _ function: UInt) -> UInt {
   switch runner {
   case Lane.address(Call.block), Lane.address(Call.groupedBlock):
     code = gcd_code_of_block(UnsafeRawPointer(bitPattern: job.bodyContext))
-  case Lane.address(Items.workItem), Lane.address(Items.groupedWorkItem):
+  case Lane.address(Items.workItem), Lane.address(Call.item), Lane.address(Call.groupedItem):
     code = Borrowed<DispatchWorkItem>(word: job.extra!).use { $0.code }
   case Lane.address(DispatchSource.step):
     code = Borrowed<DispatchSource>(word: job.owner!).use { $0.nextCode }

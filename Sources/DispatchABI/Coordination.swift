@@ -53,7 +53,7 @@ public func dispatch_group_async(_ group: dispatch_group_t?, _ queue: dispatch_q
     group._withUnsafeGuaranteedRef { $0.enter() }
     let job = Job(block: work, on: queue)
     if gcd_block_work_item(work) != nil {
-      job.invoke = Items.groupedWorkItem
+      job.invoke = Call.groupedItem
       job.owner = group.retain().toOpaque()
     } else {
       job.invoke = Call.groupedBlock

@@ -58,8 +58,11 @@ public func dispatch_after(
   Handle.queue(queue)._withUnsafeGuaranteedRef { queue in
     let deadline = TimeCode(rawValue: when).deadline
     if let item = gcd_block_work_item(work) {
+      let block = Block(work)
       // unsafe: the block keeps its item, and the caller the block.
-      Unmanaged<DispatchWorkItem>.fromOpaque(item)._withUnsafeGuaranteedRef { queue.after(deadline, $0) }
+      Unmanaged<DispatchWorkItem>.fromOpaque(item)._withUnsafeGuaranteedRef { item in
+        queue.after(deadline, item) { Call.keep(block.raw, in: $0) }
+      }
     } else {
       queue.after(deadline) { Job(block: work, on: queue) }
     }

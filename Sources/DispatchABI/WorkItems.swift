@@ -70,8 +70,8 @@ public func dispatch_block_notify(_ block: Raw?, _ queue: dispatch_queue_t?, _ n
   let item = DispatchWorkItem.behind(block, "dispatch_block_notify")
   let queue = Handle.queue(queue).takeUnretainedValue()
   let work = Handle.need(notification)
-  if let next = gcd_block_work_item(work) {
-    item.notify(queue: queue, execute: Unmanaged<DispatchWorkItem>.fromOpaque(next).takeUnretainedValue())
+  if gcd_block_work_item(work) != nil {
+    item.notify(Job(block: work, on: queue), on: queue)
   } else {
     // A closure, so that it is released if the item is destroyed without having run.
     let body = Block(work)

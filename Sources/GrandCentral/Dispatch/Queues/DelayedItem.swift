@@ -30,6 +30,8 @@ final class DelayedItem: @unchecked Sendable {  // immutable, but for the entry 
   let deadline: Deadline
   /// Of the item on that queue, as it was when the item was delayed.
   private let qos: QoSWord
+  /// What is done to the job that firing makes. What it keeps is given back as `item` is.
+  @exclusivity(unchecked) private var prepare: ((Job) -> Void)?
   private let entry: UnsafeMutablePointer<TimerEntry>
   /// Guarded by the item's lock: its neighbours in the list; the list retains each of them.
   fileprivate var next: Borrowed<DelayedItem>?
@@ -37,10 +39,12 @@ final class DelayedItem: @unchecked Sendable {  // immutable, but for the entry 
   fileprivate var isListed = false
 
   /// As for the closures of `asyncAfter`, the quality of service is that of the call.
-  static func start(_ item: DispatchWorkItem, on queue: DispatchQueue, at deadline: Deadline) {
+  static func start(
+    _ item: DispatchWorkItem, on queue: DispatchQueue, at deadline: Deadline, _ prepare: ((Job) -> Void)?
+  ) {
     let qos = queue.effectiveQoS(item.wantedQoS, item.flags)
     item.tell(World.changes, timer: World.setsTimer)
-    let delayed = Owned(DelayedItem(item, queue, deadline, qos)).give()
+    let delayed = Owned(DelayedItem(item, queue, deadline, qos, prepare)).give()
     delayed.use { $0.start(item) }
     letGo(delayed)
   }
@@ -48,16 +52,20 @@ final class DelayedItem: @unchecked Sendable {  // immutable, but for the entry 
   /// Finishes `item`, which has been cancelled, at `deadline`.
   static func finish(_ item: DispatchWorkItem, at deadline: Deadline) {
     if Recorder.isOn { World.tellOfTimers(World.setsTimer) }
-    let delayed = Owned(DelayedItem(item, nil, deadline, .unspecified)).give()
+    let delayed = Owned(DelayedItem(item, nil, deadline, .unspecified, nil)).give()
     delayed.use { $0.add() }
     letGo(delayed)
   }
 
-  private init(_ item: DispatchWorkItem, _ queue: DispatchQueue?, _ deadline: Deadline, _ qos: QoSWord) {
+  private init(
+    _ item: DispatchWorkItem, _ queue: DispatchQueue?, _ deadline: Deadline, _ qos: QoSWord,
+    _ prepare: ((Job) -> Void)?
+  ) {
     self.item = Owned(item).give()
     self.queue = queue
     self.deadline = deadline
     self.qos = qos
+    self.prepare = prepare
     // unsafe: an entry is as large as a node.
     entry = Magazine.take().bindMemory(to: TimerEntry.self, capacity: 1)
     entry.initialize(to: TimerEntry(deadline: deadline.nanoseconds, fire: DelayedItem.fired))
@@ -124,6 +132,8 @@ final class DelayedItem: @unchecked Sendable {  // immutable, but for the entry 
       item.forgetTimer(self)
       return item.makeJob(for: queue, qos: qos)
     }
+    prepare?(job)
+    prepare = nil
     hasItem = false
     item.giveBack()
     queue.enqueueSlow(job)

@@ -54,10 +54,13 @@ extension DispatchQueue {
     DelayedJob.start(job, on: self, at: deadline)
   }
 
-  final func after(_ deadline: Deadline, _ item: DispatchWorkItem) {
+  /// - Parameter prepare: Is called with the item's job, and kept until there is one, or none is to come.
+  final func after(_ deadline: Deadline, _ item: DispatchWorkItem, prepare: ((Job) -> Void)? = nil) {
     if deadline.isNever { return }
-    if deadline.remaining() == 0 { return async(execute: item) }
-    DelayedItem.start(item, on: self, at: deadline)
+    if deadline.remaining() > 0 { return DelayedItem.start(item, on: self, at: deadline, prepare) }
+    let job = item.makeJob(for: self)
+    prepare?(job)
+    enqueueSlow(job)
   }
 }
 
