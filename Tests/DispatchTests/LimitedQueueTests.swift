@@ -186,6 +186,61 @@ struct LimitedQueueTests {
     #expect(occupancy.peak <= 2)
   }
 
+  @Test("Q16: apply nests on a queue with a limit whose places its callers have taken", arguments: [1, 2, 3])
+  func applyNests(limit: Int) {
+    let queue = limited(limit)
+    let (arrived, calls, occupancy) = (Latch(limit), Counter(), Occupancy())
+    let done = Latch(limit)
+    for _ in 0..<limit {
+      queue.async {
+        arrived.open()
+        if arrived.wait() {
+          queue.apply(iterations: 20) { _ in
+            occupancy.enter()
+            calls.add()
+            occupancy.leave()
+          }
+        }
+        done.open()
+      }
+    }
+    #expect(done.wait() && calls.value == 20 * limit && occupancy.peak <= limit)
+  }
+
+  @Test("Q16: apply nests where a target has the limit, and in an item that a barrier waits for", arguments: [1, 2])
+  func applyNestsBelow(limit: Int) {
+    let target = limited(limit)
+    let upon = DispatchQueue(label: "upon", attributes: .concurrent, target: target)
+    let unlimited = DispatchQueue(label: "unlimited", attributes: .concurrent)
+    let (arrived, calls, done) = (Latch(limit), Counter(), Latch(limit + 1))
+    for _ in 0..<limit {
+      upon.async {
+        arrived.open()
+        if arrived.wait() {
+          upon.apply(iterations: 5) { _ in target.apply(iterations: 5) { _ in calls.add() } }
+        }
+        done.open()
+      }
+    }
+    unlimited.async {
+      unlimited.async(flags: .barrier) {}
+      unlimited.apply(iterations: 25) { _ in calls.add() }
+      done.open()
+    }
+    #expect(done.wait() && calls.value == 25 * (limit + 1))
+  }
+
+  @Test("Q16, Q14: iterations are items of the queue that apply is called on, wherever its place comes from")
+  func applyElsewhere() {
+    let (queue, inside) = (limited(3), DispatchQueue(label: "inside"))
+    let (labels, done) = (Recorder<String>(), Latch())
+    queue.async {
+      inside.sync { queue.apply(iterations: 10) { _ in labels.note(DispatchQueue.current.label) } }
+      done.open()
+    }
+    #expect(done.wait() && labels.values == Array(repeating: "limited", count: 10))
+  }
+
   @Test("Q3: apply on a queue with a limit keeps it", arguments: [1, 2])
   func applyKeepsTheLimit(limit: Int) {
     let (queue, occupancy, calls) = (limited(limit), Occupancy(), Counter())

@@ -26,7 +26,8 @@ extension Lane {
     _ = QueueContext.contains { context in
       switch context.hold {
       case .chain, .chainReader: if context.isInside(self) { places += 1 }
-      case .alone, .reader, .nothing, .global: if context.lane == reference { places += 1 }
+      case .alone, .reader, .nothing: if context.lane == reference { places += 1 }
+      case .global: break
       }
       return false
     }

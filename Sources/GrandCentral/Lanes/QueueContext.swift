@@ -21,7 +21,7 @@ struct QueueContext {
     case chainReader
     /// Nothing is held: an item that its drainer runs, or one of a global queue that names its queue.
     case nothing
-    /// Nothing is held: a synchronous item of a global queue.
+    /// Nothing is held: a synchronous item of a global queue, or iterations of a queue that a context further out holds.
     case global
   }
 

@@ -30,7 +30,8 @@ extension DispatchQueue {
   /// As `concurrentPerform`, with the calls made as items of this queue: on a serial queue one after the other.
   ///
   /// On a concurrent queue the calls go on beside a barrier that comes meanwhile, which waits for all of them. If the queue has a limit of
-  /// how many items run, or one of its targets has, the other threads that take part are items: they wait behind the barrier.
+  /// how many items run, or one of its targets has, the other threads that take part are items: they wait behind the barrier. Calls nest: an
+  /// iteration, or another item of the queue, that calls `apply` on it keeps its place.
   ///
   /// Traps (GC0007) like `sync` if the caller already holds the queue. Without iterations it does nothing.
   ///
@@ -44,7 +45,26 @@ extension DispatchQueue {
   final func applyLoops(_ iterations: Int, _ work: (ApplyLoop.Pointer) -> Void) {
     DispatchQueue.checkIterations(iterations, "DispatchQueue.apply", self)
     if iterations == 0 { return }
+    if QueueContext.contains(self), isReadHere { return applyAgain(iterations, work) }
     sync { applyHere(iterations, work) }
+  }
+
+  /// Whether a caller inside an item of this queue, or of one that targets it, is not in a barrier.
+  private final var isReadHere: Bool {
+    // relaxed: a thread sees its own id.
+    state.load(ordering: .relaxed).owner != Thread.id
+  }
+
+  /// By a caller that is a reader of this queue already. It needs no second place, for which it might wait for others that do the same, or
+  /// for a barrier that waits for it.
+  @inline(never)
+  private final func applyAgain(_ iterations: Int, _ work: (ApplyLoop.Pointer) -> Void) {
+    var context = QueueContext()
+    _withUnprotectedUnsafeMutablePointer(to: &context) { context in
+      QueueContext.push(context, self, .global)
+      applyHere(iterations, work)
+      QueueContext.pop(context)
+    }
   }
 
   /// By the caller, which is a reader of this queue until all calls are done. So its helpers need no places of their own, and do not
