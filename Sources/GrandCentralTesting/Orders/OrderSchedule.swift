@@ -107,13 +107,14 @@ final class OrderSchedule: Schedule {
   }
 
   private static func gap(_ word: UInt32) -> OrderGap {
-    switch word {
-    case SimulationSupport.beyondTasks: .tasks
-    case SimulationSupport.beyondReferences: .lastReference
-    case SimulationSupport.beyondLocks: .libraryLock
-    case SimulationSupport.beyondActivation: .activation
-    case SimulationSupport.beyondAsyncAndWait: .asyncAndWait
-    case SimulationSupport.beyondPools: .queuePool
+    let (tasks, references, locks, activation, asyncAndWait, pools) = SimulationSupport.beyond
+    return switch word {
+    case tasks: .tasks
+    case references: .lastReference
+    case locks: .libraryLock
+    case activation: .activation
+    case asyncAndWait: .asyncAndWait
+    case pools: .queuePool
     default: .kernel
     }
   }

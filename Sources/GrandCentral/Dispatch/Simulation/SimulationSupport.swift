@@ -259,12 +259,11 @@
     package static var firesTimers: UInt8 { World.firesTimers }
     package static var stopsTimer: UInt8 { World.stopsTimer }
     package static var isPart: UInt32 { World.isPart }
-    package static var beyondTasks: UInt32 { World.Beyond.tasks.rawValue }
-    package static var beyondReferences: UInt32 { World.Beyond.references.rawValue }
-    package static var beyondLocks: UInt32 { World.Beyond.locks.rawValue }
-    package static var beyondActivation: UInt32 { World.Beyond.activation.rawValue }
-    package static var beyondAsyncAndWait: UInt32 { World.Beyond.asyncAndWait.rawValue }
-    package static var beyondPools: UInt32 { World.Beyond.pools.rawValue }
+    /// What is told with `isBeyondOrders`, in place of a queue: of tasks, references, locks, activation, `asyncAndWait`, pools.
+    package static var beyond: (UInt32, UInt32, UInt32, UInt32, UInt32, UInt32) {
+      func of(_ what: World.Beyond) -> UInt32 { what.rawValue }
+      return (of(.tasks), of(.references), of(.locks), of(.activation), of(.asyncAndWait), of(.pools))
+    }
     /// Kinds of records: a queue is suspended, resumed, and goes; a worker begins.
     package static var suspends: UInt8 { Recorder.Kind.suspend.rawValue }
     package static var resumes: UInt8 { Recorder.Kind.resume.rawValue }
@@ -383,8 +382,7 @@
       guard entry.state == InsightLayout.State.waits else { return nil }
       return Wait(
         wait: GrandCentralRuntime.SnapshotWait(entry), queue: entry.number, members: Int(entry.count),
-        inside: InsightText.read(entry.inside), object: entry.object, insideObject: entry.inside_object
-      )
+        inside: InsightText.read(entry.inside), object: entry.object, insideObject: entry.inside_object)
     }
 
     /// The label of the queue that has the number.
