@@ -17,7 +17,7 @@ package struct Attempt {
   let switches: [Switch]?
   /// How many threads it leaves where they are.
   let threadsLeft: Int
-  /// Of a deadlock: which wait of each thread is its last one.
+  /// Where no thread could go on: which wait of each thread is its last one.
   var lastWaits: [Int: Int] = [:]
   /// Whether ThreadSanitizer has reported a race.
   var hasRace = false

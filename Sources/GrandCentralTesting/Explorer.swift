@@ -85,7 +85,7 @@ final class Explorer: Attempting {
       choices: run.record.choices, hash: run.events.hash, timersLeft: run.timersLeft,
       switches: hasTimeline && run.record.isWhole ? run.record.switches : nil, threadsLeft: threadsLeft)
     attempt.hasTaskOutside = run.hasTaskOutside
-    if case .deadlock? = reason { attempt.lastWaits = run.lastWaits }
+    if run.waitsForEver { attempt.lastWaits = run.lastWaits }
     if case .failed = run.outcome { attempt.earlier = run.earlier }
     return attempt
   }

@@ -14,7 +14,8 @@ extension Run {
     lookForStrangers()
     earlier = complaint.map { .expectation($0) }
     if case .threw(let error) = outcome { earlier = .thrown(error) }
-    outcome = .failed(escape ?? reason)
+    if escape == nil, case .deadlock = reason { waitsForEver = true }
+    outcome = .failed(escape ?? judge(reason))
     SimulationSupport.stopNotes()
     // The threads that stay need what they use.
     _ = Unmanaged.passRetained(self)

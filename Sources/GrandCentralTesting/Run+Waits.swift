@@ -9,13 +9,20 @@ extension Run {
   /// One sentence for each thread that waits for something other than work, or sleeps for ever. Threads that wait for each other come
   /// first, each before the one that it waits for.
   func describeWaits() -> [String] {
-    let waits = members.map { member in member.entry.flatMap { SimulationSupport.wait(of: $0) } }
+    let waits = notedWaits
     let holders = holders(waits)
     let circle = Self.circle(holders)
     let sentence = { (number: Int) in self.sentence(of: number, waits[number], holder: holders[number]) }
     var sentences = circle.compactMap(sentence)
     if let last = sentences.popLast() { sentences.append(last + ": the circle is closed") }
     return sentences + members.indices.filter { !circle.contains($0) }.compactMap(sentence)
+  }
+
+  /// Whether threads wait for each other in a circle.
+  var hasCircle: Bool { !Self.circle(holders(notedWaits)).isEmpty }
+
+  private var notedWaits: [SimulationSupport.Wait?] {
+    members.map { member in member.entry.flatMap { SimulationSupport.wait(of: $0) } }
   }
 
   /// Which wait of each thread that waits in vain is its last one.

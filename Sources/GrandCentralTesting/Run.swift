@@ -23,6 +23,8 @@ import Synchronization
 //     steps, and all steps before the end. A `rest` divides what the first thread does before from all that others do in it, and that from what the
 //     first thread does then.
 // Run.R8  A thread that has the turn, and sleeps outside, loses it. See Run+Outside.
+// Run.R9  Nothing waits in real time for the events of sources and channels that come from outside. A run that can only go on by one of
+//     them is an escape, and no deadlock. See Run+Events.
 final class Run: @unchecked Sendable {  // Run.R1
   static let start: UInt64 = 1_000_000_000_000
   /// Some seconds: the engine's patience is at most half of one.
@@ -49,6 +51,7 @@ final class Run: @unchecked Sendable {  // Run.R1
   let isFine: Bool
   /// Kinds of points that are there for that alone.
   private let fineKinds = (first: SimulationSupport.asksForTurn, last: SimulationSupport.stopsTimer)
+  private let changes = SimulationSupport.changes
   private(set) var record = SwitchRecord()
   let carriers: Carriers
   let places: WaitPlaces?
@@ -63,6 +66,10 @@ final class Run: @unchecked Sendable {  // Run.R1
   var earlier: SimulationFailure.Reason?
   /// Run.R6
   var escape: SimulationFailure.Reason?
+  /// Run.R9
+  var sources = SourcesOfRun()
+  /// The run has failed because no thread could go on.
+  var waitsForEver = false
   private(set) var timersLeft = 0
   private(set) var leftovers = Leftovers()
   var mainIsCalled = false
@@ -241,6 +248,7 @@ final class Run: @unchecked Sendable {  // Run.R1
   /// Another thread may go on here, unless what the thread has just done is independent of all that others do: then they could as
   /// well have gone on before.
   func note(_ kind: UInt8, _ queue: UInt32) {
+    if kind == changes { sources.note(SimulationSupport.object) }
     let isOnlyFine = kind >= fineKinds.first && kind <= fineKinds.last
     if isOnlyFine, !isFine || !hasBegun { return }
     if let orders, hasBegun, !isClosing { orders.note(kind, queue, by: current, at: now) }

@@ -21,7 +21,7 @@ public struct SimulationFailure: Error, CustomStringConvertible {
     case threw(any Error)
     /// `Simulation.expect` was told so.
     case expectation(String)
-    /// All threads wait, and nothing will wake them: a sentence for each one.
+    /// All threads wait, and nothing will wake them: a sentence for each one, and for each pipe inside of the process that a source waits for.
     case deadlock([String])
     /// The library was used in a way that cannot work: the line that the process would end with otherwise.
     case misuse(String)
@@ -29,7 +29,8 @@ public struct SimulationFailure: Error, CustomStringConvertible {
     case race
     /// The run has passed more points than it may; and which threads waited then.
     case endless([String])
-    /// A thread has used the library beside the simulation.
+    /// A thread has used the library beside the simulation; or all threads wait, and only an event from outside that a source or a channel
+    /// waits for may let one go on.
     case escape(String)
     /// A thread waits where the simulation does not see it: in a mutex of the system, say, or in a read.
     case stalled(String)

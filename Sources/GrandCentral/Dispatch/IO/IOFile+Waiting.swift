@@ -67,6 +67,12 @@ final class IOWait: @unchecked Sendable {  // why: `word` is atomic, the watch i
     return .alwaysReady
   }
 
+  /// In a run of which no thread goes on: the operation that waits.
+  var operation: IOOperation? {
+    // relaxed: one thread of a run goes on at a time.
+    Borrowed<IOOperation>(bits: word.load(ordering: .relaxed) & Bit.operation)?.object
+  }
+
   /// The step: whether the operation still waits.
   func isWaiting(_ operation: IOOperation) -> Bool {
     // relaxed: a step that finds the operation still there is kicked afterwards, and looks again.

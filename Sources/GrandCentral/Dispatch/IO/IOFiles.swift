@@ -51,6 +51,11 @@ struct IOFiles: ~Copyable, @unchecked Sendable {  // guarded by `lock`
     return .success(file)
   }
 
+  /// As `IOWait.operation`.
+  func operation(on descriptor: Int32, _ direction: IOFile.Direction) -> IOOperation? {
+    lock.withLock { entry(at: Int(descriptor))?.object }?.wait(direction).operation
+  }
+
   // MARK: O_NONBLOCK
 
   /// Sets O_NONBLOCK, for as long as channels have the descriptor or a duplicate of it.
