@@ -41,6 +41,14 @@ diff "$folder/one/SHA256SUMS" "$folder/two/SHA256SUMS" || fail "twice the same, 
 # A version that is not the tree's is refused.
 if Scripts/release 99.0.0 "$folder/none" 2>"$folder/said"; then fail "a version that is not the tree's was released"; fi
 grep -F "is of version $version, not 99.0.0" "$folder/said" >/dev/null || fail "$(cat "$folder/said")"
+# So is a tree with a change that is in no version yet, in a release that is no trial: a planted one.
+planted=$folder/planted-change
+mkdir -p "$planted/Scripts" "$planted/Sources/CPlatform/include"
+cp Scripts/{release,lib.sh,embedded.sh,needed.sh} "$planted/Scripts/"
+cp Sources/CPlatform/include/CPlatformVersion.h "$planted/Sources/CPlatform/include/"
+printf '## [Unreleased]\n\n### Fixed\n\n- Planted.\n\n## [%s] - 2026-11-30\n' "$version" >"$planted/CHANGELOG.md"
+if GC_RELEASE_TRIAL='' "$planted/Scripts/release" "$version" "$folder/none" 2>"$folder/said"; then fail "changes of no version were released"; fi
+grep -F 'CHANGELOG.md has 1 changes that it says are in no version yet' "$folder/said" >/dev/null || fail "$(cat "$folder/said")"
 # So is a planted suffix, which packages cannot have.
 sed 's/^#define GC_VERSION "[^"]*/&-rc.1/' Sources/CPlatform/include/CPlatformVersion.h >"$folder/suffix.h"
 if (version_in "$folder/suffix.h") 2>"$folder/said"; then fail "a version with a suffix is taken"; fi
@@ -84,17 +92,24 @@ for system in debian red-hat; do
   grep -F 'libstrange.so.1 is needed' "$folder/said" >/dev/null || fail "$(cat "$folder/said")"
 done
 
-# documents FOLDER: the installed README leads to files that are there, and names the address.
+# documents FOLDER: the installed documents lead to files that are there, and name the address.
 documents() {
   python3 - "$1" <<'END'
 import pathlib, re, sys
 
 folder = pathlib.Path(sys.argv[1])
-text = (folder / "README.md").read_text(encoding="utf-8")
-links = {link.split("#")[0] for link in re.findall(r"\]\(([^):]+)\)", text)} - {""}
-gone = sorted(link for link in links if not (folder / link).exists())
-unnamed = sorted(str(page) for page in folder.rglob("*.md") if "ADDRESS/" in page.read_text(encoding="utf-8"))
-sys.exit(f"error: these links lead nowhere: {gone}, without the address: {unnamed}" if gone or unnamed or len(links) < 20 else 0)
+links, gone, unnamed = 0, [], []
+for page in sorted(folder.rglob("*.md")):
+    text = page.read_text(encoding="utf-8")
+    if "ADDRESS/" in text:
+        unnamed.append(str(page))
+    # What stands in code leads nowhere.
+    text = re.sub(r"^```.*?^```|`[^`\n]*`", "", text, flags=re.MULTILINE | re.DOTALL)
+    for link in {link.split("#")[0] for link in re.findall(r"\]\(([^):]+)\)", text)} - {""}:
+        links += 1
+        if not (page.parent / link).exists():
+            gone.append(f"{page}: {link}")
+sys.exit(f"error: {links} links; these lead nowhere: {gone}, without the address: {unnamed}" if gone or unnamed or links < 100 else 0)
 END
 }
 

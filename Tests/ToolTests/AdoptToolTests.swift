@@ -121,7 +121,7 @@ struct AdoptToolTests {
   @Test("tells what Package.swift lacks, and nothing if it lacks nothing")
   func manifest() {
     let package = SmallPackage()
-    let dependency = "    .package(url: \"ADDRESS/swift-grand-central\", from: \""
+    let dependency = "    .package(url: \"ADDRESS/swift-grand-central\", .upToNextMinor(from: \""
     let product = ".product(name: \"GrandCentral\", package: \"swift-grand-central\")"
     let lacking = package.adopt([])
     #expect(lacking.output.contains("Package.swift lacks:\n"))

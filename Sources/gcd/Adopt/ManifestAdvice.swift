@@ -15,7 +15,8 @@ struct ManifestAdvice {
     var lines = ["Package.swift lacks:"]
     if !isKnown {
       lines.append("  among the package's dependencies, where ADDRESS is what you would clone the library from:")
-      lines.append("    .package(url: \"ADDRESS/\(repository)\", from: \"\(Version.text)\"),")
+      // Before 1.0 the next minor version may break.
+      lines.append("    .package(url: \"ADDRESS/\(repository)\", .upToNextMinor(from: \"\(Version.text)\")),")
     }
     lines.append("  among the dependencies of " + without.map(\.name).joined(separator: " and ") + ":")
     lines.append("    .product(name: \"\(product)\", package: \"\(repository)\"),")
