@@ -40,7 +40,7 @@ struct TopCommand: ParsableCommand {
   @Option(help: ArgumentHelp("Leave findings of these kinds out; commas between them.", valueName: "kinds"))
   var silence: [String] = []
 
-  @Flag(inversion: .prefixedNo, help: "Record, so that there are rates.")
+  @Flag(inversion: .prefixedNo, help: "Record, so that there are rates; with --no-record there are states only.")
   var record = true
 
   @Flag(help: "Look once, after an interval, and print.")

@@ -29,8 +29,8 @@ struct TraceCommand: ParsableCommand {
       A program is started as "gcd run" starts it, unless GrandCentral is in it already, and recorded from its begin. What \
       it reads and writes, its signals and its exit code stay its own.
 
-      "gcd trace convert" makes a Chrome trace (json), stacks for flame graphs (stacks: queue;function and microseconds) or \
-      a table (csv) of a timeline.
+      "gcd trace convert FILE --output FILE --format FORMAT" makes a Chrome trace (json, the default), stacks for flame graphs \
+      (stacks: queue;function and microseconds) or a table (csv) of a timeline; - is standard input or output.
 
       The exit code is 0 if the trace is written, 1 if it could not be written whole, \(RegionFailure.help). With a program \
       it is the program's, or, as of env, 125 if the tool itself fails, 126 if the program cannot be run, 127 if there is \

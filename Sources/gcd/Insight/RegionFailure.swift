@@ -37,8 +37,8 @@ enum RegionFailure: Error, Equatable {
     case .unfinished(let process):
       "process \(process) has begun to make what tools look into, and not finished: it may be stopped"
     case .otherVersion(let version):
-      "the process shows layout \(version), and this tool reads layout \(RegionReader.version): use the tool of the "
-        + "library's release"
+      "the process shows layout \(version), and this tool reads layouts 1 to \(RegionReader.version): use the tool of "
+        + "the library's release"
     case .damaged(let what): "what the process shows is damaged: \(what)"
     case .notCore(let path): "\(path) is not the core file of a 64-bit process"
     case .notInCore(let path):
