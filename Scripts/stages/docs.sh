@@ -52,10 +52,17 @@ python3 - Documentation Tests/SimulationTests <<'END' || fail "a snippet of a pa
 import pathlib, re, sys
 
 pages, tests = map(pathlib.Path, sys.argv[1:])
-for page, names in {"Simulation": ("ExampleTests", "XCTestTests"), "FiveBugs": ("FiveBugs",)}.items():
+for page, least, names in (("Simulation", 3, ("ExampleTests", "XCTestTests")), ("FiveBugs", 3, ("FiveBugs",)), ("GettingStarted", 1, ("ExampleTests",))):
     blocks = re.findall(r"```swift no-check\n(.*?)```", (pages / f"{page}.md").read_text(), re.DOTALL)
-    plain = " ".join(" ".join((tests / f"{name}.swift").read_text() for name in names).split())
-    if len(blocks) < 3 or not all(" ".join(block.split()) in plain for block in blocks):
+    text = "\n".join((tests / f"{name}.swift").read_text() for name in names)
+    plain = " ".join(text.split())
+    for block in blocks:
+        # The file has the imports, and they stand at its beginning.
+        imports = re.findall(r"^import .*\n", block, re.MULTILINE)
+        rest = re.sub(r"^import .*\n", "", block, flags=re.MULTILINE)
+        if " ".join(rest.split()) not in plain or not all(line in text for line in imports):
+            sys.exit(1)
+    if len(blocks) < least:
         sys.exit(1)
 END
 

@@ -5,7 +5,7 @@ import GrandCentralTesting
 import GrandCentralTestingTraits
 import Testing
 
-// What Documentation/Simulation.md shows.
+// What Documentation/Simulation.md shows, and at the end what GettingStarted.md does.
 
 final class Bank: @unchecked Sendable {  // balances are touched by items alone
   var balances = [100, 100, 100]
@@ -73,5 +73,20 @@ extension TraitTests {
     for account in 0..<3 { bank.transfer(from: account, to: (account + 1) % 3) }
     sim.run()
     #expect(bank.total == 300)
+  }
+
+  @Test(.simulated(runs: 200))
+  func everyLetterIsCounted() throws {
+    let sim = try #require(Simulation.current)
+    let owner = DispatchSerialQueue(label: "sum")
+    nonisolated(unsafe) var sum = 0  // touched on `owner`, and when nothing is left to happen
+    for word in ["queue", "group", "timer"] {
+      DispatchQueue.global(qos: .utility).async {
+        let count = word.count
+        owner.async { sum += count }
+      }
+    }
+    sim.run()
+    #expect(sum == 15)
   }
 }
