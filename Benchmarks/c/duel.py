@@ -197,6 +197,7 @@ Programs built once, for the libdispatch of the Swift toolchain, and run on that
 `Scripts/benchmark c --markdown Documentation/Performance-C.md`.
 
 - Machine: {machine}; {rounds} rounds, each with a new process for either library.
+- Library: {library}
 - *ratio*: ours divided by theirs in the same round, the median over the rounds (least to greatest); below 1 we are faster.
   CPU is the time of all processors, which other programs on the machine disturb least; it is what the bar is for.
 - Rows without a bar have several threads that meet, or a clock: their medians swing from run to run on a small machine.
@@ -254,7 +255,7 @@ def main():
     print(table(rows, bars))
     if options.markdown:
         with open(options.markdown, "w", encoding="utf-8") as file:
-            file.write(DOCUMENT.format(machine=machine(), rounds=rounds, table=table(rows, bars)))
+            file.write(DOCUMENT.format(machine=machine(), library=os.environ.get("GC_MEASURED", "unknown"), rounds=rounds, table=table(rows, bars)))
     above = [(row.name, "processor time", row.cpu, bars[row.name]) for row in rows]
     above += [(row.name, "time", row.wall, time_bars[row.name]) for row in rows if row.name in time_bars]
     above = [entry for entry in above if entry[3] is not None and entry[2] > entry[3]]

@@ -11,6 +11,9 @@ enum Machine {
     return "\(Processors.usable.count) processors (\(model)), \(kernel)"
   }
 
+  /// The commit of the library, as `Scripts/benchmark` tells it.
+  static var library: String { ProcessInfo.processInfo.environment["GC_MEASURED"] ?? "unknown" }
+
   private static func field(_ path: String, _ name: String) -> String? {
     contents(path)?.split(separator: "\n").first { $0.hasPrefix(name) }?
       .split(separator: ":", maxSplits: 1).last.map { String($0.drop { $0 == " " }) }

@@ -15,6 +15,7 @@ struct Markdown {
       "`Scripts/benchmark duel \(hasPeers ? "--peers " : "")--markdown Documentation/Performance.md`.",
       "",
       "- Machine: \(Machine.description)",
+      "- Library: \(Machine.library)",
       "- *ratio*: our time divided by libdispatch's in the same round, the median over the rounds (least to greatest);",
       "  below 1 we are faster. *target*: what the ratio ought to be at most.",
       "- Times, CPU time of the whole process, allocations, context switches and system calls are per operation: ours /",
