@@ -131,6 +131,7 @@ void gcs_relax(uint64_t nanoseconds, unsigned weight) {
   count = 0;
   uint64_t length = nanoseconds << sleeps;
   if (length < longest) sleeps += 1;
+  else length = longest;
   gcs_sleep(length);
   last_instant = gcs_now();
 }

@@ -10,6 +10,7 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -79,6 +80,38 @@ static pthread_rwlock_t shared = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_
 static void *write_shared(void *context) {
   pthread_rwlock_wrlock(&shared);
   return context;
+}
+
+// A thread that computes, takes locks that are free, and looks at a clock, while another one waits for it, and not for ever.
+static sem_t computed;
+static void *compute_in_rounds(void *context) {
+  pthread_mutex_t first = PTHREAD_MUTEX_INITIALIZER, second = PTHREAD_MUTEX_INITIALIZER;
+  struct timespec time;
+  for (int round = 0; round < 10000; round += 1) {
+    pthread_mutex_lock(&first);
+    pthread_mutex_unlock(&first);
+    pthread_mutex_lock(&second);
+    pthread_mutex_unlock(&second);
+    clock_gettime(CLOCK_MONOTONIC, &time);
+  }
+  sem_post(&computed);
+  return context;
+}
+static int await_computed(void *(*body)(void *), long milliseconds) {
+  pthread_t thread;
+  struct timespec soon;
+  sem_init(&computed, 0, 0);
+  pthread_create(&thread, NULL, body, NULL);
+  clock_gettime(CLOCK_REALTIME, &soon);
+  soon.tv_sec += milliseconds / 1000;
+  soon.tv_nsec += milliseconds % 1000 * 1000000;
+  if (soon.tv_nsec >= 1000000000) {
+    soon.tv_sec += 1;
+    soon.tv_nsec -= 1000000000;
+  }
+  int error = sem_timedwait(&computed, &soon);
+  pthread_join(thread, NULL);
+  return error == 0 ? 0 : 1;
 }
 
 int main(int count, char **arguments) {
@@ -222,6 +255,7 @@ int main(int count, char **arguments) {
       pthread_mutex_unlock(&mutex);
     }
   }
+  if (strcmp(way, "rounds") == 0) return await_computed(compute_in_rounds, 1000);
   if (strcmp(way, "child") == 0) {
     // A child is a process as others are: nothing of it is simulated.
     if (system("test -z \"$GRANDCENTRAL_SIMULATE\"") != 0) return 1;
