@@ -188,7 +188,7 @@ ends stranger 'escape: the thread'
 expect 'which the simulation has not started, has used the library beside it' said
 # A thread that takes no part may be the one that would wake others: that is no deadlock.
 ends early 'escape: a thread that was started before main takes no part'
-for way in clock spin rounds child random alarm handler; do
+for way in clock spin rounds free child random alarm handler; do
   sim --check --runs 2 --strategy pct -- "$folder/ends" "$way"
   [ "$status" -eq 0 ] || told "$way"
 done

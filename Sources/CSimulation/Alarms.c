@@ -84,7 +84,7 @@ int setitimer(__itimer_which_t which, const struct itimerval *restrict wish, str
 
 int getitimer(__itimer_which_t which, struct itimerval *left) {
   if (!gcs_is_simulated() || which != ITIMER_REAL || left == NULL) return __wrap_getitimer(which, left);
-  gcs_relax(1000000, 1);
+  gcs_relax(1);
   uint64_t now = gcs_now();
   left->it_interval = to(interval);
   left->it_value = to(instant == UINT64_MAX ? 0 : instant > now ? instant - now : 1);

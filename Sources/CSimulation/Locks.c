@@ -45,7 +45,7 @@ static bool is_robust(const pthread_mutex_t *mutex) { return (mutex->__data.__ki
 /// `deadline` may be NULL.
 static int lock(pthread_mutex_t *mutex, clockid_t clock, const struct timespec *deadline) {
   int error;
-  gcs_relax(1000, 1);
+  gcs_relax(1);
   while ((error = __wrap_pthread_mutex_trylock(mutex)) == EBUSY) {
     uint32_t owner = (uint32_t)mutex->__data.__owner;
     // The kernel says so once the thread is really gone.

@@ -89,7 +89,7 @@ static void describe(const struct gcs_watch *watch, char *words, size_t room) {
 /// A thread for which something is always ready may wait in a loop for something else.
 static int found_at_once(int count) {
   int kept = errno;
-  gcs_relax(1000, count == 0 ? 20 : 5);
+  gcs_relax(count == 0 ? 20 : 5);
   errno = kept;
   return count;
 }

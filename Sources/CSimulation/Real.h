@@ -41,14 +41,14 @@ bool gcs_is_in_program(const void *address);
   if (gcs_is_in_program(__builtin_return_address(0))) gcs_point()
 
 /// By a thread that looks at a clock, yields, takes a lock, or could not take one. One that does so over and over without a wait may wait for
-/// another thread, or for time to pass: after 1,000, each of that weight, it sleeps for so long; for longer the next time, up to a
-/// millisecond.
-void gcs_relax(uint64_t nanoseconds, unsigned weight);
+/// another thread, or for time to pass: after 1,000, each of that weight, it sleeps for a microsecond. That doubles each time, up to a
+/// millisecond; each 64th time with the weight of 1, which clocks have, and locks that may be free.
+void gcs_relax(unsigned weight);
 
 /// By a thread that has tried to take something. One that fails waits in a loop.
 static inline int gcs_tried(int error) {
   int kept = errno;
-  if (error != 0 && gcs_is_simulated()) gcs_relax(1000, 20);
+  if (error != 0 && gcs_is_simulated()) gcs_relax(20);
   errno = kept;
   return error;
 }

@@ -67,7 +67,7 @@ static bool await(pthread_rwlock_t *lock, bool writes, uint32_t owner, uint64_t 
 /// `deadline` may be NULL.
 static int lock(pthread_rwlock_t *lock, bool writes, clockid_t clock, const struct timespec *deadline) {
   int error;
-  gcs_relax(1000, 1);
+  gcs_relax(1);
   while ((error = writes ? try_wrlock(lock) : try_rdlock(lock)) == EBUSY) {
     uint32_t writer = (uint32_t)lock->__data.__cur_writer;
     if (writer == (uint32_t)gettid()) return EDEADLK;
@@ -116,7 +116,7 @@ static GCS_REAL(int, pthread_spin_unlock, (pthread_spinlock_t * lock), (lock))
 int pthread_spin_lock(pthread_spinlock_t *lock) {
   if (!gcs_is_simulated()) return __wrap_pthread_spin_lock(lock);
   GCS_POINT();
-  gcs_relax(1000, 1);
+  gcs_relax(1);
   while (__wrap_pthread_spin_trylock(lock) != 0) gcs_wait((const void *)lock, GCS_LOCK, 0, UINT64_MAX);
   return 0;
 }

@@ -62,7 +62,7 @@ uint64_t gcs_instant(clockid_t clock, const struct timespec *time) {
 // A thread that lets others go on may go on itself before they do. One that does so over and over waits until something happens.
 static void yield(void) {
   gcs_yield();
-  gcs_relax(1000, 200);
+  gcs_relax(200);
 }
 
 void gcs_rest(uint64_t nanoseconds) {
@@ -118,19 +118,21 @@ int sched_yield(void) {
 
 // MARK: Clocks
 
-void gcs_relax(uint64_t nanoseconds, unsigned weight) {
+void gcs_relax(unsigned weight) {
+  enum { SLOWNESS = 64 };
   static _Thread_local uint64_t last_instant;
-  static _Thread_local unsigned count, sleeps;
-  static const uint64_t longest = 1000000;
+  static _Thread_local unsigned count, growth;
+  static const uint64_t shortest = 1000, longest = 1000000;
   uint64_t instant = gcs_now();
   // Time has passed only if the thread has waited since then.
-  if (instant != last_instant) count = sleeps = 0;
+  if (instant != last_instant) count = growth = 0;
   last_instant = instant;
   count += weight;
   if (count < 1000) return;
   count = 0;
-  uint64_t length = nanoseconds << sleeps;
-  if (length < longest) sleeps += 1;
+  uint64_t length = shortest << (growth / SLOWNESS);
+  // A thread that looks at a clock, or takes what is free, may as well compute.
+  if (length < longest) growth += weight == 1 ? 1 : SLOWNESS;
   else length = longest;
   gcs_sleep(length);
   last_instant = gcs_now();
@@ -148,7 +150,7 @@ static bool read_clock(clockid_t clock, struct timespec *time) {
     case CLOCK_REALTIME_COARSE: distance = gcs_wall_distance(); break;
     default: return false;
   }
-  gcs_relax(1000000, 1);
+  gcs_relax(1);
   uint64_t instant = gcs_now() + distance;
   time->tv_sec = (time_t)(instant / SECOND);
   time->tv_nsec = (long)(instant % SECOND);

@@ -97,6 +97,22 @@ static void *compute_in_rounds(void *context) {
   sem_post(&computed);
   return context;
 }
+// Some hundred thousand take next to no time.
+static void *take_free_locks(void *context) {
+  pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+  for (int round = 0; round < 150000; round += 1) {
+    pthread_mutex_lock(&mutex);
+    pthread_mutex_unlock(&mutex);
+  }
+  sem_post(&computed);
+  return context;
+}
+static void *look_at_clocks(void *context) {
+  struct timespec time;
+  for (int round = 0; round < 150000; round += 1) clock_gettime(CLOCK_MONOTONIC, &time);
+  sem_post(&computed);
+  return context;
+}
 static int await_computed(void *(*body)(void *), long milliseconds) {
   pthread_t thread;
   struct timespec soon;
@@ -256,6 +272,7 @@ int main(int count, char **arguments) {
     }
   }
   if (strcmp(way, "rounds") == 0) return await_computed(compute_in_rounds, 1000);
+  if (strcmp(way, "free") == 0) return await_computed(take_free_locks, 100) | await_computed(look_at_clocks, 100);
   if (strcmp(way, "child") == 0) {
     // A child is a process as others are: nothing of it is simulated.
     if (system("test -z \"$GRANDCENTRAL_SIMULATE\"") != 0) return 1;
