@@ -133,7 +133,7 @@ sim --check --runs 3 "$folder/day"
 [ "$status" -eq 0 ] || told "a day"
 
 # Right programs, whatever they wait for.
-for way in once keys leave outlive spin yield share meet cancel codes sleeps past c11 quick; do
+for way in once keys leave outlive spin yield share meet cancel lose codes sleeps past c11 quick; do
   sim --check --seed "$seed" --runs 6 --time-limit 30 -- "$folder/waits" "$way"
   [ "$status" -eq 0 ] || told "waits: $way"
 done

@@ -13,6 +13,8 @@
 #include "Real.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
 #include <pthread.h>
 #include <unistd.h>
 
@@ -42,12 +44,27 @@ int __wrap_sched_yield(void);
 /// A bit of the mutex's kind, as in PTHREAD_MUTEX_ROBUST.
 static bool is_robust(const pthread_mutex_t *mutex) { return (mutex->__data.__kind & 16) != 0; }
 
+/// The thread that has it, by the kernel's number. The C library notes other things in place of the owner of a robust one.
+static uint32_t owner_of(const pthread_mutex_t *mutex) {
+  return is_robust(mutex) ? (uint32_t)mutex->__data.__lock & FUTEX_TID_MASK : (uint32_t)mutex->__data.__owner;
+}
+
+/// Whether the robust mutex was unlocked and not made consistent. No thread gets it any more, nor one that waits for it. The C library has to
+/// be kept from trying: it would leave it locked.
+static bool is_lost(const pthread_mutex_t *mutex) {
+  enum { NOT_RECOVERABLE = INT_MAX - 1 };
+  if (!is_robust(mutex) || mutex->__data.__owner != NOT_RECOVERABLE) return false;
+  gcs_wake(mutex, INT32_MAX, false);
+  return true;
+}
+
 /// `deadline` may be NULL.
 static int lock(pthread_mutex_t *mutex, clockid_t clock, const struct timespec *deadline) {
-  int error;
   gcs_relax(1);
-  while ((error = __wrap_pthread_mutex_trylock(mutex)) == EBUSY) {
-    uint32_t owner = (uint32_t)mutex->__data.__owner;
+  while (!is_lost(mutex)) {
+    int error = __wrap_pthread_mutex_trylock(mutex);
+    if (error != EBUSY) return error;
+    uint32_t owner = owner_of(mutex);
     // The kernel says so once the thread is really gone.
     if (is_robust(mutex) && gcs_has_left(owner)) {
       __wrap_sched_yield();
@@ -58,7 +75,7 @@ static int lock(pthread_mutex_t *mutex, clockid_t clock, const struct timespec *
     if (!gcs_is_deadline(deadline)) return EINVAL;
     if (!gcs_wait(mutex, GCS_LOCK, owner, gcs_instant(clock, deadline))) return ETIMEDOUT;
   }
-  return error;
+  return ENOTRECOVERABLE;
 }
 
 int pthread_mutex_lock(pthread_mutex_t *mutex) {

@@ -295,12 +295,16 @@ static void *lock_and_leave(void *mutex) {
   return NULL;
 }
 
-static void robust(void) {
-  pthread_mutex_t mutex;
+static void make_robust(pthread_mutex_t *mutex) {
   pthread_mutexattr_t attributes;
   EXPECT(pthread_mutexattr_init(&attributes) == 0);
   EXPECT(pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST) == 0);
-  EXPECT(pthread_mutex_init(&mutex, &attributes) == 0);
+  EXPECT(pthread_mutex_init(mutex, &attributes) == 0);
+}
+
+static void robust(void) {
+  pthread_mutex_t mutex;
+  make_robust(&mutex);
   for (int round = 0; round < 3; round += 1) {
     pthread_t thread = start(lock_and_leave, &mutex);
     // Its owner is gone; goes while this thread waits; or has just gone.
@@ -314,10 +318,51 @@ static void robust(void) {
   EXPECT(pthread_mutex_destroy(&mutex) == 0);
 }
 
+// Unlocked as it was found, it is locked by no thread any more: neither by one that waits, nor later.
+static void *lock_in_vain(void *mutex) {
+  EXPECT(pthread_mutex_lock(mutex) == ENOTRECOVERABLE);
+  return NULL;
+}
+
+static void lost(void) {
+  pthread_mutex_t mutex;
+  make_robust(&mutex);
+  joined(start(lock_and_leave, &mutex));
+  EXPECT(pthread_mutex_lock(&mutex) == EOWNERDEAD);
+  pthread_t thread = start(lock_in_vain, &mutex);
+  rest();
+  EXPECT(pthread_mutex_unlock(&mutex) == 0);
+  joined(thread);
+  for (int round = 0; round < 2; round += 1) lock_in_vain(&mutex);
+  EXPECT(pthread_mutex_destroy(&mutex) == 0);
+}
+
+// The second owner goes as the first one went.
+static void *take_over_and_leave(void *mutex) {
+  EXPECT(pthread_mutex_lock(mutex) == EOWNERDEAD);
+  post(0);
+  rest();
+  return NULL;
+}
+
+static void left_twice(void) {
+  pthread_mutex_t mutex;
+  make_robust(&mutex);
+  EXPECT(sem_init(&posted, 0, 0) == 0);
+  joined(start(lock_and_leave, &mutex));
+  pthread_t thread = start(take_over_and_leave, &mutex);
+  take_posted(NULL);
+  EXPECT(pthread_mutex_lock(&mutex) == EOWNERDEAD);
+  EXPECT(pthread_mutex_consistent(&mutex) == 0 && pthread_mutex_unlock(&mutex) == 0);
+  joined(thread);
+  EXPECT(pthread_mutex_destroy(&mutex) == 0 && sem_destroy(&posted) == 0);
+}
+
 static const struct fact facts[] = {
   {"alarms", alarms}, {"intervals", intervals}, {"pipes", pipes}, {"posts", posts}, {"process", process},
   {"directed", directed}, {"queued", queued}, {"suspended", suspended}, {"timed", timed}, {"timer", by_timer},
-  {"cancelled", cancelled}, {"robust", robust},
+  {"cancelled", cancelled}, {"robust", robust}, {"lost", lost},
+  {"left_twice", left_twice},
 };
 
 int main(int count, char **names) {

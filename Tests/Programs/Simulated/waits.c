@@ -225,6 +225,33 @@ static void cancel_chosen(void *(*body)(void *)) {
   pthread_join(second, NULL);
 }
 
+// A robust mutex is lost to all that wait for it, if it is unlocked and not made consistent.
+static pthread_mutex_t robust;
+static void *leave_locked(void *context) {
+  expect(90, pthread_mutex_lock(&robust) == 0);
+  return context;
+}
+static void *lose(void *context) {
+  expect(91, pthread_mutex_lock(&robust) == ENOTRECOVERABLE);
+  return context;
+}
+static void lose_all(void) {
+  pthread_t owner, first, second;
+  pthread_mutexattr_t attributes;
+  pthread_mutexattr_init(&attributes);
+  pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
+  pthread_mutex_init(&robust, &attributes);
+  pthread_create(&owner, NULL, leave_locked, NULL);
+  pthread_join(owner, NULL);
+  expect(92, pthread_mutex_lock(&robust) == EOWNERDEAD);
+  pthread_create(&first, NULL, lose, NULL);
+  pthread_create(&second, NULL, lose, NULL);
+  sleep(1);
+  expect(93, pthread_mutex_unlock(&robust) == 0);
+  pthread_join(first, NULL);
+  pthread_join(second, NULL);
+}
+
 // What is no instant is none here either.
 static void codes(void) {
   struct timespec none = {.tv_sec = 5, .tv_nsec = 2 * SECOND}, soon = in_seconds(CLOCK_MONOTONIC, 2);
@@ -347,6 +374,7 @@ int main(int argument_count, char **arguments) {
     cancel_chosen(pass_condition);
     cancel_chosen(pass_gate);
   }
+  if (strcmp(way, "lose") == 0) lose_all();
   if (strcmp(way, "codes") == 0) codes();
   if (strcmp(way, "sleeps") == 0) sleeps();
   if (strcmp(way, "past") == 0) past();
