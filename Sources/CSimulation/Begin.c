@@ -49,11 +49,12 @@ static int (*program_main)(int, char **, char **);
 static pid_t process;
 
 bool gcs_has_begun(void) { return process != 0; }
+bool gcs_is_process(void) { return getpid() == process; }
 
 static void end(int code, void *context) {
   (void)context;
   // A child of fork runs what its parent has registered.
-  if (getpid() == process) gcs_end(code);
+  if (gcs_is_process()) gcs_end(code);
 }
 
 static int quick_code;
@@ -99,7 +100,7 @@ void gcs_exit_now(int code) {
 }
 
 void _exit(int code) {
-  if (getpid() == process) {
+  if (gcs_is_process()) {
     // The handler of a signal may call this on a thread that has no turn, or that takes no part.
     if (gcs_is_simulated()) gcs_end(code);
     else gcs_end_aside(code);
@@ -133,7 +134,7 @@ static struct sigaction former[SIGNALS];
 static void (*speaker)(int);
 
 static void speak(int signal) {
-  if (getpid() == process) speaker(signal);
+  if (gcs_is_process()) speaker(signal);
   for (int index = 0; index < SIGNALS; index += 1) {
     if (signals[index] == signal) sigaction(signal, &former[index], NULL);
   }

@@ -73,10 +73,22 @@ void gcs_prepare_processes(void) {
   if (pthread_atfork(let_all_go, NULL, NULL) != 0) abort();
 }
 
+// So has one of vfork, and what it closes is its own. The parent goes on when the child is another program, or has ended: until then no
+// simulated thread runs, so that the first one to look says whether it is the parent.
+bool gcs_has_child;
+
+bool gcs_is_parent(void) {
+  if (!gcs_is_process()) return false;
+  gcs_has_child = false;
+  return true;
+}
+
 /// What the two lines below go on with.
 __attribute__((used)) static void *prepare_vfork(void) {
   let_all_go();
-  return gcs_real("vfork");
+  void *real = gcs_real("vfork");
+  if (gcs_is_simulated()) gcs_has_child = true;
+  return real;
 }
 
 // It returns twice, on the stack of its caller: so nothing may stand between the two.

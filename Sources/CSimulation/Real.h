@@ -31,7 +31,13 @@ void *gcs_real(const char *name);
 /// The C library's function. The linker has the library's own calls of NAME end up here (--wrap).
 #define GCS_REAL(result, name, parameters, arguments) GCS_NEXT(result, __wrap_##name, name, parameters, arguments)
 
-static inline bool gcs_is_simulated(void) { return gc_thread_self()->simulated != NULL; }
+/// A child of vfork runs on its parent's thread, with its parent's memory, and takes no part. Set while there may be one; in Processes.c.
+extern bool gcs_has_child;
+bool gcs_is_parent(void);
+
+static inline bool gcs_is_simulated(void) {
+  return gc_thread_self()->simulated != NULL && (!gcs_has_child || gcs_is_parent());
+}
 
 /// Whether the address lies in the program itself, and not in a library.
 bool gcs_is_in_program(const void *address);
@@ -88,5 +94,7 @@ bool gcs_has_left(uint32_t thread);
 void gcs_prepare_threads(void);
 void gcs_prepare_processes(void);
 bool gcs_has_begun(void);
+/// Whether this is the process that has begun, and no child of it.
+bool gcs_is_process(void);
 
 #endif

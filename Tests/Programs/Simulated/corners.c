@@ -275,6 +275,32 @@ static void forked(void) {
   }
 }
 
+// A child that has its memory in common with this process has descriptors of its own.
+static void *wait_for_timer(void *timer) {
+  uint64_t count = 0;
+  EXPECT(read(*(int *)timer, &count, sizeof count) == sizeof count && count == 1);
+  return NULL;
+}
+static void vforked(void) {
+  struct itimerspec soon = {.it_value = {.tv_nsec = 90000000}}, later = {.it_value = {.tv_sec = 1}};
+  int timers[2], status;
+  for (int index = 0; index < 2; index++) EXPECT((timers[index] = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC)) >= 0);
+  EXPECT(timerfd_settime(timers[0], 0, &soon, NULL) == 0 && timerfd_settime(timers[1], 0, &later, NULL) == 0);
+  pthread_t other = start(wait_for_timer, &timers[0]);
+  rest();
+  pid_t child = vfork();
+  if (child == 0) {
+    dup2(timers[1], timers[0]);
+    close(timers[1]);
+    execl("/bin/true", "true", (char *)NULL);
+    _exit(1);
+  }
+  EXPECT(child > 0 && waitpid(child, &status, 0) == child && status == 0);
+  pthread_join(other, NULL);
+  wait_for_timer(&timers[1]);
+  close_both(timers);
+}
+
 // An epoll that a thread waits for comes to watch what the kernel makes ready.
 static int signals;
 static void *watch_later(void *epoll) {
@@ -326,6 +352,7 @@ int main(int count, char **names) {
       {"joins", joins},     {"looks", looks}, {"unseen", unseen},     {"forked", forked},
       {"at_once", at_once}, {"joined_late", joined_late}, {"on_its_way", on_its_way},
       {"early_join", early_join},
+      {"vforked", vforked},
   };
   (void)count;
   return check(facts, sizeof facts / sizeof facts[0], names);
