@@ -19,14 +19,15 @@ package struct Exploration {
   private var frontier = Frontier(most: 0)
   private var path: Frontier.Path?
   private var hasBegun = false
-  /// Whether a run has not come by the switches of its path: what lies behind them has not been seen.
-  private var hasLostWay = false
+  /// Of runs of an exhaustive exploration: one has not come by the switches of its path, so that what lies behind them has not been seen; or
+  /// has started what takes no part.
+  private var gapsOfRuns: OrderGaps = []
   private var orders: OrderSearch
   private static let leastProcessors = 16
   /// Whether all schedules within the bound have been run.
   package private(set) var isComplete = false
   /// Why all schedules may not be all, a sentence for each reason.
-  package var gaps: [String] { orders.gaps.sentences + (hasLostWay ? [OrderGap.lostWay.sentence] : []) }
+  package var gaps: [String] { orders.gaps.union(gapsOfRuns).sentences }
 
   /// The next schedule.
   package struct Plan {
@@ -86,7 +87,7 @@ package struct Exploration {
     if hasBegun {
       path = frontier.next()
       if path == nil {
-        isComplete = !hasLostWay
+        isComplete = gapsOfRuns.isEmpty
         return nil
       }
     }
@@ -100,7 +101,7 @@ package struct Exploration {
   private mutating func nextOrder() -> Plan? {
     if isComplete { return nil }
     guard let schedule = orders.next() else {
-      isComplete = orders.gaps.isEmpty
+      isComplete = orders.gaps.isEmpty && gapsOfRuns.isEmpty
       return nil
     }
     if left <= 0 { return nil }
@@ -120,9 +121,10 @@ package struct Exploration {
   /// What the run has shown.
   package mutating func note(_ plan: Plan, _ attempt: Attempt) {
     length = max(length, attempt.choices)
+    if attempt.hasTaskOutside, strategy.isExhaustive { gapsOfRuns.insert(OrderGaps(.taskOutside)) }
     if let schedule = plan.schedule as? OrderSchedule { orders.note(schedule) }
     guard let schedule = plan.schedule as? BranchSchedule else { return }
-    if let made = attempt.switches, made != path?.switches ?? [] { hasLostWay = true }
+    if let made = attempt.switches, made != path?.switches ?? [] { gapsOfRuns.insert(OrderGaps(.lostWay)) }
     frontier.add(schedule.branches, behind: path) { $0.isPreemption ? 1 : 0 }
   }
 }

@@ -64,7 +64,7 @@ public final class Simulation: Sendable {
     /// Whether these were all schedules that `.exhaustive` or `.everyOrder` stands for, and none has failed.
     public fileprivate(set) var isComplete = false
     /// What the program does of which `.everyOrder` does not know all orders, a sentence each. For `.exhaustive`: that it does not do the same
-    /// each time, where it does not. Empty for other strategies.
+    /// each time, or has a task on Swift's own executor, which takes no part. Empty for other strategies.
     ///
     ///     print(Simulation.explore(strategy: .everyOrder()) { sim in … }.gaps)  // ["a queue is suspended"]
     public fileprivate(set) var gaps: [String] = []

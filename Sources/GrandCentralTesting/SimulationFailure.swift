@@ -39,7 +39,8 @@ public struct SimulationFailure: Error, CustomStringConvertible {
     /// The token of `.replay` is none.
     case badToken
     /// There are more schedules than `.exhaustive` or `.everyOrder` may run, the program does something of which `.everyOrder` does not
-    /// know all orders, or it does not do the same each time (`gaps` says what it is); so many have not failed.
+    /// know all orders, it does not do the same each time, or it has a task on Swift's own executor (`gaps` says what it is); so many have not
+    /// failed.
     case incomplete(Int, gaps: [String])
     /// The kernel makes no more threads, or the run has had as many as it may: 4,095 in all, those that have ended too.
     case noThread

@@ -62,4 +62,29 @@ struct ExecutorTests {
       try require(!(try unwrap(installed.failure)).description.contains(hint))
     }
   }
+
+  @Test("V1: a search is not complete where a task of the run is on Swift's own executor, and says so")
+  func unproven() async {
+    await #expect(processExitsWith: .success) {
+      let gap = "a task is on Swift's own executor, where it takes no part"
+      let body: @Sendable (Simulation) -> Void = { sim in
+        Task {}
+        DispatchQueue.global().async {}
+        sim.run()
+      }
+      let strategies: [Simulation.Strategy] = [.exhaustive(preemptions: 1), .everyOrder()]
+      for strategy in strategies {
+        let report = Simulation.explore(strategy: strategy, body)
+        try require(report.failure == nil && !report.isComplete && report.gaps.contains(gap), "\(report.gaps)")
+        do {
+          try Simulation.check(strategy: strategy, body)
+          throw Unexpected()
+        } catch let failure as SimulationFailure {
+          guard case .incomplete(_, let gaps) = failure.reason, gaps.contains(gap) else { throw failure }
+        }
+      }
+      // Other strategies search for nothing.
+      try require(Simulation.explore(runs: 2, body).gaps.isEmpty)
+    }
+  }
 }

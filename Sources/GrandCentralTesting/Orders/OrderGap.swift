@@ -11,6 +11,7 @@ package enum OrderGap: Int, CaseIterable {
   case asyncAndWait
   case queuePool
   case tasks
+  case taskOutside
   case lastReference
   case kernel
   case tooFewProcessors
@@ -34,6 +35,7 @@ package enum OrderGap: Int, CaseIterable {
     case .asyncAndWait: "asyncAndWait is called on a queue upon a queue"
     case .queuePool: "a DispatchQueuePool chooses a queue by the thread or by the load, or tells its statistics"
     case .tasks: "tasks of Swift run"
+    case .taskOutside: "a task is on Swift's own executor, where it takes no part"
     case .lastReference: "the last reference to an object, which any thread may let go of, submits something"
     case .libraryLock: "threads have met at a lock inside of the library"
     case .kernel: "the kernel's events are waited for: of a descriptor, a signal, a process"
