@@ -22,6 +22,8 @@ package struct Exploration {
   /// Of runs of an exhaustive exploration: one has not come by the switches of its path, so that what lies behind them has not been seen; or
   /// has started what takes no part.
   private var gapsOfRuns: OrderGaps = []
+  /// Whether a run has shown more than was written down.
+  private var isCut = false
   private var orders: OrderSearch
   private static let leastProcessors = 16
   /// Whether all schedules within the bound have been run.
@@ -87,7 +89,7 @@ package struct Exploration {
     if hasBegun {
       path = frontier.next()
       if path == nil {
-        isComplete = gapsOfRuns.isEmpty
+        isComplete = gapsOfRuns.isEmpty && !frontier.isCut && !isCut
         return nil
       }
     }
@@ -125,6 +127,7 @@ package struct Exploration {
     if let schedule = plan.schedule as? OrderSchedule { orders.note(schedule) }
     guard let schedule = plan.schedule as? BranchSchedule else { return }
     if let made = attempt.switches, made != path?.switches ?? [] { gapsOfRuns.insert(OrderGaps(.lostWay)) }
-    frontier.add(schedule.branches, behind: path) { $0.isPreemption ? 1 : 0 }
+    if schedule.isCut { isCut = true }
+    frontier.add(schedule.branches, behind: path, room: left) { $0.isPreemption ? 1 : 0 }
   }
 }

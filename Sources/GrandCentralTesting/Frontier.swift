@@ -31,6 +31,9 @@ struct Frontier {
 
   private let most: Int
   private var paths: [[Path]] = []
+  private(set) var count = 0
+  /// Whether schedules have been left out.
+  private(set) var isCut = false
 
   /// - Parameter most: What a schedule may cost.
   init(most: Int) {
@@ -39,13 +42,21 @@ struct Frontier {
 
   mutating func next() -> Path? {
     for cost in paths.indices {
-      if let path = paths[cost].popLast() { return path }
+      guard let path = paths[cost].popLast() else { continue }
+      count -= 1
+      return path
     }
     return nil
   }
 
-  /// Takes in what a run has shown. `price` is what one more switch costs.
-  mutating func add(_ branches: [BranchSchedule.Branch], behind path: Path?, price: (BranchSchedule.Branch) -> Int) {
+  /// Takes in what a run has shown.
+  ///
+  /// - Parameters:
+  ///   - room: How many schedules may be run yet. Those that would come behind so many others are left out.
+  ///   - price: What one more switch costs.
+  mutating func add(
+    _ branches: [BranchSchedule.Branch], behind path: Path?, room: Int, price: (BranchSchedule.Branch) -> Int
+  ) {
     for branch in branches.reversed() {
       let cost = (path?.cost ?? 0) + price(branch)
       if cost > most { continue }
@@ -54,6 +65,19 @@ struct Frontier {
         let last = Switch(thread: branch.thread, choice: branch.choice, to: to)
         paths[cost].append(Path(last, behind: path, cost: cost))
       }
+      count += branch.others.count
+      // It takes as long as there are schedules left.
+      if count / 2 >= room { cut(to: room) }
+    }
+  }
+
+  /// Leaves out those that would come last.
+  private mutating func cut(to room: Int) {
+    for cost in paths.indices.reversed() where count > room {
+      let excess = min(count - room, paths[cost].count)
+      paths[cost].removeFirst(excess)
+      count -= excess
+      isCut = true
     }
   }
 }
@@ -78,6 +102,8 @@ package final class BranchSchedule: Schedule {
 
   /// What was seen; set where the schedule was followed in another process.
   package var branches: [Branch] = []
+  /// Whether there were more.
+  package var isCut = false
   package let most: Int
   private var switches: ArraySlice<Switch>
   private var choices = ChoiceCounts()
@@ -99,6 +125,8 @@ package final class BranchSchedule: Schedule {
     if branches.count < most {
       let others = ready.filter { $0 != usual }
       branches.append(Branch(thread: thread, choice: choice, isPreemption: current != nil, others: others))
+    } else {
+      isCut = true
     }
     return usual
   }

@@ -124,10 +124,10 @@ package struct Shrinking {
       let switches = path?.switches ?? []
       let schedule = BranchSchedule(switches, most: Self.mostBranches)
       if fails(schedule, switches) { return true }
-      frontier.add(schedule.branches, behind: path) { _ in 1 }
+      frontier.add(schedule.branches, behind: path, room: last - runs) { _ in 1 }
       path = frontier.next()
     } while path != nil && !isSpent && runs < last
-    return path == nil
+    return path == nil && !frontier.isCut
   }
 
   private var isSpent: Bool {

@@ -53,7 +53,9 @@ struct SimToolTests {
 
   @Test("V1: says that there are more schedules than were run, or may be more, and that is no success")
   func more() {
-    func end(_ strategy: Simulation.Strategy, others: Int, made: [Switch]) -> (text: String, isWhole: Bool) {
+    func end(
+      _ strategy: Simulation.Strategy, others: Int, made: [Switch], isCut: Bool = false
+    ) -> (text: String, isWhole: Bool) {
       let options = SimOptions(
         command: ["true"], runs: 9, strategy: "exhaustive", seed: 1, replay: nil, processors: 2, seconds: 1, steps: 1,
         checks: false, shrinks: false, trace: nil, library: nil)
@@ -65,6 +67,7 @@ struct SimToolTests {
           schedule?.branches = [
             BranchSchedule.Branch(thread: 0, choice: 1, isPreemption: true, others: Array(1...others))
           ]
+          schedule?.isCut = isCut
         }
         exploration.note(plan, Attempt(reason: nil, steps: 1, choices: 1, switches: runs == 0 ? [] : made))
         runs += 1
@@ -79,6 +82,38 @@ struct SimToolTests {
     #expect(!some.isWhole && some.text == "2 schedules, none of which has failed: there are more")
     let lost = end(.exhaustive(preemptions: 2), others: 1, made: [])
     #expect(!lost.isWhole && lost.text.hasSuffix(": there may be more: the program does not do the same each time"))
+    let none = end(.exhaustive(preemptions: 0), others: 1, made: [])
+    #expect(none.isWhole && none.text == "1 schedule, which has not failed: there are no others")
+    // What a run has shown, and was not written down, may have been others.
+    let cut = end(.exhaustive(preemptions: 0), others: 1, made: [], isCut: true)
+    #expect(!cut.isWhole && cut.text == "1 schedule, which has not failed: there are more")
+    let schedule = BranchSchedule([], most: 1)
+    #expect(schedule.choose(among: [0, 1], current: 0, from: 0) == 0 && !schedule.isCut)
+    #expect(schedule.choose(among: [0, 1], current: 0, from: 0) == 0 && schedule.isCut)
+    #expect(schedule.branches.count == 1)
+  }
+
+  @Test("V1: a search keeps few more schedules than it may run, and runs the same ones")
+  func bounded() {
+    let branches = (1...50).map {
+      BranchSchedule.Branch(thread: 0, choice: $0, isPreemption: $0 % 3 == 0, others: [1, 2, 3])
+    }
+    /// Twenty runs, and the most that were kept. Each run shows the same places behind its own.
+    func search(_ room: (_ left: Int) -> Int) -> (runs: [[Switch]?], most: Int, isCut: Bool) {
+      var (frontier, path) = (Frontier(most: 2), Frontier.Path?.none)
+      var (runs, most): ([[Switch]?], Int) = ([], 0)
+      for left in (1...20).reversed() {
+        frontier.add(branches, behind: path, room: room(left)) { $0.isPreemption ? 1 : 0 }
+        most = max(most, frontier.count)
+        path = frontier.next()
+        runs.append(path?.switches)
+      }
+      return (runs, most, frontier.isCut)
+    }
+    let (all, few) = (search { _ in 1_000_000 }, search { $0 })
+    #expect(!all.isCut && all.most > 2_000)
+    #expect(few.isCut && few.most <= 43, "\(few.most)")
+    #expect(few.runs == all.runs && !few.runs.contains(nil))
   }
 
   @Test("reads what a program has said of its run")

@@ -106,13 +106,16 @@ final class SimulatedProgram: Attempting {
     if Interrupt.isRequested { return Attempt(reason: nil, steps: 0, choices: 0, switches: nil) }
     var wishes = ["GRANDCENTRAL_SIMULATE=" + token.text, "GRANDCENTRAL_SIMULATE_STEPS=\(limit)"]
     let branching = schedule as? BranchSchedule
-    if let branching { wishes.append("GRANDCENTRAL_SIMULATE_BRANCHES=\(min(branching.most, Self.mostBranches))") }
+    let mostBranches = min(branching?.most ?? 0, Self.mostBranches)
+    if branching != nil { wishes.append("GRANDCENTRAL_SIMULATE_BRANCHES=\(mostBranches)") }
     if !locatedWaits.isEmpty { wishes.append("GRANDCENTRAL_SIMULATE_WAITS=" + locatedWaits) }
     if tellsAllEvents { wishes.append("GRANDCENTRAL_SIMULATE_EVENTS=\(Int32.max)") }
     if leavesTrace { wishes.append("GRANDCENTRAL_SIMULATE_TRACE=" + folder.trace) }
     let run = start(wishes)
     last = run
     branching?.branches = run.report?.branches ?? []
+    // With as many there may be more.
+    branching?.isCut = run.report.map { $0.branches.count >= mostBranches } ?? false
     return Attempt(
       reason: run.reason, steps: run.report?.steps ?? 0, choices: run.report?.choices ?? 0,
       switches: run.report?.switches)
