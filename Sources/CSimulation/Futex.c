@@ -64,16 +64,42 @@ static long unlock(uint32_t *word) {
   return 0;
 }
 
+// MARK: Some of those that wait for a word
+
+// Where the kernel would choose among them, or have them wait for another word, all of them go on: a wait may end for nothing, and a thread
+// that goes on looks at its word again.
+
+/// Up to so many of those that wait with a bit of the mask.
+static long wake_some(const uint32_t *word, uint32_t number, uint32_t mask, bool is_point) {
+  if (mask == 0) return -EINVAL;
+  if (mask == FUTEX_BITSET_MATCH_ANY) return gcs_wake(word, (int)number, is_point);
+  uint32_t woken = (uint32_t)gcs_wake(word, INT32_MAX, is_point);
+  return woken < number ? woken : number;
+}
+
+/// Of those, so many are to wait no longer, and so many for another word. How many these are together.
+static long requeue(const uint32_t *word, int woken, int moved, bool is_point) {
+  if (woken < 0 || moved < 0) return -EINVAL;
+  return gcs_wake(word, moved > INT32_MAX - woken ? INT32_MAX : woken + moved, is_point);
+}
+
 // MARK: The call
 
-/// False if it is none of those.
-static bool futex(uint32_t *word, int operation, uint32_t number, const struct timespec *time, bool is_point, long *result) {
+/// Its arguments are words. False if it is none of those.
+static bool futex(const long *words, bool is_point, long *result) {
+  uint32_t *word = (uint32_t *)words[0], number = (uint32_t)words[2];
+  int operation = (int)words[1], second = (int)words[3];
+  const struct timespec *time = (const struct timespec *)words[3];
   clockid_t clock = (operation & FUTEX_CLOCK_REALTIME) != 0 ? CLOCK_REALTIME : CLOCK_MONOTONIC;
   switch (operation & FUTEX_CMD_MASK) {
     case FUTEX_WAIT: *result = wait(word, number, from_now(time)); return true;
     case FUTEX_WAIT_BITSET: *result = wait(word, number, gcs_instant(clock, time)); return true;
-    case FUTEX_WAKE:
-    case FUTEX_WAKE_BITSET: *result = gcs_wake(word, (int)number, is_point); return true;
+    case FUTEX_WAKE: *result = gcs_wake(word, (int)number, is_point); return true;
+    case FUTEX_WAKE_BITSET: *result = wake_some(word, number, (uint32_t)words[5], is_point); return true;
+    case FUTEX_REQUEUE: *result = requeue(word, (int)number, second, is_point); return true;
+    case FUTEX_CMP_REQUEUE:
+      *result = value(word) != (uint32_t)words[5] ? -EAGAIN : requeue(word, (int)number, second, is_point);
+      return true;
     case FUTEX_LOCK_PI: *result = lock(word, gcs_instant(CLOCK_REALTIME, time)); return true;
     case FUTEX_LOCK_PI2: *result = lock(word, gcs_instant(clock, time)); return true;
     case FUTEX_TRYLOCK_PI: *result = take(word) ? 0 : -EAGAIN; return true;
@@ -92,8 +118,7 @@ long syscall(long number, ...) {
     if (number == SYS_getrandom) return getrandom((void *)words[0], (size_t)words[1], (unsigned)words[2]);
     long result;
     bool is_point = gcs_is_in_program(__builtin_return_address(0));
-    if (number == SYS_futex &&
-        futex((uint32_t *)words[0], (int)words[1], (uint32_t)words[2], (const struct timespec *)words[3], is_point, &result)) {
+    if (number == SYS_futex && futex(words, is_point, &result)) {
       if (result >= 0) return result;
       errno = (int)-result;
       return -1;

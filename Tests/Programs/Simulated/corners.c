@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -14,6 +15,7 @@
 #include <sys/ioctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
 
@@ -346,13 +348,52 @@ static void at_once(void) {
   close_both(ends);
 }
 
+// Threads that wait for a word are led to another one, or are woken by a mask.
+static _Atomic uint32_t word, another;
+static void *await_word(void *context) {
+  while (word == 0) syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, 0, NULL);
+  return context;
+}
+static void requeued(void) {
+  for (int way = 0; way < 2; way++) {
+    word = 0;
+    pthread_t one = start(await_word, NULL), other = start(await_word, NULL);
+    rest();
+    word = 1;
+    EXPECT(syscall(SYS_futex, &word, FUTEX_CMP_REQUEUE_PRIVATE, 1, 9L, &another, 7) < 0 && errno == EAGAIN);
+    EXPECT(syscall(SYS_futex, &word, way == 0 ? FUTEX_REQUEUE_PRIVATE : FUTEX_CMP_REQUEUE_PRIVATE, 1, 9L, &another, 1) <= 2);
+    EXPECT(syscall(SYS_futex, &another, FUTEX_WAKE_PRIVATE, 9) >= 0);
+    pthread_join(one, NULL);
+    pthread_join(other, NULL);
+  }
+}
+static void *await_bit(void *bit) {
+  uint32_t mask = *(uint32_t *)bit, seen;
+  while (((seen = word) & mask) == 0) syscall(SYS_futex, &word, FUTEX_WAIT_BITSET_PRIVATE, seen, NULL, NULL, mask);
+  return NULL;
+}
+static void masked(void) {
+  uint32_t bits[] = {1, 2};
+  pthread_t threads[2];
+  word = 0;
+  for (int index = 0; index < 2; index++) {
+    threads[index] = start(await_bit, &bits[index]);
+    rest();
+  }
+  EXPECT(syscall(SYS_futex, &word, FUTEX_WAKE_BITSET_PRIVATE, 1, NULL, NULL, 0) < 0 && errno == EINVAL);
+  for (int index = 1; index >= 0; index--) {
+    word |= bits[index];
+    EXPECT(syscall(SYS_futex, &word, FUTEX_WAKE_BITSET_PRIVATE, 1, NULL, NULL, bits[index]) <= 1);
+    pthread_join(threads[index], NULL);
+  }
+}
+
 int main(int count, char **names) {
   static const struct fact facts[] = {
       {"blocked", blocked}, {"shut", shut},   {"together", together}, {"least", least},
       {"joins", joins},     {"looks", looks}, {"unseen", unseen},     {"forked", forked},
       {"at_once", at_once}, {"joined_late", joined_late}, {"on_its_way", on_its_way},
-      {"early_join", early_join},
-      {"vforked", vforked},
+      {"early_join", early_join}, {"vforked", vforked}, {"requeued", requeued}, {"masked", masked},
   };
   (void)count;
   return check(facts, sizeof facts / sizeof facts[0], names);
