@@ -172,6 +172,11 @@ package struct Shrinking {
   }
 }
 
+/// How a program has ended: failures of one type, which the number tells apart.
+package protocol EndOfProgram: Error {
+  var number: Int { get }
+}
+
 extension SimulationFailure.Reason {
   /// Whether another schedule may not have it.
   var dependsOnSchedule: Bool {
@@ -186,7 +191,9 @@ extension SimulationFailure.Reason {
 
   func isSameKind(as other: Self) -> Bool {
     switch (self, other) {
-    case (.threw(let mine), .threw(let others)): type(of: mine) == type(of: others)
+    case (.threw(let mine), .threw(let others)):
+      type(of: mine) == type(of: others)
+        && (mine as? any EndOfProgram)?.number == (others as? any EndOfProgram)?.number
     case (.expectation, .expectation), (.deadlock, .deadlock): true
     case (.misuse(let mine), .misuse(let others)): Self.id(mine) == Self.id(others)
     default: false

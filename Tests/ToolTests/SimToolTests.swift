@@ -203,7 +203,7 @@ struct SimToolTests {
     #expect(words == ["sim", "--replay", "gc1:s:2:", "--"].map { Array($0.utf8) } + arguments + [[]])
   }
 
-  @Test("an end by a code is another failure than one by a signal")
+  @Test("V3: an end by a code is another failure than one by a signal, or by another code")
   func kinds() throws {
     func reason(_ end: String) throws -> SimulationFailure.Reason {
       let report = try #require(SimReport("end: \(end)\nsaid: so\ntimeline:\n"))
@@ -214,6 +214,18 @@ struct SimToolTests {
       return
     }
     #expect(code is SimReport.BadExit && signal is SimReport.BadSignal)
+    let ends = try ["exit 10", "exit 11", "signal 6", "signal 11"].map { try reason($0) }
+    for (index, one) in ends.enumerated() {
+      for (other, end) in ends.enumerated() {
+        let isSame = one.isSameKind(as: end)
+        #expect(isSame == (index == other), "\(one), \(end)")
+      }
+    }
+    // Where the program has not come to tell it, the kernel has.
+    let run = SimulatedProgram.Run(
+      report: nil, output: [], status: .killed(signal: SIGSEGV, dumpedCore: false), wasKilled: nil)
+    let killed = try #require(run.reason)
+    #expect(killed.isSameKind(as: ends[3]) && !killed.isSameKind(as: ends[2]))
     guard case .misuse("so") = try reason("misuse"), case .endless = try reason("endless"),
       case .escape("so") = try reason("escape"), case .escape = try reason("other")
     else {

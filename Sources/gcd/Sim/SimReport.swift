@@ -64,9 +64,11 @@ struct SimReport {
 
   /// What was wrong with the run; nil if nothing was. A program that writes its own end is told by its code.
   var reason: SimulationFailure.Reason? {
-    switch end.prefix(while: { $0 != " " }) {
-    case "exit": end == "exit 0" ? nil : .threw(BadExit())
-    case "signal": .threw(BadSignal())
+    let words = end.split(separator: " ")
+    let number = words.count == 2 ? Int(words[1]) : nil
+    return switch words.first ?? "" {
+    case "exit": number == 0 ? nil : .threw(BadExit(code: number ?? 1))
+    case "signal": .threw(BadSignal(number: number ?? 0))
     case "deadlock": .deadlock([said])
     case "misuse": .misuse(said)
     case "endless": .endless([said])
@@ -74,7 +76,14 @@ struct SimReport {
     }
   }
 
-  /// Two ways of failing, which shrinking tells apart by their types.
-  struct BadExit: Error {}
-  struct BadSignal: Error {}
+  /// Two ways of failing, which shrinking tells apart by their types, and by the code or the signal.
+  struct BadExit: EndOfProgram {
+    /// What the kernel keeps of the code.
+    let number: Int
+    init(code: Int) { number = code & 255 }
+  }
+
+  struct BadSignal: EndOfProgram {
+    let number: Int
+  }
 }

@@ -31,11 +31,11 @@ final class SimulatedProgram: Attempting {
 
     var reason: SimulationFailure.Reason? {
       if wasKilled != nil { return .endless([]) }
-      if let report { return report.reason ?? (isFine ? nil : .threw(SimReport.BadExit())) }
+      if let report { return report.reason ?? badEnd }
       // Without a report it has not come to its `main`, or has not left it in any way that is seen.
       return switch status {
       case .killed(let signal, _) where Self.ofOthers.contains(signal): .escape(sentence)
-      case .killed: .threw(SimReport.BadSignal())
+      case .killed: badEnd
       case .exited: .escape(sentence)
       }
     }
@@ -43,7 +43,14 @@ final class SimulatedProgram: Attempting {
     /// Signals that a terminal sends, a user, or the kernel for want of memory.
     private static let ofOthers = [SIGHUP, SIGINT, SIGQUIT, SIGKILL]
 
-    private var isFine: Bool { if case .exited(0) = status { true } else { false } }
+    /// As the kernel has it.
+    private var badEnd: SimulationFailure.Reason? {
+      switch status {
+      case .exited(0): nil
+      case .exited(let code): .threw(SimReport.BadExit(code: Int(code)))
+      case .killed(let signal, _): .threw(SimReport.BadSignal(number: Int(signal)))
+      }
+    }
   }
 
   /// What a program has too much of.
