@@ -260,13 +260,13 @@ extension Scenario {
             done.open()
           }
         }
+        submitted.open()
         block(queue) {
           before.add(1 + started.count)
           started.started(0)
           done.open()
         }
       }
-      submitted.open()
       require(done.wait(), "every item ran")
       guard early.value == 0, before.value < started.threads else { return false }
       report("before", before.value)
