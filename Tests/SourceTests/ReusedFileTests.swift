@@ -8,10 +8,19 @@ import Testing
 /// A file that is gone leaves its number to the next one.
 @Suite("A file's number that is used again")
 struct ReusedFileTests {
+  /// A file of its own, which has no name: what gets its number later is another one.
+  private func make() -> Int32 {
+    var template = Array("/tmp/gc-reused-XXXXXX".utf8CString)
+    let file = mkstemp(&template)
+    precondition(file >= 0 && write(file, "abc", 3) == 3 && lseek(file, 0, SEEK_SET) == 0)
+    unlink(template)
+    return file
+  }
+
   @Test(
     "S10: a regular file closed under its source: no handler for another file, nor for none", arguments: [false, true])
   func closedFile(isReused: Bool) {
-    let (file, ends) = (open("/proc/self/exe", O_RDONLY), Ends.pipe())
+    let (file, ends) = (make(), Ends.pipe())
     expectNoEvent(of: file) {
       if isReused { #expect(dup2(ends.reading, file) == file) } else { close(file) }
     }
@@ -22,13 +31,6 @@ struct ReusedFileTests {
   @Test(
     "S10: a regular file that is gone, and a new one with its descriptor and its number: no handler for the new one")
   func reusedFile() {
-    func make() -> Int32 {
-      var template = Array("/tmp/gc-reused-XXXXXX".utf8CString)
-      let file = mkstemp(&template)
-      precondition(file >= 0 && write(file, "abc", 3) == 3 && lseek(file, 0, SEEK_SET) == 0)
-      unlink(template)
-      return file
-    }
     func changed(_ file: Int32) -> Int {
       var status = stat()
       precondition(fstat(file, &status) == 0)
