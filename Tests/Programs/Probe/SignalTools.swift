@@ -49,6 +49,17 @@ extension Scenario {
     return mask("SigCgt") & bit != 0 ? "handled" : "default"
   }
 
+  /// The handler that `sigaction` tells of.
+  static func handler(of signal: Int32) -> UInt {
+    var action = sigaction()
+    require(sigaction(signal, nil, &action) == 0, "sigaction: \(errno)")
+    return address(of: action)
+  }
+
+  static func address(of action: sigaction) -> UInt {
+    unsafeBitCast(action.__sigaction_handler.sa_handler, to: UInt.self)
+  }
+
   /// Sends one after the other, each when the one before has been counted.
   static func paced(_ count: Int, _ counter: Counter, _ send: () -> Void) {
     let start = counter.value
