@@ -225,30 +225,9 @@ struct ProcessSourceTests {
 
   @Test("S12: a number that another process has got meanwhile is not mistaken for the process")
   func reuse() {
-    let child = Child("read x; exit 1")
-    let watched = Watched(child.id)
-    child.say("go")
-    watched.hears(.exit)
-    child.reap()
-    // The kernel gives this number to the next child, if it lets us choose.
-    guard let next = open("/proc/sys/kernel/ns_last_pid", to: "\(child.id - 1)") else { return }
-    let other = Child("read x; exit 2")
-    if next, other.id == child.id {
-      #expect(watched.source.exitStatus == .exited(code: 1))
-      watched.queue.sync {}
-      #expect(watched.calls.values == [.exit])
-    }
-    other.say("go")
-    other.reap()
-    watched.end()
-  }
-
-  /// Writes a word to a file of the kernel's; nil when that is not permitted.
-  private func open(_ path: String, to word: String) -> Bool? {
-    let file = Glibc.open(path, O_WRONLY | O_CLOEXEC)
-    guard file >= 0 else { return nil }
-    defer { close(file) }
-    return write(file, word, word.utf8.count) == word.utf8.count
+    let result = Probe.run("process-reuse")
+    #expect(result.ended, "\(result)")
+    if result.skipped == nil { #expect(result.number("reused") == 1, "\(result)") }
   }
 
   @Test("S12: no process has a number below 1: the source is cancelled")

@@ -13,6 +13,7 @@ public enum Kernel {
       UnsafeMutablePointer<Int32>, UnsafeMutablePointer<Int32>, UnsafeMutableRawPointer?, UnsafeRawPointer?,
       UnsafeRawPointer?
     ) -> Int32
+  private typealias Unshare = @convention(c) (Int32) -> Int32
   private typealias Syscall = @convention(c) (Int, Int, Int, Int) -> Int
 
   /// From here on the calling thread may only read, write and exit; anything else kills it.
@@ -78,6 +79,17 @@ public enum Kernel {
 
   /// The kernel's number of the calling thread.
   public static var threadID: pid_t { gettid() }
+
+  /// Namespaces that `unshare` gives a process.
+  public static let newMounts: Int32 = 0x0002_0000
+  public static let newProcesses: Int32 = 0x2000_0000
+
+  /// Gives the process a namespace of its own, and one of users where that takes it. False when the kernel refuses.
+  public static func unshare(_ namespace: Int32) -> Bool {
+    let newUsers: Int32 = 0x1000_0000
+    let unshare = unsafeBitCast(dlsym(nil, "unshare"), to: Unshare.self)
+    return unshare(namespace) == 0 || unshare(newUsers | namespace) == 0
+  }
 
   /// Processors in the calling thread's affinity mask.
   public static var usableProcessors: Int { affinity.reduce(0) { $0 + $1.nonzeroBitCount } }

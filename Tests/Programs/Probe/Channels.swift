@@ -276,16 +276,12 @@ extension Scenario {
 
   /// A file system of 64 KiB.
   private static let ioSmallDisk: Body = {
-    typealias Unshare = @convention(c) (Int32) -> Int32
     typealias Mount =
       @convention(c) (
         UnsafePointer<CChar>, UnsafePointer<CChar>, UnsafePointer<CChar>, UInt, UnsafePointer<CChar>
       ) -> Int32
-    let newMounts: Int32 = 0x0002_0000
-    let newUser: Int32 = 0x1000_0000
-    let unshare = unsafeBitCast(dlsym(nil, "unshare"), to: Unshare.self)
     let mount = unsafeBitCast(dlsym(nil, "mount"), to: Mount.self)
-    if unshare(geteuid() == 0 ? newMounts : newUser | newMounts) != 0 { skip("unshare: \(errno)") }
+    if !Kernel.unshare(Kernel.newMounts) { skip("unshare: \(errno)") }
     // The mount is seen here only, and goes with the process.
     let makePrivate: UInt = 1 << 18 | 1 << 14
     if mount("none", "/", "none", makePrivate, "") != 0 { skip("private: \(errno)") }

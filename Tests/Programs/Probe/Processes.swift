@@ -8,7 +8,7 @@ import GrandCentral
 extension Scenario {
   static let processes: [String: Body] = [
     "process-missing": processMissing, "process-unprivileged": processUnprivileged, "process-idle": processIdle,
-    "process-fork": processFork, "process-last-words": processLastWords,
+    "process-fork": processFork, "process-last-words": processLastWords, "process-reuse": processReuse,
   ]
 
   /// A child that ends when this process does, or when it is killed.
@@ -134,5 +134,61 @@ extension Scenario {
     report("after", events.drop { !$0.contains(.exit) }.count - 1)
     source.cancel()
     for process in [child, controller] { waitpid(process, nil, 0) }
+  }
+
+  /// A process gets the number of one that has ended. That is in a namespace of processes of its own: the numbers of others stay as they are.
+  private static let processReuse: Body = {
+    // One looks for the process's threads under /proc, which has the numbers of the namespace outside. Another one starts none after a fork.
+    if Kernel.isSanitized { skip("no sanitizer is made for that") }
+    if !Kernel.unshare(Kernel.newProcesses) { skip("unshare: \(errno)") }
+    let first = gc_fork()
+    if first == 0 {
+      reuseNumber()
+      exit(0)
+    }
+    var status: Int32 = 0
+    require(waitpid(first, &status, 0) == first && status == 0, "the namespace's first process ends well: \(status)")
+  }
+
+  private static func reuseNumber() {
+    guard let ends = Kernel.closeOnExecPipe() else { return require(false, "descriptors") }
+    func make(_ code: Int) -> pid_t { shell("read x; exit \(code)", reading: ends.readEnd) }
+    func end(_ process: pid_t) { require(write(ends.writeEnd, "go\n", 3) == 3, "process \(process) is told") }
+    let child = make(1)
+    let (calls, ended, queue) = (Recorder<UInt>(), Latch(), DispatchQueue(label: "process"))
+    let source = DispatchSource.makeProcessSource(identifier: child, eventMask: .exit, queue: queue)
+    source.setEventHandler { [unowned source] in
+      let data: DispatchSource.ProcessEvent = source.data
+      calls.note(data.rawValue)
+      ended.open()
+    }
+    source.activate()
+    end(child)
+    require(ended.wait(), "the exit is heard of")
+    waitpid(child, nil, 0)
+    // A thread of this process may get the number, or the one that is given next.
+    for _ in 0..<10 {
+      guard setLastNumber(child - 1) else { skip("the next number cannot be chosen: \(errno)") }
+      let other = make(2)
+      if other == child {
+        require(source.exitStatus == .exited(code: 1), "the status is the first one's")
+        queue.sync {}
+        require(calls.values == [DispatchSource.ProcessEvent.exit.rawValue], "there is one event: \(calls.values)")
+        report("reused", 1)
+      }
+      end(other)
+      waitpid(other, nil, 0)
+      if other == child { return source.cancel() }
+    }
+    skip("a thread has the number")
+  }
+
+  /// The kernel gives the next process the next number that is free.
+  private static func setLastNumber(_ number: pid_t) -> Bool {
+    let file = open("/proc/sys/kernel/ns_last_pid", O_WRONLY | O_CLOEXEC)
+    guard file >= 0 else { return false }
+    defer { close(file) }
+    let word = String(number)
+    return write(file, word, word.utf8.count) == word.utf8.count
   }
 }
