@@ -44,10 +44,10 @@ sim() {
 told() { fail "$*: exit code $status"$'\n'"$(cat "$folder/said" "$folder/printed")"; }
 expect() { grep -F -- "$1" "$folder/$2" >/dev/null || told "there is no '$1'"; }
 
-# found NAME SENTENCE MOST: within so many schedules. The replayed token, which is shrunk, fails in the same way.
+# found NAME SENTENCE MOST ARGUMENT...: within so many schedules. The replayed token, which is shrunk, fails in the same way.
 found() {
   local token
-  sim --seed "$seed" --runs "$3" "$folder/$1"
+  sim --seed "$seed" --runs "$3" "${@:4}" "$folder/$1"
   [ "$status" -eq 1 ] || told "$1 was not found out"
   expect "simulation: $2" said
   token=$(sed -n 's/^gcd: replay it by: gcd sim --replay \([^ ]*\) .*/\1/p' "$folder/said")
@@ -58,21 +58,20 @@ found() {
   expect "simulation: $2" said
   cmp -s "$folder/printed" "$folder/first" || told "$1 has another end by $token"
 }
-found withdraw 'the program has ended with the code 1' 300
-expect 'the balance is -60' printed
 # The failing schedule as a trace, which the tool itself reads; and that of a replay which does not fail.
-traced() {
-  sim --trace "$folder/trace" "$@"
+found withdraw 'the program has ended with the code 1' 300 --trace "$folder/trace"
+expect 'the balance is -60' printed
+converted() {
   "$tool" trace convert "$folder/trace" --format csv --output "$folder/trace.csv" 2>"$folder/said" || told "the trace of $*"
   tr -d '\r' <"$folder/trace.csv" >"$folder/printed"
 }
-traced --seed "$seed" --runs 300 "$folder/withdraw"
-[ "$status" -eq 1 ] || told "withdraw was not found out"
+converted withdraw
 for words in 'instant,main,begins,' 'slice,gc-default-0,first teller,' ',second teller,' 'sync begins on ""account""'; do
   expect "$words" printed
 done
-traced --replay gc1:s:2: -- "$folder/withdraw"
+sim --trace "$folder/trace" --replay gc1:s:2: -- "$folder/withdraw"
 [ "$status" -eq 0 ] || told "the usual schedule of withdraw"
+converted the usual schedule of withdraw
 expect 'slice,gc-default-0,first teller,' printed
 sim --trace "$folder/none/trace" --replay gc1:s:2: -- "$folder/withdraw"
 expect 'none/trace: No such file or directory' said
