@@ -83,7 +83,7 @@ for words in ' waits in count_one, called in thread' ' waits in count_one' 'gcd:
   grep -x -- ".*$words" "$folder/said" >/dev/null || told "nothing$words"
 done
 expect 'waits for a lock, which thread' said
-found stack 'the program has ended with the code 1' 300
+found stack 'the program has ended with the code 1' 900
 found pipeline 'the program has ended with the code 1' 300
 found selfpipe 'deadlock: main waits for descriptors: 3, a pipe; 5, one of a socket pair' 900
 found request 'the program has ended with the code 1' 300
