@@ -87,7 +87,8 @@ __attribute__((visibility("default"))) int pthread_mutex_lock(pthread_mutex_t *m
   uintptr_t caller = (uintptr_t)__builtin_return_address(0);
   if (caller < first || caller >= end) return result;
   if (shall_keep) keep();
-  if (is_slow && draw() % one_in == 0) hold();
+  // The first one, so that one is held in every process.
+  if (is_slow && (count == 0 || draw() % one_in == 0)) hold();
   return result;
 }
 
