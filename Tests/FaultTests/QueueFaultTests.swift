@@ -116,21 +116,21 @@ struct QueueFaultTests {
 
   @Test("F1, Q15 GC0014: dispatchMain in an async main that the runtime has taken off the main thread")
   func dispatchMainInAsyncMain() {
-    let result = Probe.run("dispatch-main-at-end", of: .asyncMain, seconds: 10)
+    let result = Probe.run("dispatch-main-at-end", of: .asyncMain)
     #expect(result.end == .killed(SIGABRT), "\(result)")
     expectFault(result.errors, "GC0014", mentions: ["dispatchMain", "async"])
   }
 
   @Test("F1, Q15 GC0036: dispatchMain in an item of the main queue", arguments: ["main-again", "main-again-in-drain"])
   func dispatchMainInItem(scenario: String) {
-    let result = Probe.run(scenario, seconds: 10)
+    let result = Probe.run(scenario)
     #expect(result.end == .killed(SIGABRT), "\(result)")
     expectFault(result.errors, "GC0036", mentions: ["dispatchMain", "\"com.apple.main-thread\""])
   }
 
   @Test("F1, Q15 GC0036: dispatchMain in an async main that runs in items of the main queue")
   func dispatchMainInAsyncMainOnPool() {
-    let result = Probe.run("pool-dispatch-main", of: .asyncMain, seconds: 10)
+    let result = Probe.run("pool-dispatch-main", of: .asyncMain)
     if result.skipped != nil { return }
     #expect(result.end == .killed(SIGABRT), "\(result)")
     expectFault(result.errors, "GC0036", mentions: ["dispatchMain", "async"])
