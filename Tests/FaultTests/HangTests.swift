@@ -54,9 +54,11 @@ struct HangTests {
 
   @Test("F4: what is switched off is not looked for")
   func off() {
+    // The program looks at what the library says for long after the time in which a cycle is reported, and ends.
     let result = Probe.run(
-      "crosswise-sync", of: .hangs, environment: ["GRANDCENTRAL_CYCLES": "off", "HANGS_WATCH": "1"], seconds: 1)
-    #expect(result.end == .outOfPatience, "\(result)")
+      "crosswise-sync", of: .hangs, environment: ["GRANDCENTRAL_CYCLES": "off", "HANGS_WATCH": "1000"])
+    #expect(result.ended, "\(result)")
+    #expect(result["formed"] != nil, "\(result)")
     #expect(result.errors.isEmpty, "\(result)")
   }
 }

@@ -52,11 +52,13 @@ enum Watch {
   private static let reported = Latch()
   /// By how much, at most, the machine was late for a thread of this process that sleeps for a millisecond, or computes for five.
   private static let lateness = Atomic<UInt64>(0)
-  private static let isCycle = Atomic(false)
+  /// Whether the library is to tell of the pattern.
+  private static let isTold = Atomic(false)
 
   static func begin(_ pattern: Pattern) {
     guard milliseconds != nil, let ends = Kernel.closeOnExecPipe() else { return }
-    isCycle.store(pattern.isCycle, ordering: .relaxed)
+    let isOff = getenv("GRANDCENTRAL_CYCLES").map { String(cString: $0) } == "off"
+    isTold.store(pattern.isCycle && !isOff, ordering: .relaxed)
     let errors = dup(2)
     dup2(ends.writeEnd, 2)
     _ = PlainThread { forward(from: ends.readEnd, to: errors) }
@@ -68,7 +70,7 @@ enum Watch {
     guard let milliseconds else { return }
     _ = PlainThread { measureLateness() }
     _ = PlainThread {
-      if isCycle.load(ordering: .relaxed) { reported.wait() }
+      if isTold.load(ordering: .relaxed) { reported.wait() }
       usleep(milliseconds * 1_000)
       put("late=\(lateness.load(ordering: .relaxed))\n", to: 1)
       _exit(0)

@@ -6,7 +6,7 @@
 //   hangs NAME      hangs until it is killed; prints `formed=NANOSECONDS` (CLOCK_MONOTONIC) when the last wait begins
 //
 // With HANGS_WATCH=MILLISECONDS the program also reads what the library reports. It prints `reported=NANOSECONDS` for each cycle,
-// and ends so long after a cycle was reported, or after its hang has formed if there is none to report.
+// and ends so long after a cycle was reported, or after its hang has formed if there is none to report, or GRANDCENTRAL_CYCLES is off.
 
 import ContractSupport
 import Glibc
