@@ -187,29 +187,32 @@ struct AwkwardTests {
     #expect(total.value == 350_000)
   }
 
+  /// In a process of its own: other tests start threads as well, and need descriptors.
   @Test("I8: a thousand channels at once, most of them silent, keep no thread")
-  func thousand() {
-    var limit = rlimit()
-    getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-    let count = min(1000, (Int(limit.rlim_cur) - 200) / 2)
-    let pipes = (0..<count).map { _ in Ends.pipe() }
-    let cleanups = pipes.map { Cleanup(closing: [$0.reading]) }
-    let channels = zip(pipes, cleanups).map { DispatchIO.stream($0.reading, $1) }
-    let calls = channels.map { $0.read() }
-    for (index, pipe) in pipes.enumerated() { pipe.write("\(index)") }
-    for (index, call) in calls.enumerated() { waitFor { call.text == "\(index)" } }
-    // All reads wait, and other work goes on.
-    let fence = Latch()
-    DispatchQueue.global().async { fence.open() }
-    #expect(fence.wait())
-    #expect(ProcessThreads.workers.count < 200)
-    for (index, channel) in channels.enumerated() where index % 2 == 0 { channel.close(flags: .stop) }
-    for (index, pipe) in pipes.enumerated() where index % 2 == 1 { close(pipe.writing) }
-    for (index, call) in calls.enumerated() {
-      #expect(call.end() == (index % 2 == 0 ? Call(true, nil as String?, ECANCELED) : Call(true, "")))
+  func thousand() async {
+    await #expect(processExitsWith: .success) {
+      var limit = rlimit()
+      getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+      let count = min(1000, (Int(limit.rlim_cur) - 200) / 2)
+      let pipes = (0..<count).map { _ in Ends.pipe() }
+      let cleanups = pipes.map { Cleanup(closing: [$0.reading]) }
+      let channels = zip(pipes, cleanups).map { DispatchIO.stream($0.reading, $1) }
+      let calls = channels.map { $0.read() }
+      for (index, pipe) in pipes.enumerated() { pipe.write("\(index)") }
+      for (index, call) in calls.enumerated() { waitFor { call.text == "\(index)" } }
+      // All reads wait, and other work goes on.
+      let fence = Latch()
+      DispatchQueue.global().async { fence.open() }
+      #expect(fence.wait())
+      #expect(ProcessThreads.workers.count < 200)
+      for (index, channel) in channels.enumerated() where index % 2 == 0 { channel.close(flags: .stop) }
+      for (index, pipe) in pipes.enumerated() where index % 2 == 1 { close(pipe.writing) }
+      for (index, call) in calls.enumerated() {
+        #expect(call.end() == (index % 2 == 0 ? Call(true, nil as String?, ECANCELED) : Call(true, "")))
+      }
+      for channel in channels { channel.close() }
+      for cleanup in cleanups { #expect(cleanup.error() == 0) }
+      for (index, pipe) in pipes.enumerated() where index % 2 == 0 { close(pipe.writing) }
     }
-    for channel in channels { channel.close() }
-    for cleanup in cleanups { #expect(cleanup.error() == 0) }
-    for (index, pipe) in pipes.enumerated() where index % 2 == 0 { close(pipe.writing) }
   }
 }
