@@ -18,18 +18,19 @@ struct MetricsTests {
   func engine() throws {
     let factory = TestMetrics()
     let metrics = Self.metrics(factory)
+    let queue = DispatchQueue(label: "metrics.waits", attributes: .concurrent)
     let held = DispatchSemaphore(value: 0)
     let begun = DispatchSemaphore(value: 0)
     let ended = DispatchGroup()
     for _ in 0..<3 {
-      DispatchQueue.global().async(group: ended) {
+      queue.async(group: ended) {
         begun.signal()
         held.wait()
       }
     }
     for _ in 0..<3 { begun.wait() }
-    // The three items open `begun` before they wait, so the test looks until they do.
-    while GrandCentralRuntime.snapshot().threads.count(where: { $0.wait?.kind == .semaphore }) < 3 {}
+    // The three items open `begun` before they wait, so the test looks until they do. Items of other tests wait as well.
+    while Self.waiting(on: queue) < 3 {}
     metrics.report()
     for _ in 0..<3 { held.signal() }
     ended.wait()
@@ -44,6 +45,11 @@ struct MetricsTests {
     #expect(semaphores.lastValue ?? 0 >= 3)
     let longest = try factory.expectGauge("grandcentral.longest_wait")
     #expect(longest.lastValue ?? 0 > 0)
+  }
+
+  /// How many items of `queue` wait for a semaphore.
+  private static func waiting(on queue: DispatchQueue) -> Int {
+    GrandCentralRuntime.snapshot().threads.count { $0.wait?.kind == .semaphore && $0.insideLabel == queue.label }
   }
 
   @Test("a queue is measured by one item at a time; while that waits, it is overdue")
