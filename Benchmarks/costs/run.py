@@ -11,6 +11,7 @@ with 2 if it is asked wrongly or the counting cannot be trusted.
 import argparse
 import collections
 import concurrent.futures
+import functools
 import json
 import os
 import pathlib
@@ -26,6 +27,10 @@ SECONDS = 120 * int(os.environ.get("GC_CHECK_PATIENCE", "1"))
 # In these one thread waits for another. On several processors it spins for a while first, and how often that saves the
 # system call is for the duel to measure; on one nobody spins, and the path to sleep and back is counted.
 ON_ONE_PROCESSOR = re.compile(r"hand-over\.")
+# There, a thread that is woken must not displace the one that has woken it. Where it does, the work is over before the other
+# thread sleeps, and most of the path is not counted; how often it does, other processes decide. Of the two policies that
+# promise it, the first keeps other processes away as well, and needs a privilege.
+IN_TURNS = (("chrt", "--fifo", "1"), ("chrt", "--batch", "0"))
 # A process that only sleeps has no instructions worth counting.
 UNCOUNTED = {"instructions": {"idle-second"}, "syscalls": set()}
 # Small and large: both so large that the pool has all its threads and the caches are full.
@@ -81,8 +86,8 @@ class Probe:
 
     @staticmethod
     def run(*command, processors=None):
-        """What the command prints. It runs on these processors, or on all."""
-        pinned = ["taskset", "-c", ",".join(map(str, sorted(processors)))] if processors else []
+        """What the command prints. It runs on all processors, or on these, where threads take turns."""
+        pinned = [*in_turns(), "taskset", "-c", ",".join(map(str, sorted(processors)))] if processors else []
         command = [*pinned, *map(str, command)]
         # A symbol that is looked up at its first use costs thousands of instructions, at some time or other.
         environment = os.environ | {"LD_BIND_NOW": "1"}
@@ -96,6 +101,18 @@ class Probe:
         if result.returncode:
             raise Trouble(f"{' '.join(command)} ended with {result.returncode}: {result.stderr[-2000:]}")
         return result.stdout
+
+
+@functools.cache
+def in_turns():
+    """The first of the policies that the kernel permits."""
+    for policy in IN_TURNS:
+        try:
+            if subprocess.run([*policy, "true"], capture_output=True, check=False).returncode == 0:
+                return policy
+        except FileNotFoundError as error:
+            raise Trouble(f"{policy[0]} is missing") from error
+    raise Trouble("the kernel lets no process choose how its threads take turns")
 
 
 def alone(name):
