@@ -20,6 +20,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import threading
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 # A program that hangs is found; on a machine that others load, as the stages say it, later.
@@ -51,6 +52,8 @@ class Probe:
         self.path, self.log = pathlib.Path(folder, "benchmark"), pathlib.Path(folder, "log")
         # Each count that goes on at the same time has a processor of its own, and a log.
         self.processors = queue.SimpleQueue()
+        # Threads that take turns may keep their processor from all others. So the others have the rest of the processors.
+        self.turns = threading.Lock()
         for processor in sorted(os.sched_getaffinity(0)):
             self.processors.put(processor)
         if not path.is_file():
@@ -66,8 +69,12 @@ class Probe:
         processor = self.processors.get()
         try:
             log = self.log.with_suffix(f".{processor}")
-            own = {processor} if alone(name) else None
-            self.run(*command, f"--log-file={log}", self.path, "probe", name, count, *side, processors=own)
+            command += [f"--log-file={log}", self.path, "probe", name, count, *side]
+            if alone(name):
+                with self.turns:
+                    self.run(*command, processors={processor})
+            else:
+                self.run(*command)
             return instructions_in(log.read_text(encoding="utf-8"))
         finally:
             self.processors.put(processor)
