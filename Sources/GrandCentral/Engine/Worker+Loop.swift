@@ -24,14 +24,14 @@ extension Worker {
     Probes.look()
     if Recorder.isOn { Recorder.note(.workerBegin) }
     if let hook = Hooks.startHook() { runStartHook(hook, engine.pointee) }
-    var next = engine.pointee.searchOrSleep(me)
+    var next = engine.pointee.searchOrSleep(me, hasLooked: false)
     while let job = next {
       start(job)
       next = place?.pointee.findWork(in: engine.pointee) ?? engine.pointee.findAnew(me)
       if next == nil {
         engine.pointee.startSearching()
         engine.pointee.refreshParallelismOnce()
-        next = engine.pointee.searchOrSleep(me)
+        next = engine.pointee.searchOrSleep(me, hasLooked: true)
       }
     }
     // The worker is off the list and counted as blocked: others are woken or started for what the hook submits or waits for.
@@ -112,12 +112,15 @@ extension Engine {
   }
 
   /// The caller is counted as searching. Returns a job, no longer counted; or nil, retired.
+  ///
+  /// - Parameter hasLooked: Whether it has looked at its place just now.
   @inline(never)
-  func searchOrSleep(_ worker: Worker.Pointer) -> Job? {
+  func searchOrSleep(_ worker: Worker.Pointer, hasLooked: Bool) -> Job? {
+    var hasLooked = hasLooked
     while true {
       // A worker that comes back from a wait may find all places held: it leaves the processors to the others.
       let surplus = worker.pointee.place == nil && !takePlace(worker) && (hasEnoughActive || isCrowded)
-      if let job = surplus ? findUrgentWork(for: worker) : search(worker) {
+      if let job = surplus ? findUrgentWork(for: worker) : search(worker, hasLooked) {
         giveUpWatch(worker)
         stopSearching()
         return job
@@ -139,6 +142,7 @@ extension Engine {
         if missed { wakeIfNeeded() } else { monitor.wake(self) }
       }
       if !sleep(worker) { return nil }
+      hasLooked = false
     }
   }
 
@@ -148,10 +152,10 @@ extension Engine {
     pool.load(ordering: .relaxed).active > parallelism.load(ordering: .relaxed) + allowance.load(ordering: .relaxed)
   }
 
-  private func search(_ worker: Worker.Pointer) -> Job? {
+  private func search(_ worker: Worker.Pointer, _ hasLooked: Bool) -> Job? {
     let place = worker.pointee.place
     if let place {
-      if let job = place.pointee.findWork(in: self) { return job }
+      if !hasLooked, let job = place.pointee.findWork(in: self) { return job }
       // A worker that has been woken for the sake of a slot does not spin: it looks at the slot at once.
       if !slotsAreWatched, let job = searchSpin.run({ place.pointee.findWork(in: self) }) { return job }
     }
