@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
-# What: public documentation: nothing lacks a summary, example, complexity or a word on blocking; no public declaration of the last version is gone; snippets compile, run, and print what their page says; docc has no warning
+# What: public documentation: nothing lacks a summary, example, complexity or a word on blocking; no public declaration of the last version is gone; snippets compile, run, and print what their page says; the README's chart is the report's; docc has no warning
 # Budget: 240
 
 . Scripts/lib.sh
@@ -65,6 +65,17 @@ for page, least, names in (("Simulation", 3, ("ExampleTests", "XCTestTests")), (
     if len(blocks) < least:
         sys.exit(1)
 END
+
+# The README's chart has the figures of the report. Planted: a report of another day, and one with another figure.
+python3 Benchmarks/headlines.py --check
+for change in 's/^- (Measured on|Library:) .*/- Library: planted/' 's/^(.*B.sync-void.*\*\*)0/\19/'; do
+  rm -rf "$folder/report"
+  mkdir "$folder/report"
+  cp Documentation/Performance.md Documentation/performance.svg Documentation/headlines.svg "$folder/report/"
+  sed -Ei "$change" "$folder/report/Performance.md"
+  if python3 Benchmarks/headlines.py --check "$folder/report" 2>"$folder/planted.log"; then fail "a report was planted, and not found: $change"; fi
+  grep -E 'run Scripts/benchmark headlines|B.sync-void is not the same' "$folder/planted.log" >/dev/null || fail "$(cat "$folder/planted.log")"
+done
 
 # The programs in C, which the stage `release` also runs; a planted one does not compile.
 compile_c() { gcc -std=c11 -Wall -Wextra -Werror -fsyntax-only -I Sources/CDispatch/include -x c - 2>"$folder/planted.log"; }

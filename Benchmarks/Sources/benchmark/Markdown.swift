@@ -17,7 +17,7 @@ struct Markdown {
       "- Machine: \(Machine.description)",
       "- Library: \(Machine.library)",
       "- *ratio*: our time divided by libdispatch's in the same round, the median over the rounds (least to greatest);",
-      "  below 1 we are faster. *target*: what the ratio ought to be at most.",
+      "  below 1 we are faster. *target*: what the ratio ought to be at most. There is a [chart of the ratios](performance.svg).",
       "- Times, CPU time of the whole process, allocations, context switches and system calls are per operation: ours /",
       "  libdispatch. System calls are those of a process of its own, where the kernel lets them be counted.",
       "- A row that ends in `.cpu` compares CPU time; one that ends in `.p50`, `.schedule` or the like, that part.",
