@@ -118,6 +118,16 @@ struct PlacesTests {
     #expect(next(engine, place) == hop)
   }
 
+  @Test("E9: a search that is told twice to go past the slot does so once, and the turns of those behind it go on")
+  func toldTwice() {
+    let place = holder(engine(places: 1)).1
+    // As a search leaves it that has come by while there is no monitor (Vacancy.V1).
+    place.pointee.searches.store(127, ordering: .relaxed)
+    place.pointee.passOverSlot()
+    let searches = place.pointee.searches.load(ordering: .relaxed)
+    #expect(searches == 127)
+  }
+
   @Test("Q6: after a tick of the monitor the next search does not go past the slot for less urgent work")
   func urgentSlot() {
     let engine = engine(places: 1)

@@ -115,6 +115,8 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
           if isThere { return true }
           if !chosen { continue }
         }
+        // Vacancy.V1
+        engine.passOverSlots()
         engine.wakeStandIn()
         return false
       // A thread that is being started may be refused, while threads are short. A worker that stands in may have looked already.
@@ -135,8 +137,6 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
     // pairs with: wakeSlow, takeBack, standIn – publishes an earlier monitor thread's notes to the next one (Monitor.M2)
     // seq-cst: Vacancy.V2; vacant before the look at the sleepers.
     state.store(former, ordering: .sequentiallyConsistent)
-    // Vacancy.V1
-    engine.passOverSlots()
     return false
   }
 

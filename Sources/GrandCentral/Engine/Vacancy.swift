@@ -23,8 +23,9 @@ import Synchronization
 // Rejected: one worker turns into the monitor. Where two threads can be had, the work would lose one of them.
 //
 // Vacancy.V1  While there is a vacancy, a worker comes by at each of its searches, otherwise at every 64th. When it has come by once, it notes
-//     that the next search is to come by as well (`Place.searches`). The thread that is refused the monitor notes so at all places. A worker that
-//     overwrites this note comes by at its 64th search.
+//     that the next search is to come by as well (`Place.searches`). A thread that wants the monitor, and cannot have it, notes so at all
+//     places. A worker that overwrites this note comes by at its 64th search, unless it was counted as searching: it wants the monitor itself
+//     then, when it has found a job and more is pending. A note that is there already stays, and so do the worker's turns.
 // Vacancy.V2  A thread that leaves something to the monitor, and is refused it, looks for a sleeper afterwards, and wakes it. So does a monitor
 //     that lends its role. A worker that may not begin what is pending, because it is one too many or of the reserve, joins the idle list first,
 //     looks at what is pending, and then at the monitor's state. So it finds what is pending, or is woken. If it finds the state in another
@@ -34,6 +35,8 @@ import Synchronization
 //     A thread that finds the state `filled` has published before. The worker looks at everything once more when it has put the state back, as the
 //     monitor does before it sleeps (Monitor.M1), and wakes another one if there is anything to watch: a monitor, if the kernel grants it
 //     now, or a sleeper, which tries to stand in.
+// Vacancy.V4  A worker that comes by moves no job from its own slot to a backlog, where it would wait for another turn: it is about to look at
+//     the slot itself. So a job in the slot of a worker that comes by at each search begins after one other start.
 extension Monitor {
   /// Whether there is no monitor that could look, because the kernel refuses it a thread.
   var isVacant: Bool {

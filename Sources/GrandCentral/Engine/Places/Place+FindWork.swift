@@ -55,6 +55,8 @@ extension Place {
       // relaxed: the holder's own counter.
       searches.store(search &+ Self.slotRuns &- 1, ordering: .relaxed)
       isTurn = search & (3 * Self.slotRuns) == Self.slotRuns
+      // relaxed: a hint; the holder is here, and its own look must not take the slot's job for one that it has left behind (Vacancy.V4).
+      slotFills.store(slotFills.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
       _ = engine.standIn(nil)
     }
     // relaxed: as in `findWork`.
@@ -65,10 +67,10 @@ extension Place {
     return pending == 0 ? nil : findShared(pending, in: engine)
   }
 
-  /// The monitor: the holder's next search goes past the slot.
+  /// The monitor: the holder's next search goes past the slot. Where it goes there at each search, that says it once more, and its turns go on.
   func passOverSlot() {
     // relaxed: the holder may overwrite it, and is asked again at the next tick.
-    searches.store(Self.slotRuns &- 1, ordering: .relaxed)
+    searches.store(searches.load(ordering: .relaxed) | (Self.slotRuns &- 1), ordering: .relaxed)
   }
 
   /// Steps 2 and 3.
