@@ -77,8 +77,20 @@ fact "50 brief programs: 100 items each"
 
 # --- The first records of all, on eight threads at once: one makes the region, the others wait for it.
 
-each_has 20 80 span first 10
-fact "20 programs whose first records are made by eight threads at once: 80 each"
+# A thread waits 20 ms for the one that makes the region, which may have no processor for longer. What is lost then is counted, and the
+# program is not one of the twenty.
+whole=0
+for ((round = 1; whole < 20; round++)); do
+  [ "$round" -le 60 ] || fail "of 60 programs whose first records are made at once, only $whole have lost none"
+  "$tool" trace -o "$folder/each" -- "$traced" first 10 2>"$folder/said"
+  lost=$(sed -n 's/^gcd: \([0-9]*\) records were lost: the trace says where$/\1/p' "$folder/said")
+  other=$(grep -v '^gcd: [0-9]* records were lost: the trace says where$' "$folder/said") || true
+  [ -z "$other" ] || fail "traced first: $other"
+  count=$("$tool" trace convert --format csv -o - "$folder/each" | grep -c ',span,') || true
+  [ $((count + ${lost:-0})) -eq 80 ] || fail "traced first, round $round: $count spans, and ${lost:-0} lost, not 80"
+  [ -n "$lost" ] || whole=$((whole + 1))
+done
+fact "20 programs whose first records are made by eight threads at once: 80 each, and $((round - 21)) more with counted losses"
 
 # --- Killed, in the middle of its work: what it had recorded is there.
 
