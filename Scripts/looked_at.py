@@ -34,16 +34,20 @@ def running(command, inspects=True, **options):
         process.wait()
 
 
-def until(what, look):
-    """Looks again and again until there is something to return."""
-    end = time.monotonic() + PATIENCE
-    while True:
-        found = look()
-        if found is not None:
-            return found
-        if time.monotonic() > end:
-            fail(f"not within {PATIENCE} s: {what() if callable(what) else what}")
+def comes(seconds, look):
+    """Looks again and again until there is something to return; None if nothing comes in that time."""
+    end = time.monotonic() + seconds
+    while (found := look()) is None and time.monotonic() <= end:
         time.sleep(0.05)
+    return found
+
+
+def until(what, look):
+    """As `comes`. The check fails if nothing comes."""
+    found = comes(PATIENCE, look)
+    if found is None:
+        fail(f"not within {PATIENCE} s: {what() if callable(what) else what}")
+    return found
 
 
 def why(tool, pid, *options, **how):
