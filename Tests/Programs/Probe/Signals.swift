@@ -124,7 +124,9 @@ extension Scenario {
   }
 
   @Sendable private static func suspended() {
-    let (held, pace) = (CountedSignal(SIGUSR1), CountedSignal(SIGUSR1))
+    // The newest source is told first: what `pace` has counted, `held` has got.
+    let pace = CountedSignal(SIGUSR1)
+    let held = CountedSignal(SIGUSR1)
     held.source.suspend()
     paced(20, pace.sum) { sendToProcess(SIGUSR1) }
     report("during", held.calls.value)
