@@ -60,8 +60,9 @@ struct LaneLayoutTests {
 
   @Test("a queue needs 112 bytes of the allocator's, of which it has 104")
   func size() {
-    let queue = DispatchQueue(label: "small")
+    // Where the C library has just the room of something larger that was freed, it gives that: so there are many.
+    let queues = (0..<1000).map { _ in DispatchQueue(label: "small") }
     // A sanitizer's allocator says what was asked for, which is less.
-    #expect(usableSize(Unmanaged.passUnretained(queue).toOpaque()) <= 104)
+    #expect(queues.map { usableSize(Unmanaged.passUnretained($0).toOpaque()) }.min()! <= 104)
   }
 }
