@@ -41,20 +41,24 @@ extension Scenario {
   /// Items that never block are run by no more workers than the pool has. Of an item whose thread has lost the processor for half
   /// of its time the engine cannot know that.
   @Sendable private static func threadsOfSpinners() {
-    let (threads, preempted, done) = (Guarded<Set<Int32>>([]), Counter(), Latch(100))
-    for _ in 0..<100 {
+    let count = 100
+    // An item's own. As in `threadsOfCall`, a lock would be waited for, and the items would block after all.
+    nonisolated(unsafe) let threads = UnsafeMutablePointer<Int32>.allocate(capacity: count)
+    threads.initialize(repeating: 0, count: count)
+    let (preempted, ended) = (Counter(), Counter())
+    for index in 0..<count {
       DispatchQueue.global().async {
-        let thread = Kernel.threadID
-        threads.with { _ = $0.insert(thread) }
         let (used, begin) = (threadNanoseconds(), monotonicNanoseconds())
+        threads[index] = Kernel.threadID
         spin(milliseconds: 1)
         if 2 * (threadNanoseconds() - used) < monotonicNanoseconds() - begin { preempted.add() }
-        done.open()
+        ended.add()
       }
     }
-    require(done.wait(), "every item ran")
-    report("threads", threads.with { $0.count })
+    require(eventually { ended.value == count }, "every item ran")
+    report("threads", Set(UnsafeBufferPointer(start: threads, count: count)).count)
     report("preempted", preempted.value)
+    threads.deallocate()
   }
 
   @Sendable private static func overrideByAPI() {
