@@ -39,10 +39,10 @@ struct HangTests {
     #expect(reports[0].hasPrefix("GrandCentral: [GC0032] "), "\(result)")
     for word in row.says { #expect(reports[0].contains(word), "\(word) is missing in: \(result)") }
     let formed = try #require(result.number("formed")), reported = try #require(result.number("reported"))
-    // The machine may be late by itself: for the waiter, for the library's report, which computes for some 20 ms without optimisation, and
-    // for the reader that looks at the clock.
-    let late = try #require(result.number("late"))
-    #expect(reported - formed <= 100_000_000 + 3 * late, "\(result)")
+    // The machine may be late by itself: for the waiter, and for the reader that looks at the clock. The library's report computes for some
+    // 20 ms without optimisation: meanwhile it loses what another thread loses in sum.
+    let late = try #require(result.number("late")), lost = try #require(result.number("lost"))
+    #expect(reported - formed <= 100_000_000 + 2 * late + lost, "\(result)")
   }
 
   @Test("F4: the main thread's part in a cycle traps", arguments: Row.all.filter { $0.name.hasPrefix("main-") })

@@ -52,6 +52,8 @@ enum Watch {
   private static let reported = Latch()
   /// By how much, at most, the machine was late for a thread of this process that sleeps for a millisecond, or computes for five.
   private static let lateness = Atomic<UInt64>(0)
+  /// What such a thread has lost in sum.
+  private static let lost = Atomic<UInt64>(0)
   /// Whether the library is to tell of the pattern.
   private static let isTold = Atomic(false)
 
@@ -82,12 +84,17 @@ enum Watch {
       let start = monotonicNanoseconds()
       usleep(1_000)
       let awake = monotonicNanoseconds()
-      lateness.max(awake - start - 1_000_000, ordering: .relaxed)
+      note(awake - start - 1_000_000)
       let computed = threadNanoseconds()
       while threadNanoseconds() - computed < 5_000_000 {}
       let (took, used) = (monotonicNanoseconds() - awake, threadNanoseconds() - computed)
-      if took > used { lateness.max(took - used, ordering: .relaxed) }
+      if took > used { note(took - used) }
     }
+  }
+
+  private static func note(_ late: UInt64) {
+    lateness.max(late, ordering: .relaxed)
+    lost.wrappingAdd(late, ordering: .relaxed)
   }
 
   private static func forward(from reading: Int32, to writing: Int32) {
@@ -98,7 +105,7 @@ enum Watch {
       let text = String(decoding: buffer[..<count], as: UTF8.self)
       put(text, to: writing)
       for _ in 0..<text.split(separator: "\n").count(where: { $0.contains("GC0032") }) {
-        put("reported=\(monotonicNanoseconds())\n", to: 1)
+        put("reported=\(monotonicNanoseconds())\nlost=\(lost.load(ordering: .relaxed))\n", to: 1)
         reported.open()
       }
     }

@@ -5,8 +5,9 @@
 //   hangs --list    a table: name, "cycle" or "other", and the words that a good explanation must have
 //   hangs NAME      hangs until it is killed; prints `formed=NANOSECONDS` (CLOCK_MONOTONIC) when the last wait begins
 //
-// With HANGS_WATCH=MILLISECONDS the program also reads what the library reports. It prints `reported=NANOSECONDS` for each cycle,
-// and ends so long after a cycle was reported, or after its hang has formed if there is none to report, or GRANDCENTRAL_CYCLES is off.
+// With HANGS_WATCH=MILLISECONDS the program also reads what the library reports. It prints `reported=NANOSECONDS` for each cycle, and
+// `lost=NANOSECONDS`, how long a thread that wanted a processor had none since the hang has formed. The program ends so long after a
+// cycle was reported, or after its hang has formed if there is none to report, or GRANDCENTRAL_CYCLES is off.
 
 import ContractSupport
 import Glibc
