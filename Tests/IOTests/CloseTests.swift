@@ -235,7 +235,7 @@ struct CloseTests {
   private func expectLinear(few: () -> Double, all: () -> Double) {
     // What the machine does besides is in both times, if they are taken one after the other: some pair shows the barriers'.
     var pairs: [(few: Double, all: Double)] = []
-    let isLinear = (0..<3).contains { _ in
+    let isLinear = (0..<5).contains { _ in
       pairs.append((few(), all()))
       return pairs.last!.all < pairs.last!.few * 5
     }
