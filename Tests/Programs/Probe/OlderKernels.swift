@@ -51,6 +51,9 @@ extension Scenario {
 
   /// SIGPIPE is kept from the process all the same.
   @Sendable private static func withoutNoSignal() {
+    // The starter of this process may have ignored it, or blocked it: then nothing could come.
+    signal(SIGPIPE, SIG_DFL)
+    block(SIGPIPE, how: SIG_UNBLOCK)
     refuse(.pwritev2, where: noSignal)
     guard let pipe = Kernel.closeOnExecPipe() else { return }
     close(pipe.readEnd)
