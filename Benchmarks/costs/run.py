@@ -152,8 +152,8 @@ def calls_between_marks(log):
     return collections.Counter(call.group() for call in began if call)
 
 
-def cost(probe, kind, name, side=(), runs=1):
-    """The cost of an operation: (total, parts). Of several runs it is the one in the middle."""
+def cost(probe, kind, name, side=(), runs=1, of="middle"):
+    """The cost of an operation: (total, parts). Of several runs it is the one in the middle, or the least one."""
     if name == "idle-second":
         parts = probe.idle_calls(side)
         return sum(parts.values()), parts
@@ -163,7 +163,7 @@ def cost(probe, kind, name, side=(), runs=1):
         first, last = count(name, small, side), count(name, large, side)
         parts = {part: (last[part] - first[part]) / (large - small) for part in last | first}
         samples.append((sum(parts.values()), parts))
-    return sorted(samples, key=lambda sample: sample[0])[len(samples) // 2]
+    return sorted(samples, key=lambda sample: sample[0])[{"least": 0, "middle": len(samples) // 2}[of]]
 
 
 class Thresholds:
@@ -176,6 +176,10 @@ class Thresholds:
 
     def slack_of(self, name):
         return self.slack[self.operations.get(name, {"slack": "steady"})["slack"]]
+
+    def runs_of(self, name):
+        """How often the operation is counted, and which of the counts it is, if not the one in the middle."""
+        return {key: value for key, value in self.slack_of(name).items() if key in ("runs", "of")}
 
     def at_most(self, name):
         """None: no threshold is set."""
@@ -233,12 +237,11 @@ def measure(probe, kind, names, thresholds, arguments):
     # Threads take turns under valgrind: a program that is counted keeps one processor busy.
     at_once = len(os.sched_getaffinity(0)) if kind == "instructions" else 1
     with concurrent.futures.ThreadPoolExecutor(at_once) as pool:
-        counted = list(pool.map(lambda name: cost(probe, kind, name, runs=thresholds.slack_of(name)["runs"]), names))
+        counted = list(pool.map(lambda name: cost(probe, kind, name, **thresholds.runs_of(name)), names))
     for name, (ours, parts) in zip(names, counted):
-        runs = thresholds.slack_of(name)["runs"]
         row = rows[name] = {"ours": ours, "atMost": thresholds.at_most(name)}
         if arguments.theirs:
-            row["theirs"] = cost(probe, kind, name, ["--theirs"], runs)[0]
+            row["theirs"] = cost(probe, kind, name, ["--theirs"], **thresholds.runs_of(name))[0]
         row["exceeded"] = thresholds.exceeded(name, ours)
         figures = [ours, row["atMost"]] + ([row["theirs"]] if arguments.theirs else [])
         line = f"{name:28}" + "".join(f"{shown(figure, digits):>10}" for figure in figures)
