@@ -22,7 +22,7 @@ ours() {
     "Examples/swift/$1"/*.swift "@$folder/objects" -o "$folder/ours/$1"
 }
 twin() { swiftc "${flags[@]}" -DTWIN "Examples/swift/$1"/*.swift -o "$folder/twin/$1"; }
-programs=(image-pipeline parallel-grep http-echo job-runner)
+programs=(image-pipeline parallel-grep http-echo job-runner log-follower)
 build_all() {
   local side=$1 program
   shift
@@ -30,7 +30,7 @@ build_all() {
 }
 build_all twin "${programs[@]}" &
 twins=$!
-build_all ours "${programs[@]}" log-follower || fail "an example does not build"
+build_all ours "${programs[@]}" || fail "an example does not build"
 wait "$twins" || fail "a twin does not build"
 # A queue of the toolchain's library, as the linker knows it.
 uses_theirs() { [ "$(nm "$folder/$1" | grep -c '8Dispatch0A5QueueC')" -gt 0 ]; }
@@ -153,38 +153,58 @@ if "$folder/ours/http-echo" load 1 10 2>"$folder/complained"; then fail "http-ec
 
 # --- A log that grows, is renamed, cut off, deleted and made anew. What the follower prints says when to go on.
 
-log=$folder/app.log
+# follower_run SIDE: sets `took`. A second follower complains that the folder is renamed.
 follows() {
   local line
-  read -r -t 30 line <&"$follower" || fail "log-follower does not say: $1"
-  [ "$line" = "$1" ] || fail "log-follower says $line in place of $1"
+  read -r -t 30 line <&"$follower" || fail "log-follower ($side) does not say: $1"
+  [ "$line" = "$1" ] || fail "log-follower ($side) says $line in place of $1"
 }
-coproc FOLLOW { exec "$folder/ours/log-follower" "$log" END; }
-# The process may end before its descriptors have been read.
-# shellcheck disable=SC2153 # FOLLOW is the coprocess.
-exec {follower}<&"${FOLLOW[0]}"
-process=$FOLLOW_PID
-echo begins >"$log"
-follows begins
-printf half >>"$log"
-echo ' a line' >>"$log"
-follows 'half a line'
-mv "$log" "$log.1"
-echo 'after the renaming' >>"$log.1"
-follows 'after the renaming'
-echo 'a new file' >"$log"
-follows 'a new file'
-: >"$log"
-echo short >>"$log"
-follows short
-rm "$log"
-seq 1 5000 >"$log"
-mapfile -t -n 5000 -u "$follower" lines
-seq 1 5000 | cmp - <(printf '%s\n' "${lines[@]}") || fail "log-follower says ${#lines[@]} lines of 5000, or others"
-echo END >>"$log"
-follows END
-wait "$process" || fail "log-follower ended with $?"
-fact "log-follower: a log that is renamed, cut off, deleted and made anew"
+follower_run() {
+  local side=$1 logs=$folder/logs-$1 begin follower process status=0
+  local log=$logs/app.log
+  mkdir "$logs"
+  begin=${EPOCHREALTIME/./}
+  coproc FOLLOW { exec "$folder/$side/log-follower" "$log" END; }
+  # The process may end before its descriptors have been read.
+  # shellcheck disable=SC2153 # FOLLOW is the coprocess.
+  exec {follower}<&"${FOLLOW[0]}"
+  process=$FOLLOW_PID
+  echo begins >"$log"
+  follows begins
+  printf half >>"$log"
+  echo ' a line' >>"$log"
+  follows 'half a line'
+  mv "$log" "$log.1"
+  echo 'after the renaming' >>"$log.1"
+  follows 'after the renaming'
+  echo 'a new file' >"$log"
+  follows 'a new file'
+  : >"$log"
+  echo short >>"$log"
+  follows short
+  rm "$log"
+  seq 1 5000 >"$log"
+  mapfile -t -n 5000 -u "$follower" lines
+  seq 1 5000 | cmp - <(printf '%s\n' "${lines[@]}") || fail "log-follower ($side) says ${#lines[@]} lines of 5000, or others"
+  echo END >>"$log"
+  follows END
+  wait "$process" || fail "log-follower ($side) ended with $?"
+  took=$(((${EPOCHREALTIME/./} - begin) / 1000))
+  exec {follower}<&-
+  coproc FOLLOW { exec "$folder/$side/log-follower" "$log" 2>"$folder/complained"; }
+  exec {follower}<&"${FOLLOW[0]}"
+  process=$FOLLOW_PID
+  follows 1
+  mv "$logs" "$logs.1"
+  wait "$process" || status=$?
+  [ "$status:$(<"$folder/complained")" = "1:log-follower: $logs/: the folder is gone" ] ||
+    fail "log-follower ($side), without a folder, ends with $status: $(<"$folder/complained")"
+  exec {follower}<&-
+}
+follower_run twin
+twin_took=$took
+follower_run ours
+fact "log-follower: a log that is renamed, cut off, deleted and made anew, $took ms, its twin $twin_took ms"
 
 # --- The comparison can fail.
 

@@ -8,10 +8,15 @@
 // watches the folder, where a new file of the name may appear. Both have the same queue as their target, so the variables need
 // no lock. A source tells that something has happened, not how often: the handler looks, and does what there is to do.
 //
-// The toolchain's Dispatch has no such sources on Linux, so there is no twin of this program.
+// The toolchain's Dispatch has no such sources on Linux: the twin of this program reads from inotify.
 
 import Glibc
-import GrandCentral
+
+#if TWIN
+  import Dispatch
+#else
+  import GrandCentral
+#endif
 
 @main
 enum LogFollower {
@@ -31,8 +36,8 @@ final class Follower: @unchecked Sendable {  // why: the variables are touched o
   private let path: String
   private let last: String?
   private let queue = DispatchQueue(label: "log-follower")
-  private var folderSource: (any DispatchSourceFileSystemObject)?
-  private var fileSource: (any DispatchSourceFileSystemObject)?
+  private var folderSource: (any DispatchSourceProtocol)?
+  private var fileSource: (any DispatchSourceProtocol)?
   /// The file that is being read; -1 if there is none.
   private var file: Int32 = -1
   /// How much of it has been read.
@@ -56,16 +61,11 @@ final class Follower: @unchecked Sendable {  // why: the variables are touched o
     let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
     let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard descriptor >= 0 else { return stop("\(folder): \(String(cString: strerror(errno)))") }
-    let source = DispatchSource.makeFileSystemObjectSource(
-      fileDescriptor: descriptor, eventMask: [.write, .delete, .rename], queue: queue)
     // The handlers keep the follower; it lives as long as the program.
-    source.setEventHandler {
-      if !source.data.isDisjoint(with: [.delete, .rename]) { return self.stop("\(folder): the folder is gone") }
+    folderSource = watch(descriptor, isFolder: true) { isGone in
+      if isGone { return self.stop("\(folder): the folder is gone") }
       self.catchUp()
     }
-    source.setCancelHandler { close(descriptor) }
-    source.activate()
-    folderSource = source
   }
 
   /// Reads what is new, and goes on to the next file when there is one of the same name.
@@ -83,17 +83,12 @@ final class Follower: @unchecked Sendable {  // why: the variables are touched o
   }
 
   private func openFile() -> Bool {
-    // The cancel handler of the old source closes the old file, when the source no longer uses it.
+    // The old source closes the old file, when it no longer uses it.
     fileSource?.cancel()
     fileSource = nil
     (file, offset, rest) = (open(path, O_RDONLY | O_CLOEXEC), 0, [])
     guard file >= 0 else { return false }
-    let source = DispatchSource.makeFileSystemObjectSource(
-      fileDescriptor: file, eventMask: [.extend, .write, .rename, .delete], queue: queue)
-    source.setEventHandler { self.catchUp() }
-    source.setCancelHandler { [file] in close(file) }
-    source.activate()
-    fileSource = source
+    fileSource = watch(file, isFolder: false) { _ in self.catchUp() }
     return true
   }
 
@@ -128,6 +123,54 @@ final class Follower: @unchecked Sendable {  // why: the variables are touched o
     exit(EXIT_FAILURE)
   }
 }
+
+extension Follower {
+  /// Calls the handler when the file was written to, or when a name in the folder has changed, and says whether the file or folder
+  /// itself was deleted or renamed. The cancelled source closes the descriptor.
+  private func watch(
+    _ descriptor: Int32, isFolder: Bool, handler: @escaping (_ isGone: Bool) -> Void
+  ) -> any DispatchSourceProtocol {
+    #if TWIN
+      let notifier = inotify_init1(Int32(IN_NONBLOCK | IN_CLOEXEC))
+      // Inotify does not tell that a folder is deleted before the last file in it is closed: the twin finds a renamed folder only.
+      let mask = UInt32(IN_MOVE_SELF | (isFolder ? IN_CREATE | IN_DELETE | IN_MOVE : IN_MODIFY))
+      if inotify_add_watch(notifier, "/proc/self/fd/\(descriptor)", mask) < 0 {
+        stop("inotify: \(String(cString: strerror(errno)))")
+      }
+      let source = DispatchSource.makeReadSource(fileDescriptor: notifier, queue: queue)
+      source.setEventHandler { handler(takeEvents(notifier) & UInt32(IN_MOVE_SELF) != 0) }
+      source.setCancelHandler {
+        close(notifier)
+        close(descriptor)
+      }
+    #else
+      let source = DispatchSource.makeFileSystemObjectSource(
+        fileDescriptor: descriptor, eventMask: [.extend, .write, .rename, .delete], queue: queue)
+      source.setEventHandler { handler(!source.data.isDisjoint(with: [.rename, .delete])) }
+      source.setCancelHandler { close(descriptor) }
+    #endif
+    source.activate()
+    return source
+  }
+}
+
+#if TWIN
+  /// All that has happened since the last call, as inotify's bits.
+  private func takeEvents(_ notifier: Int32) -> UInt32 {
+    var buffer = [UInt8](repeating: 0, count: 1 << 12)
+    var found: UInt32 = 0
+    while case let count = read(notifier, &buffer, buffer.count), count > 0 {
+      var offset = 0
+      while offset < count {
+        // The name that the event is about stands behind it.
+        let event = buffer.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: offset, as: inotify_event.self) }
+        found |= event.mask
+        offset += MemoryLayout<inotify_event>.size + Int(event.len)
+      }
+    }
+    return found
+  }
+#endif
 
 /// Writes to standard error.
 private func complain(_ text: String) { _ = "\(text)\n".withCString { write(STDERR_FILENO, $0, strlen($0)) } }
