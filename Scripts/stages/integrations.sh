@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
-# What: Integrations, the products for swift-metrics, swift-log, swift-distributed-tracing and OpenCombine, build without a warning and keep their word
-# Budget: 420
+# What: Integrations, the products for swift-metrics, swift-log, swift-distributed-tracing and OpenCombine, build without a warning and keep their word; how long their example takes, and its twin
+# Budget: 600
 # Ahead: swift test --package-path Integrations --filter nothing
 
 . Scripts/lib.sh
@@ -70,3 +70,29 @@ spans=$(spans_in "$OUT/orders.trace" | sort -n)
 expected=$(printf '%s\n' '400 SoldOut' '600 book' '1000 order' '1000 reserve')
 [ "$spans" = "$expected" ] || fail "the spans of order-service: $spans"
 fact "order-service: $(tr '\n' ',' <<<"$spans" | sed 's/,$//; s/,/, /g') spans"
+
+# --- Its twin: the same source with -DTWIN takes the same orders on the toolchain's library. How long both take; ours has more metrics.
+
+example=$package/Examples/order-service/OrderService.swift
+swift build --package-path "$package" -c release --product order-service -j "$JOBS"
+release=$(swift build --package-path "$package" -c release --show-bin-path)
+grep -vE '/(order_service|GrandCentral[A-Za-z]*|CPlatform)\.build/' "$release/order-service.product/Objects.LinkFileList" >"$OUT/order-objects"
+swiftc -O -swift-version 6 -parse-as-library -module-name Example -warnings-as-errors -DTWIN -I "$release/Modules" "$example" \
+  "@$OUT/order-objects" -o "$OUT/order-twin"
+for program in "$release/order-service:0" "$OUT/order-twin:1"; do
+  uses=$(nm "${program%:*}" | grep -c '8Dispatch0A5QueueC') || true
+  [ $((uses > 0)) -eq "${program#*:}" ] || fail "${program%:*} uses $uses symbols of the toolchain's queues"
+done
+# orders PROGRAM: sets `said` and `took`.
+orders() {
+  local begin=${EPOCHREALTIME/./}
+  said=$("$1" 10000) || fail "$1 ended with $?"
+  took=$(((${EPOCHREALTIME/./} - begin) / 1000))
+  said=$(grep -v '^# ' <<<"$said")
+}
+orders "$OUT/order-twin"
+twin_said=$said twin_took=$took
+orders "$release/order-service"
+[ "$said" = "$twin_said" ] || fail "order-service says $said, and its twin $twin_said"
+[ "$said" = $'sold: 600\nrefused: 9400\ntimed: 10000\ntotal: 62700' ] || fail "order-service says of 10,000 orders: $said"
+fact "order-service: 10,000 orders, $took ms, its twin $twin_took ms"

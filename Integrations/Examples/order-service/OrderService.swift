@@ -10,15 +10,20 @@
 // Shows: an actor whose executor is a queue, and code without `async` that uses the same queue; tasks that prefer a queue;
 // metrics of the service beside those of the library, such as how long an item waits in an actor's queue; and spans.
 //
-// There is no twin of this program: on Linux the toolchain's Dispatch has no queue that is an executor, and the products for
-// metrics and spans report what this library does.
+// The toolchain's Dispatch has no queue that is an executor on Linux: the twin of this program makes its own. It has the metrics of
+// the service, but not those of the library, and its spans go nowhere.
 
 import CoreMetrics
-import GrandCentral
-import GrandCentralMetrics
-import GrandCentralTracing
 import MetricsTestKit
 import Tracing
+
+#if TWIN
+  import Dispatch
+#else
+  import GrandCentral
+  import GrandCentralMetrics
+  import GrandCentralTracing
+#endif
 
 struct Order: Sendable {
   let number: Int
@@ -86,31 +91,59 @@ enum OrderService {
     // A service that is watched has the factory of its monitoring system here. This one keeps what it is told.
     let factory = TestMetrics()
     MetricsSystem.bootstrap(factory)
-    // And here the tracer of its tracing system stands in the brackets.
-    InstrumentationSystem.bootstrap(TimelineTracer())
 
     let service = Service()
-    let metrics = RuntimeMetrics(every: .milliseconds(1))
-    metrics.observe(service.stock.queue)
-    metrics.observe(service.ledger.queue)
+    #if !TWIN
+      // And here the tracer of its tracing system stands in the brackets.
+      InstrumentationSystem.bootstrap(TimelineTracer())
+      let metrics = RuntimeMetrics(every: .milliseconds(1))
+      metrics.observe(service.stock.queue)
+      metrics.observe(service.ledger.queue)
+    #endif
 
-    let requests = DispatchQueue(label: "orders.requests", attributes: .concurrent)
+    let requests = DispatchConcurrentQueue(label: "orders.requests")
     await withTaskGroup(of: Void.self) { tasks in
       for number in 0..<count {
         tasks.addTask(executorPreference: requests) { await service.take(Order(number: number, item: number % 10)) }
       }
     }
-    metrics.cancel()
+    #if !TWIN
+      metrics.cancel()
+    #endif
 
     for outcome in ["sold", "refused"] {
       print("\(outcome): \(try factory.expectCounter("orders", [("outcome", outcome)]).totalValue)")
     }
     print("timed: \(try factory.expectTimer("orders.time").values.count)")
     print("total: \(service.ledger.totalNow())")
-    // How many of these there are depends on how long all of it took.
-    for label in [service.stock.queue.label, service.ledger.queue.label] {
-      let waits = factory.timers(label: "grandcentral.queue.latency", dimensions: [("queue", label)]).flatMap(\.values)
-      print("# \(label): \(waits.count) waits measured, the longest \((waits.max() ?? 0) / 1000) µs")
-    }
+    #if !TWIN
+      // How many of these there are depends on how long all of it took.
+      for label in [service.stock.queue.label, service.ledger.queue.label] {
+        let timers = factory.timers(label: "grandcentral.queue.latency", dimensions: [("queue", label)])
+        let waits = timers.flatMap(\.values)
+        print("# \(label): \(waits.count) waits measured, the longest \((waits.max() ?? 0) / 1000) µs")
+      }
+    #endif
   }
 }
+
+#if TWIN
+  /// What the toolchain's library lacks on Linux: queues that are executors, as much of them as this program needs.
+  final class DispatchSerialQueue: SerialExecutor {
+    private let queue: DispatchQueue
+
+    init(label: String) { queue = DispatchQueue(label: label) }
+
+    func enqueue(_ job: UnownedJob) { queue.async { job.runSynchronously(on: self.asUnownedSerialExecutor()) } }
+    func checkIsolated() { dispatchPrecondition(condition: .onQueue(queue)) }
+    func sync<Result>(_ work: () -> Result) -> Result { queue.sync(execute: work) }
+  }
+
+  final class DispatchConcurrentQueue: TaskExecutor {
+    private let queue: DispatchQueue
+
+    init(label: String) { queue = DispatchQueue(label: label, attributes: .concurrent) }
+
+    func enqueue(_ job: UnownedJob) { queue.async { job.runSynchronously(on: self.asUnownedTaskExecutor()) } }
+  }
+#endif
