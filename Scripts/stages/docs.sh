@@ -34,6 +34,10 @@ mapfile -t sources < <(grep -rlF '```swift' Sources/GrandCentral --include='*.sw
 Scripts/snippets.py "$folder/snippets" "$library" README.md Documentation/*.md "$catalogue"/*.md "${sources[@]}" -- "${flags[@]}"
 # These promise that each listing is a program by itself.
 Scripts/snippets.py --alone "$folder/snippets" "$library" README.md Documentation/{GettingStarted,TenMinutes,Testing,Insight}.md -- "${flags[@]}"
+# The table of the guides' tasks names each program in C.
+for program in Examples/c/*.c; do
+  grep -qF "(../$program)" Documentation/TenMinutes.md || fail "Documentation/TenMinutes.md does not name $program"
+done
 # Planted: a snippet that does not compile, one that prints something else, one that ends by a signal.
 # shellcheck disable=SC2016 # No expansion is meant, here and below.
 planted() {
