@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
-# What: gcd adopt gives a module our names, moves OpenCombine to us with its own tests passing, and undoes it
+# What: gcd adopt gives a module our names, mends what its page says, moves OpenCombine to us with its own tests passing, and undoes it
 # Budget: 420
 
 . Scripts/lib.sh
@@ -74,8 +74,11 @@ ambiguous() { grep -qE "ambiguous" <<<"$1"; }
 output=$(compile Module -typecheck "$folder/Names.swift" 2>&1) && fail "the names are not ambiguous without gcd adopt"
 ambiguous "$output" || fail "without gcd adopt it fails for another reason:"$'\n'"$output"
 "$tool" adopt --package-path "$module" && fail "what is only shown must not count as done"
+rm -rf "$folder/mends"
+mkdir "$folder/mends"
 for access in '' --public; do
   "$tool" adopt --package-path "$module" --yes $access >/dev/null
+  cp "$module/Sources/Module/GrandCentral+Names.swift" "$folder/mends/adopt$access.swift"
   files=("$module"/Sources/Module/*.swift "$folder/Uses.swift" "$folder/Names.swift")
   [ -z "$access" ] || files+=("$folder/Interface.swift")
   for mode in 5 6; do
@@ -90,6 +93,21 @@ for access in '' --public; do
   done
 done
 fact "$number names and their operators compile with Foundation and Dispatch imported, in Swift 5 and 6"
+
+# --- What the compiler says, and the mend: each line of the page's table. Planted: a message, a mend that is another, and one that mends nothing.
+
+page=Sources/GrandCentral/GrandCentral.docc/MovingFromDispatch.md
+proofs=Tests/Programs/Compat/Mends
+mends() { Scripts/mends.py "$1" "$2" "$folder/mends" -I "$binaries/Modules" -Xcc "-fmodule-map-file=$include/module.modulemap"; }
+mends "$page" "$proofs"
+cp -r "$proofs" "$folder/mends/planted"
+sed -i 's/#if MENDED/#if PLANTED/' "$folder/mends/planted/OnlyOurs.swift"
+# shellcheck disable=SC2016 # No expansion is meant.
+sed '/^| `property/s/property/planted/; /^| `stored property/s/`@unchecked/`@planted/' "$page" >"$folder/mends/planted.md"
+if mends "$folder/mends/planted.md" "$folder/mends/planted" 2>"$folder/mends/log"; then fail "wrong mends were planted, and not found"; fi
+for found in 'says: planted cannot' 'page does not list: property' 'StandIn.swift: the page.s mend is' 'OnlyOurs.swift: the mend leaves'; do
+  grep -q "$found" "$folder/mends/log" || fail "planted, and not found: $found"$'\n'"$(<"$folder/mends/log")"
+done
 
 # --- A real package.
 
