@@ -3,13 +3,14 @@
 """Compiles the Swift snippets of pages and of documentation comments, in Swift 6 mode: no error, and no warning of a needless
 `try` or `await`. Then it runs each in a process of its own, and compares what that prints with what the page says.
 
-    snippets.py [--alone] FOLDER LIBRARY PAGE-OR-SOURCE... -- COMPILER-FLAGS...
+    snippets.py [--alone | --whole=MODULE] FOLDER LIBRARY PAGE-OR-SOURCE... -- COMPILER-FLAGS...
 
 LIBRARY is the folder with libGrandCentral.so.
 
 Each snippet becomes the body of a function; types and imports stand outside of it. A snippet may use what a reader's program
 has: `snippets-around.swift` declares it, unless --alone says that the pages promise to need nothing. `…` stands for what is left
-out. What is marked ```swift no-check is left alone.
+out. What is marked ```swift no-check is left alone. With --whole only those snippets are taken that import the MODULE, and each one is the
+whole file of a program that ends by itself.
 
 What a snippet prints stands in the text behind it: "It prints `first` and `second`." A snippet that waits for what does not come
 (`dispatchMain()`, a source's events) is ended after a second.
@@ -26,7 +27,7 @@ AROUND = pathlib.Path(__file__).parent / "snippets-around.swift"
 # What belongs outside a function.
 OUTSIDE = re.compile(r"^(import |@main |actor |nonisolated\(unsafe\) var global)")
 NEEDLESS = re.compile(r"warning: no .* (occur|within)")
-# A package's manifest, and the product that another compiler version has.
+# A package's manifest, and what --whole takes.
 LEFT_OUT = re.compile(r"\.package|^import GrandCentralExecutors|^import Dispatch$", re.MULTILINE)
 
 
@@ -110,13 +111,36 @@ def run(program, number, snippet):
     return snippet.fault(said)
 
 
+def whole(module, folder, library, files, flags):
+    """Compiles and runs each program that imports the module."""
+    found = [Snippet(file, *snippet) for file in files for snippet in snippets(file) if f"import {module}" in snippet[1].splitlines()]
+    for number, snippet in enumerate(found):
+        source, binary = folder / f"Whole{number}.swift", folder / f"whole{number}"
+        place = f'#sourceLocation(file: "{snippet.file}", line: {snippet.line})\n'
+        source.write_text(place + snippet.text.replace("…", "") + "\n", encoding="utf-8")
+        said = subprocess.run(
+            ["swiftc", "-swift-version", "6", "-parse-as-library", *flags, str(source), "-o", str(binary), f"-L{library}", "-lGrandCentral",
+             "-Xlinker", f"-rpath={library.resolve()}"], capture_output=True, text=True, errors="replace", check=False)
+        if said.returncode != 0:
+            sys.exit(said.stderr)
+        ended = subprocess.run(["timeout", "60", str(binary)], capture_output=True, text=True, errors="replace", check=False)
+        if ended.returncode != 0:
+            sys.exit(f"{snippet.file}:{snippet.line}: ended with {ended.returncode}: {ended.stderr.strip()[:300]}")
+    if not found:
+        sys.exit(f"error: no snippet imports {module}")
+    print(f"=> {len(found)} programs with {module} compile and run")
+
+
 def main():
     words = sys.argv[1:]
-    alone = words[0] == "--alone"
+    option = words.pop(0) if words[0].startswith("--") else ""
+    alone = option == "--alone"
     split = words.index("--")
-    folder, library, *files = (pathlib.Path(word) for word in words[1 if alone else 0:split])
+    folder, library, *files = (pathlib.Path(word) for word in words[:split])
     flags = words[split + 1:]
     folder.mkdir(parents=True, exist_ok=True)
+    if option.startswith("--whole="):
+        return whole(option.removeprefix("--whole="), folder, library, files, flags)
     found = [Snippet(file, *snippet) for file in files for snippet in snippets(file) if not LEFT_OUT.search(snippet[1])]
     if not found:
         sys.exit("error: there is no snippet")

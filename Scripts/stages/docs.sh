@@ -51,6 +51,19 @@ planted 'queue.frobnicate()' '' '[0-9]+: error'
 # shellcheck disable=SC2016
 planted 'print(41)' 'It prints `42`.' ' prints'
 planted 'DispatchQueue.main.async {}; fatalError()' 'It prints nothing.' ' ended with'
+# Programs with the product that installs the pool: each is a file by itself. Planted: a call that there is not.
+mkdir -p "$folder/executors"
+swiftc -swift-version 6 -O -wmo -parse-as-library -module-name GrandCentralExecutors -package-name grandcentral "${flags[@]}" \
+  -emit-module -emit-module-path "$folder/executors/GrandCentralExecutors.swiftmodule" Sources/GrandCentralExecutors/*.swift \
+  -emit-library -o "$folder/executors/libGrandCentralExecutors.so" -L "$library" -lGrandCentral
+with_executors() {
+  Scripts/snippets.py --whole=GrandCentralExecutors "$folder/executors" "$library" "$@" -- "${flags[@]}" -I "$folder/executors" \
+    -L "$folder/executors" -lGrandCentralExecutors -Xlinker "-rpath=$folder/executors"
+}
+with_executors Documentation/Guide.md "$catalogue/SwiftConcurrency.md" Sources/GrandCentralExecutors/DispatchExecutors.swift
+sed 's/DispatchExecutors.install/DispatchExecutors.frobnicate/' Documentation/Guide.md >"$folder/planted.md"
+if with_executors "$folder/planted.md" 2>"$folder/planted.log"; then fail "a program was planted, and not found"; fi
+grep -F "has no member 'frobnicate'" "$folder/planted.log" >/dev/null || fail "the planted program fails otherwise: $(cat "$folder/planted.log")"
 # The testing kit is another module: its pages show what tests of it compile and run.
 python3 - Documentation Tests/SimulationTests <<'END' || fail "a snippet of a page is not in its test"
 import pathlib, re, sys

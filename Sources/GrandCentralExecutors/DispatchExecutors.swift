@@ -14,7 +14,7 @@ import GrandCentral
 /// @main struct Server {
 ///   static func main() async {
 ///     DispatchExecutors.install()
-///     await withDiscardingTaskGroup { … }
+///     await withDiscardingTaskGroup { connections in … }
 ///   }
 /// }
 /// ```
