@@ -126,4 +126,5 @@ def main(traced, program, library):
     late(traced)
 
 
-main(*sys.argv[1:])
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -64,24 +64,18 @@ with_executors Documentation/Guide.md "$catalogue/SwiftConcurrency.md" Sources/G
 sed 's/DispatchExecutors.install/DispatchExecutors.frobnicate/' Documentation/Guide.md >"$folder/planted.md"
 if with_executors "$folder/planted.md" 2>"$folder/planted.log"; then fail "a program was planted, and not found"; fi
 grep -F "has no member 'frobnicate'" "$folder/planted.log" >/dev/null || fail "the planted program fails otherwise: $(cat "$folder/planted.log")"
-# The testing kit is another module: its pages show what tests of it compile and run.
-python3 - Documentation Tests/SimulationTests <<'END' || fail "a snippet of a page is not in its test"
-import pathlib, re, sys
-
-pages, tests = map(pathlib.Path, sys.argv[1:])
-for page, least, names in (("Simulation", 3, ("ExampleTests", "XCTestTests")), ("FiveBugs", 3, ("FiveBugs",)), ("GettingStarted", 1, ("ExampleTests",))):
-    blocks = re.findall(r"```swift no-check\n(.*?)```", (pages / f"{page}.md").read_text(), re.DOTALL)
-    text = "\n".join((tests / f"{name}.swift").read_text() for name in names)
-    plain = " ".join(text.split())
-    for block in blocks:
-        # The file has the imports, and they stand at its beginning.
-        imports = re.findall(r"^import .*\n", block, re.MULTILINE)
-        rest = re.sub(r"^import .*\n", "", block, flags=re.MULTILINE)
-        if " ".join(rest.split()) not in plain or not all(line in text for line in imports):
-            sys.exit(1)
-    if len(blocks) < least:
-        sys.exit(1)
-END
+# Parts of tests and of other programs are as in their files, and probes as in the library. Planted: each of these is changed.
+Scripts/listings.py .
+mkdir -p "$folder/planted-pages/Verification/Checker"
+cp -r Documentation "$folder/planted-pages/"
+cp Verification/Checker/README.md "$folder/planted-pages/Verification/Checker/"
+sed -i -e 's/balance -= 80/balance -= 90/' -e 's/queue.sync {}/queue.sync()/' -e 's/parker.value.unpark/parker.value.park/' \
+  -e 's/@pushed\[arg2\] = /@pushed[arg1] = /' \
+  "$folder/planted-pages"/{Documentation/{Simulation,Testing,Tool},Verification/Checker/README}.md
+if Scripts/listings.py "$folder/planted-pages" 2>"$folder/planted.log"; then fail "other listings were planted, and not found"; fi
+for page in Documentation/{Simulation,Testing,Tool} Verification/Checker/README; do
+  grep -F "$page.md: " "$folder/planted.log" >/dev/null || fail "$page.md: a listing was planted, and not found"
+done
 
 # The README's chart has the figures of the report. Planted: a report of another day, and one with another figure.
 python3 Benchmarks/headlines.py --check
