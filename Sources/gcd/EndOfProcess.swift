@@ -1,5 +1,6 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
+import Glibc
 import GrandCentral
 
 /// How processes end, in words.
@@ -10,6 +11,11 @@ enum EndOfProcess {
     case .killed(let signal, let dumpedCore): "killed by \(name(of: signal))" + (dumpedCore ? ", core dumped" : "")
     }
   }
+
+  /// Keeps how children end until they are waited for. Where the tool's caller ignores SIGCHLD, the kernel would forget their codes, and
+  /// their numbers might be those of other processes. As those of timeout(1), the children do not ignore it either: a process that is
+  /// spawned begins with what its parent ignores, or with the default.
+  static func keepAll() { signal(SIGCHLD, SIG_DFL) }
 
   /// What `waitpid` says.
   static func status(_ word: Int32) -> DispatchSource.ProcessExitStatus {

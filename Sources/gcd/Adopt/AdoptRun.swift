@@ -13,6 +13,7 @@ struct AdoptRun {
 
   /// Does it, and ends the process.
   static func start(_ options: AdoptOptions) -> Never {
+    EndOfProcess.keepAll()
     do {
       let package = try SwiftPackage.describe(options.package)
       let targets = try TargetChoice.targets(of: package, options)

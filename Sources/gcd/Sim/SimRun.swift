@@ -17,6 +17,7 @@ struct SimRun {
   private var runs = 0
 
   static func start(_ options: SimOptions) -> Never {
+    EndOfProcess.keepAll()
     let library: DropIn
     do { library = try DropIn.findSimulating(options.library) } catch {
       fail(error.words(ProgramRun.words), Code.wouldNotRun)

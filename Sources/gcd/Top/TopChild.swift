@@ -30,6 +30,7 @@ final class TopChild {
     // Keys of the terminal are for the tool alone.
     posix_spawnattr_setpgroup(&attributes, 0)
     posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETPGROUP))
+    EndOfProcess.keepAll()
     var process: pid_t = 0
     let arguments = CStrings(command)
     let variables = CStrings(Self.environment)

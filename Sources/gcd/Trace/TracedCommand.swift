@@ -36,6 +36,7 @@ struct TracedCommand {
     let program: Program
     do { program = try Program.find(command[0]) } catch { throw .program(error) }
     let environment = try environment(for: program, named: command[0], library: library)
+    EndOfProcess.keepAll()
     let offer = RegionOffer()
     let own = ["GRANDCENTRAL_RECORD=collect"] + [offer?.variable].compactMap { $0 }
     let others = environment.filter { entry in

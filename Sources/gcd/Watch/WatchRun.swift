@@ -31,6 +31,7 @@ final class WatchRun: @unchecked Sendable {  // why: touched on the ledger's que
     // An output without a reader ends the tool as all else does that ends it: with its command.
     let ignored = TraceOutput.signals.filter { !Interrupt.isIgnored($0) }
     TraceOutput.ignoreSignals()
+    EndOfProcess.keepAll()
     let limit = WatchLimit(raisedTo: options.limit)
     ledger = WatchLedger(limit: limit.objects)
     printer = ChangePrinter(printsJSON: options.printsJSON)
