@@ -277,6 +277,36 @@ struct SimToolTests {
     #expect(help.code == 0 && help.output.contains("--replay <token>"))
   }
 
+  @Test("a program that cannot be started is no schedule that fails: the reason is told")
+  func notStarted() throws {
+    let folder = TemporaryFolder()
+    folder.file("program", try #require(ProcessFile.bytes("/bin/true")))
+    let path = folder.path + "/program"
+    #expect(chmod(path, 0o755) == 0)
+    let options = SimOptions(
+      command: [path], runs: 1, strategy: "random", seed: 1, replay: nil, processors: 2, seconds: 1, steps: 1,
+      checks: false, shrinks: true, trace: nil, library: nil)
+    let simulated = try #require(SimulatedProgram(options, try Program.find(path), environment: []))
+    defer { simulated.removeFolder() }
+    #expect(unlink(path) == 0)
+    let token = try #require(Token("gc1:s:2:"))
+    let attempt = simulated.attempt(token.schedule, token, limit: 1)
+    #expect(attempt.reason == nil && simulated.notStarted == ENOENT && simulated.last == nil)
+    // Whatever is there again: what would be compared has not been run.
+    folder.file("program", try #require(ProcessFile.bytes("/bin/true")))
+    #expect(chmod(path, 0o755) == 0)
+    let second = simulated.attempt(token.schedule, token, limit: 1)
+    #expect(second.reason == nil && simulated.last == nil)
+
+    // As while a linker writes it. A few kernels run such a file all the same.
+    let library = try MadeUpLibrary.make(in: folder)
+    let writer = open(path, O_WRONLY | O_CLOEXEC)
+    defer { close(writer) }
+    if ToolProcess([], shell: "./program", folder: folder.path).wait().code == 0 { return }
+    let refused = ToolProcess.run(["sim", "--library", library, "--", "./program"], folder: folder.path)
+    #expect(refused.code == 126 && refused.error == "gcd: ./program: Text file busy\n", "\(refused)")
+  }
+
   @Test("says that the library has a path which it cannot hand on", arguments: ["a blank", "a:colon"])
   func unwritable(path: String) throws {
     let folder = TemporaryFolder()

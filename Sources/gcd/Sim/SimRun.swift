@@ -8,6 +8,7 @@ struct SimRun {
   private enum Code {
     static let failed: Int32 = 1
     static let wouldNotRun: Int32 = 125
+    static let cannotStart: Int32 = 126
   }
 
   private let options: SimOptions
@@ -46,6 +47,7 @@ struct SimRun {
     let code = run.explore()
     simulated.removeFolder()
     if let signal = Interrupt.received { exit(128 + signal) }
+    if let reason = simulated.notStarted { tell("\(name): \(ProgramRun.words(reason))") }
     exit(code)
   }
 
@@ -75,6 +77,7 @@ struct SimRun {
       let attempt = program.attempt(plan.schedule, plan.token, limit: options.steps)
       // It was not let come to its end.
       if Interrupt.isRequested { break }
+      if program.notStarted != nil { return Code.cannotStart }
       runs += 1
       steps += attempt.steps
       exploration.note(plan, attempt)
@@ -89,6 +92,7 @@ struct SimRun {
         return Code.failed
       }
       if options.checks, !isRepeatable(plan.token, attempt) { return Code.failed }
+      if program.notStarted != nil { return Code.cannotStart }
     }
     if options.replay != nil {
       writeOutputOfProgram()
@@ -107,7 +111,7 @@ struct SimRun {
   private mutating func isRepeatable(_ token: Token, _ attempt: Attempt) -> Bool {
     guard let first = program.last?.report else { return true }
     _ = program.attempt(token.schedule, token, limit: options.steps)
-    if Interrupt.isRequested { return true }
+    if Interrupt.isRequested || program.notStarted != nil { return true }
     guard let second = program.last?.report, second.hash != first.hash || second.end != first.end else {
       if program.last?.report != nil { return true }
       Self.tell("the schedule \(token.text) had no end the second time: \(program.last?.sentence ?? "")")
@@ -189,7 +193,7 @@ struct SimRun {
 
   /// The trace that the last run has left.
   private func writeTrace() {
-    guard let file = options.trace else { return }
+    guard let file = options.trace, program.notStarted == nil else { return }
     do throws(TraceOutput.Failure) {
       let output = try TraceOutput(file)
       output.write(program.traceOfLast)

@@ -70,6 +70,9 @@ final class SimulatedProgram: Attempting {
   private let ignored = TraceOutput.signals.filter { !Interrupt.isIgnored($0) }
   /// The last one.
   private(set) var last: Run?
+  /// Why the program could not be started, as `errno` has it; nil if it could. Then nothing is run any more: a file that is being written,
+  /// or is not there for a moment, is no end of a program.
+  private(set) var notStarted: Int32?
   /// Whether programs leave a trace, which `traceOfLast` is then.
   var leavesTrace = false
   /// Which waits tell where they are; empty for none.
@@ -110,7 +113,8 @@ final class SimulatedProgram: Attempting {
 
   func attempt(_ schedule: any Schedule, _ token: Token, limit: Int) -> Attempt {
     // What is shrunk stays as it is.
-    if Interrupt.isRequested { return Attempt(reason: nil, steps: 0, choices: 0, switches: nil) }
+    let none = Attempt(reason: nil, steps: 0, choices: 0, switches: nil)
+    if Interrupt.isRequested || notStarted != nil { return none }
     var wishes = ["GRANDCENTRAL_SIMULATE=" + token.text, "GRANDCENTRAL_SIMULATE_STEPS=\(limit)"]
     let branching = schedule as? BranchSchedule
     let mostBranches = min(branching?.most ?? 0, Self.mostBranches)
@@ -118,7 +122,7 @@ final class SimulatedProgram: Attempting {
     if !locatedWaits.isEmpty { wishes.append("GRANDCENTRAL_SIMULATE_WAITS=" + locatedWaits) }
     if tellsAllEvents { wishes.append("GRANDCENTRAL_SIMULATE_EVENTS=\(Int32.max)") }
     if leavesTrace { wishes.append("GRANDCENTRAL_SIMULATE_TRACE=" + folder.trace) }
-    let run = start(wishes)
+    guard let run = start(wishes) else { return none }
     last = run
     branching?.branches = run.report?.branches ?? []
     // With as many there may be more.
@@ -128,7 +132,8 @@ final class SimulatedProgram: Attempting {
       switches: run.report?.switches)
   }
 
-  private func start(_ wishes: [String]) -> Run {
+  /// Nil if that is not possible: `notStarted` has the reason.
+  private func start(_ wishes: [String]) -> Run? {
     folder.clear()
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)
@@ -152,7 +157,10 @@ final class SimulatedProgram: Attempting {
         posix_spawn(&process, $0, &actions, &attributes, arguments.pointers, variables.pointers)
       }
     }
-    guard code == 0 else { return Run(report: nil, output: [], status: .exited(code: 126), wasKilled: nil) }
+    guard code == 0 else {
+      notStarted = code
+      return nil
+    }
     let wasKilled = waitForEnd(of: process)
     if wasKilled != nil { kill(process, SIGKILL) }
     var status: Int32 = 0
