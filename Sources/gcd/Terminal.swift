@@ -37,11 +37,19 @@ enum Terminal {
     var rest = bytes[...]
     while !rest.isEmpty {
       let count = rest.withUnsafeBytes { Glibc.write(stream.rawValue, $0.baseAddress, $0.count) }
-      if count < 0, errno == EINTR { continue }
+      if count < 0, isToBeRepeated(stream.rawValue) { continue }
       if count <= 0 { return false }
       rest = rest.dropFirst(count)
     }
     return true
+  }
+
+  /// Whether a write that has failed is to be tried again. Each process that has the file may have asked for one that does not block: then
+  /// the call waits until there is room.
+  static func isToBeRepeated(_ descriptor: Int32) -> Bool {
+    guard errno == EAGAIN else { return errno == EINTR }
+    var entry = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+    return poll(&entry, 1, -1) > 0 || errno == EINTR
   }
 
   /// The exit code of a command whose output could not be written.

@@ -9,6 +9,8 @@ final class ToolProcess {
   let identifier: pid_t
   private let output: Int32
   private let error: Int32
+  /// The tool's end of an output that does not block, until `waitUntilFull`; -1 otherwise.
+  private var writer: Int32 = -1
   /// What has been read so far, and the descriptors that are not at their ends.
   private var texts: [Int32: [UInt8]] = [:]
   private var open: [Int32] = []
@@ -26,12 +28,19 @@ final class ToolProcess {
   }
 
   /// Starts the tool, or the shell with a line in which `$0` is the tool; arguments and environment are exact text. On a terminal, all it writes is `output`.
+  /// An output that does not block is a short pipe, and is read once `waitUntilFull` has returned.
   init(
     _ arguments: [String], shell line: String? = nil, folder: String? = nil, environment: [String] = [],
-    onTerminal: Bool = false
+    onTerminal: Bool = false, outputBlocks: Bool = true
   ) {
     let (outputRead, outputWrite) = onTerminal ? Self.terminal() : Self.pipe()
     let (errorRead, errorWrite) = onTerminal ? (dup(outputRead), dup(outputWrite)) : Self.pipe()
+    if !outputBlocks {
+      // F_SETPIPE_SZ
+      _ = fcntl(outputWrite, 1031, 4096)
+      _ = fcntl(outputWrite, F_SETFL, O_NONBLOCK)
+      writer = fcntl(outputWrite, F_DUPFD_CLOEXEC, 3)
+    }
     var command = [Self.tool] + arguments
     if let line { command = ["/bin/sh", "-c", line] + command }
     identifier = Self.spawn(
@@ -47,6 +56,23 @@ final class ToolProcess {
   deinit {
     close(output)
     close(error)
+  }
+
+  /// Waits until an output that does not block has no room left, and the tool waits or has ended. False if that does not happen.
+  func waitUntilFull() -> Bool {
+    defer {
+      close(writer)
+      writer = -1
+    }
+    let isFull = untilFound {
+      var entry = pollfd(fd: writer, events: Int16(POLLOUT), revents: 0)
+      return poll(&entry, 1, 0) == 0 ? true : nil
+    }
+    let isStill = untilFound {
+      let state = ProcessFile.text("/proc/\(identifier)/stat").flatMap { KernelReading.state(ofStat: $0) }
+      return state == "S" || state == "Z" ? true : nil
+    }
+    return isFull == true && isStill == true
   }
 
   /// Reads all the tool writes, until it ends; calls `watch` with what it has written to its output so far.

@@ -101,8 +101,8 @@ final class TopScreen {
     for (row, line) in lines.enumerated() where row >= shown.count || shown[row] != line {
       text += "\u{1B}[\(row + 1);1H" + line.escaped(usesColour: usesColour)
     }
-    if !text.isEmpty { Terminal.write(text, to: .output) }
-    shown = lines
+    // What the terminal shows after a failure is not known.
+    shown = text.isEmpty || Terminal.write(text, to: .output) ? lines : []
   }
 
   /// Lets the terminal keep a text, for the user to paste.

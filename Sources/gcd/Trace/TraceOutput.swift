@@ -63,7 +63,7 @@ final class TraceOutput {
     var done = 0
     while done < buffer.count {
       let count = buffer.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress! + done, $0.count - done) }
-      if count < 0, errno == EINTR { continue }
+      if count < 0, Terminal.isToBeRepeated(descriptor) { continue }
       guard count > 0 else {
         failure = Failure(code: count < 0 ? errno : EIO)
         buffer.removeAll()
