@@ -51,6 +51,14 @@ int main(void) { return MIN(INT_MAX, 1) + (signal(SIGPIPE, SIG_IGN) == SIG_ERR) 
 EOF
 cp "$folder/brought.c" "$folder/brought.cpp"
 
+# A program that has one of the header's numbers already gets the others, and keeps its own.
+cat >"$folder/numbers.c" <<'EOF'
+#define NSEC_PER_SEC 1000000000L
+#include <dispatch/dispatch.h>
+int check[sizeof NSEC_PER_SEC == sizeof(long) && NSEC_PER_MSEC == 1000000 && USEC_PER_SEC == 1000000 && NSEC_PER_USEC == 1000 ? 1 : -1];
+EOF
+cp "$folder/numbers.c" "$folder/numbers.cpp"
+
 # Names that programs write their own declarations with.
 cat >"$folder/annotated.c" <<'EOF'
 #include <dispatch/dispatch.h>
@@ -111,7 +119,7 @@ done
 for standard in c99 c11 c17; do compile "gcc -std=$standard" use.c; done
 for standard in c++11 c++17; do compile "g++ -std=$standard" use.cpp; done
 
-for program in brought annotated; do
+for program in brought annotated numbers; do
   compile "clang -std=gnu17" "$program.c"
   compile "gcc -std=gnu17" "$program.c"
   compile "clang++ -std=c++17" "$program.cpp"

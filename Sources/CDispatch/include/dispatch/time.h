@@ -10,10 +10,17 @@
 
 DISPATCH_ASSUME_NONNULL_BEGIN
 
+// A program may have some of its own: it keeps these, and gets the others.
 #ifndef NSEC_PER_SEC
 #define NSEC_PER_SEC 1000000000ull
+#endif
+#ifndef NSEC_PER_MSEC
 #define NSEC_PER_MSEC 1000000ull
+#endif
+#ifndef USEC_PER_SEC
 #define USEC_PER_SEC 1000000ull
+#endif
+#ifndef NSEC_PER_USEC
 #define NSEC_PER_USEC 1000ull
 #endif
 
