@@ -25,6 +25,7 @@ final class TopScreen {
 
   enum Event: Equatable {
     case key(TopKey)
+    /// The screen is empty, perhaps of another size.
     case resized
     case signal(Int32)
     /// The terminal is gone.
@@ -80,10 +81,15 @@ final class TopScreen {
     tcsetattr(input, TCSANOW, &formerModes)
   }
 
-  /// Stops like any job; when it is continued the screen is there again.
+  /// Stops with its job, as a terminal stops it; when that is continued the screen is there again. Where no shell could continue it the
+  /// kernel stops nothing, and the screen is drawn anew. A caller that ignores the signal wants no stop.
   func suspend() {
+    if Interrupt.isIgnored(SIGTSTP) { return }
     leave()
-    kill(getpid(), SIGSTOP)
+    // That it has been continued is no news then.
+    for number in [SIGTSTP, SIGCONT] { signal(number, SIG_DFL) }
+    kill(0, SIGTSTP)
+    Self.listen(to: [SIGTSTP, SIGCONT])
     enter()
   }
 
@@ -137,16 +143,22 @@ final class TopScreen {
     var buffer = [UInt8](repeating: 0, count: 64)
     let length = read(pipe.read, &buffer, buffer.count)
     return buffer.prefix(max(0, length)).map { byte in
-      guard Int32(byte) == SIGWINCH else { return .signal(Int32(byte)) }
-      measure()
-      shown = []
-      Terminal.write("\u{1B}[2J", to: .output)
+      switch Int32(byte) {
+      case SIGWINCH:
+        measure()
+        shown = []
+        Terminal.write("\u{1B}[2J", to: .output)
+      case SIGTSTP: suspend()
+      // It has been stopped by what no handler sees: meanwhile the terminal was that of others.
+      case SIGCONT: enter()
+      default: return .signal(Int32(byte))
+      }
       return .resized
     }
   }
 
-  private static func install() {
-    for signal in [SIGWINCH, SIGTERM, SIGHUP, SIGINT] {
+  private static func listen(to signals: [Int32]) {
+    for signal in signals {
       var action = sigaction()
       action.__sigaction_handler.sa_handler = { signal in
         let former = errno
@@ -158,6 +170,11 @@ final class TopScreen {
       action.sa_flags = SA_RESTART
       sigaction(signal, &action, nil)
     }
+  }
+
+  private static func install() {
+    listen(to: [SIGWINCH, SIGTERM, SIGHUP, SIGINT, SIGCONT])
+    listen(to: [SIGTSTP, SIGQUIT].filter { !Interrupt.isIgnored($0) })
     // If the tool crashes, the terminal stays usable.
     for signal in [SIGABRT, SIGSEGV, SIGILL, SIGTRAP, SIGBUS, SIGFPE] {
       var action = sigaction()
