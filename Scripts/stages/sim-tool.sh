@@ -187,7 +187,7 @@ ends stranger 'escape: the thread'
 expect 'which the simulation has not started, has used the library beside it' said
 # A thread that takes no part may be the one that would wake others: that is no deadlock.
 ends early 'escape: a thread that was started before main takes no part'
-for way in clock spin rounds free child random alarm handler; do
+for way in clock spin rounds free child random alarm handler nobody exhausted; do
   sim --check --runs 2 --strategy pct -- "$folder/ends" "$way"
   [ "$status" -eq 0 ] || told "$way"
 done
@@ -222,6 +222,11 @@ mkdir "$folder/temporary"
 TMPDIR=$folder/temporary sim --runs 2 -- "$folder/ends" flood
 [ "$status" -eq 1 ] || told "too much output"
 expect 'the program has written more than 256 MB' said
+# A report has its place wherever the program goes; one that is cut off is told, and no other program is looked for.
+status=0
+env -C "$folder/temporary" TMPDIR=. "$tool" sim --library "$library" -- "$folder/ends" elsewhere >"$folder/printed" 2>"$folder/said" || status=$?
+[ "$status" -eq 0 ] || told "a program in another folder"
+ends full 'the program has ended with the code 0, and its report is cut off: is there room in '
 # A pipe without a reader.
 mkfifo "$folder/pipe"
 exec 8<>"$folder/pipe"

@@ -162,15 +162,16 @@ void gcs_let_inherited_go(void) {
 
 static unsigned sides_of(int descriptor, int depth);
 
-/// The file, also where the process has as many descriptors as it may have.
-static FILE *open_beyond(const char *path) {
-  FILE *file = fopen(path, "re");
+int gcs_open_beyond(const char *path, int flags) {
+  int file = open(path, flags | O_CLOEXEC, 0600);
   struct rlimit limit;
-  if (file != NULL || errno != EMFILE || getrlimit(RLIMIT_NOFILE, &limit) != 0) return file;
+  if (file >= 0 || errno != EMFILE || getrlimit(RLIMIT_NOFILE, &limit) != 0) return file;
   struct rlimit raised = {.rlim_cur = limit.rlim_max, .rlim_max = limit.rlim_max};
-  if (setrlimit(RLIMIT_NOFILE, &raised) != 0) return NULL;
-  file = fopen(path, "re");
+  if (setrlimit(RLIMIT_NOFILE, &raised) != 0) return -1;
+  file = open(path, flags | O_CLOEXEC, 0600);
+  int kept = errno;
   setrlimit(RLIMIT_NOFILE, &limit);
+  errno = kept;
   return file;
 }
 
@@ -178,8 +179,12 @@ static FILE *open_beyond(const char *path) {
 static unsigned watched_by(int epoll, int depth) {
   char path[64], line[256];
   snprintf(path, sizeof path, "/proc/self/fdinfo/%d", epoll);
-  FILE *file = open_beyond(path);
-  if (file == NULL) return GCS_HAS_OUTSIDE;
+  int opened = gcs_open_beyond(path, O_RDONLY);
+  FILE *file = opened < 0 ? NULL : fdopen(opened, "r");
+  if (file == NULL) {
+    if (opened >= 0) close(opened);
+    return GCS_HAS_OUTSIDE;
+  }
   unsigned sides = 0;
   int descriptor;
   unsigned long number;

@@ -79,7 +79,7 @@ struct ProgramReport {
   }
 
   private static func read(_ path: String) -> String {
-    let file = open(path, O_RDONLY | O_CLOEXEC)
+    let file = gcs_open_beyond(path, O_RDONLY)
     if file < 0 { return "" }
     defer { close(file) }
     var bytes: [UInt8] = []
@@ -95,9 +95,10 @@ struct ProgramReport {
   func writeTrace(to path: String) { Self.write(TraceOfRun(run.told).bytes, to: path) }
 
   private static func write(_ bytes: [UInt8], to path: String) {
-    let file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
-    if file < 0 { return }
-    Console.write(bytes, to: file)
-    close(file)
+    let file = gcs_open_beyond(path, O_WRONLY | O_CREAT | O_TRUNC)
+    if file < 0 || !Console.write(bytes, to: file) {
+      Console.write("simulation: no report can be written: " + String(cString: strerror(errno)) + "\n")
+    }
+    if file >= 0 { close(file) }
   }
 }

@@ -277,6 +277,22 @@ struct SimToolTests {
     #expect(help.code == 0 && help.output.contains("--replay <token>"))
   }
 
+  @Test("a program that is in another folder at its end, and has given up rights, finds where its report goes")
+  func reports() throws {
+    let folder = TemporaryFolder()
+    let library = try MadeUpLibrary.make(in: folder)
+    let line = "echo \"at $GRANDCENTRAL_SIMULATE_REPORT\"; cd /; stat -c 'may %a' \"$GRANDCENTRAL_SIMULATE_REPORT\""
+    let arguments = ["sim", "--runs", "1", "--library", library, "--", "sh", "-c", line]
+    let result = ToolProcess.run(arguments, folder: folder.path, environment: ["TMPDIR=."])
+    let place = try #require(Files.absolute(folder.path))
+    #expect(result.output.contains("at \(place)/gcd-sim-"), "\(result)")
+    // Others have no rights that a program may give up for theirs.
+    #expect(geteuid() != 0 || result.output.contains("may 622\n"))
+    #expect(result.error.contains("has it become another program, or could no report be written?"))
+    let cut = SimulatedProgram.Run(report: nil, output: [], status: .exited(code: 0), wasKilled: nil, isCut: true)
+    #expect(cut.sentence.contains("its report is cut off"))
+  }
+
   @Test("a program that cannot be started is no schedule that fails: the reason is told")
   func notStarted() throws {
     let folder = TemporaryFolder()

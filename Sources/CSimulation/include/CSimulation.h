@@ -126,6 +126,9 @@ _Noreturn void gcs_exit_now(int code);
 /// What the kernel says that the thread does: "waits in the call read of descriptor 0, /dev/null"; empty if that is not known.
 void gcs_describe_call(uint32_t thread, char *text, size_t room);
 
+/// Does as `open`, also where the process has as many descriptors as it may have. A file that is new is its owner's alone.
+int gcs_open_beyond(const char *path, int flags);
+
 /// How often the program has read from something outside that answered at once, and what that is; 0 behind the last one.
 unsigned gcs_times_outside(unsigned index, const char **name);
 

@@ -14,6 +14,8 @@ final class SimulatedProgram: Attempting {
     let status: DispatchSource.ProcessExitStatus
     /// Why the tool has ended it; nil if it has not.
     let wasKilled: Excess?
+    /// There is a part of a report.
+    var isCut = false
 
     /// What was wrong.
     var sentence: String {
@@ -24,8 +26,11 @@ final class SimulatedProgram: Attempting {
         "the program was stopped from outside, by the signal \(signal), \(EndOfProcess.name(of: signal)), if it has not sent that itself"
       case .killed(let signal, _):
         "the program is brought down by the signal \(signal), \(EndOfProcess.name(of: signal))"
+      case .exited(let code) where isCut:
+        "the program has ended with the code \(code), and its report is cut off: is there room in \(Scratch.place)?"
       case .exited(let code):
-        "the program has ended with the code \(code), and the simulation has not seen that: has it become another program?"
+        "the program has ended with the code \(code), and the simulation has not seen that: "
+          + "has it become another program, or could no report be written?"
       }
     }
 
@@ -134,7 +139,7 @@ final class SimulatedProgram: Attempting {
 
   /// Nil if that is not possible: `notStarted` has the reason.
   private func start(_ wishes: [String]) -> Run? {
-    folder.clear()
+    folder.prepare()
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)
     defer { posix_spawn_file_actions_destroy(&actions) }
@@ -165,9 +170,11 @@ final class SimulatedProgram: Attempting {
     if wasKilled != nil { kill(process, SIGKILL) }
     var status: Int32 = 0
     while waitpid(process, &status, 0) < 0, errno == EINTR {}
+    let bytes = Scratch.read(folder.report)
+    let report = SimReport(ExactText.text(bytes))
     return Run(
-      report: SimReport(ExactText.text(Scratch.read(folder.report))), output: Scratch.read(folder.output),
-      status: EndOfProcess.status(status), wasKilled: wasKilled)
+      report: report, output: Scratch.read(folder.output), status: EndOfProcess.status(status), wasKilled: wasKilled,
+      isCut: report == nil && !bytes.isEmpty)
   }
 
   /// Leaves the process to be waited for. Not nil if it has not ended, and is not to go on.
@@ -195,12 +202,33 @@ private final class Scratch {
   var output: String { folder + "/output" }
   var trace: String { folder + "/trace" }
 
+  /// Where such folders are made.
+  static var place: String { Files.variable("TMPDIR").flatMap { $0.isEmpty ? nil : $0 } ?? "/tmp" }
+  /// Whether programs may give up rights that the folder takes.
+  private static var isRoots: Bool { geteuid() == 0 }
+
+  /// Its path is absolute: a program may go to another folder before it writes there.
   init?() {
-    let place = Files.variable("TMPDIR").flatMap { $0.isEmpty ? nil : $0 } ?? "/tmp"
-    guard let pattern = Path(exactly: place + "/gcd-sim-XXXXXX").withCString({ strdup($0) }) else { return nil }
+    guard let place = Files.absolute(Self.place),
+      let pattern = Path(exactly: place + "/gcd-sim-XXXXXX").withCString({ strdup($0) })
+    else { return nil }
     defer { free(pattern) }
     guard mkdtemp(pattern) != nil else { return nil }
+    if Self.isRoots { chmod(pattern, 0o711) }
     folder = Files.text(pattern)
+  }
+
+  /// Begins anew. Where root's program gives its rights up before it writes its report, it finds a file that it may write, in a folder of
+  /// which others do not know the name.
+  func prepare() {
+    clear()
+    if !Self.isRoots { return }
+    for path in [report, trace] {
+      let file = Path(exactly: path).withCString { open($0, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600) }
+      if file < 0 { continue }
+      fchmod(file, 0o622)
+      close(file)
+    }
   }
 
   func remove() {

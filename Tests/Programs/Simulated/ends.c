@@ -18,6 +18,7 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <time.h>
@@ -308,6 +309,20 @@ int main(int count, char **arguments) {
     if (getsockname(receiver, (struct sockaddr *)&address, &length) != 0) return 1;
     if (sendto(sender, "x", 1, 0, (struct sockaddr *)&address, length) != 1) return 1;
     if (recv(receiver, &byte, 1, 0) != 1) return 1;
+  }
+  // Right programs that leave little room for their reports.
+  if (strcmp(way, "elsewhere") == 0) return chdir("/");
+  if (strcmp(way, "nobody") == 0 && setuid(65534) != 0) puts("there are no rights to give up");
+  if (strcmp(way, "exhausted") == 0) {
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return 1;
+    limit.rlim_cur = 64;
+    if (setrlimit(RLIMIT_NOFILE, &limit) != 0) return 1;
+    while (open("/dev/null", O_RDONLY) >= 0) continue;
+  }
+  if (strcmp(way, "full") == 0) {
+    signal(SIGXFSZ, SIG_IGN);
+    return setrlimit(RLIMIT_FSIZE, &(struct rlimit){16, 16});
   }
   // Has another step each time, as the file has another size.
   if (strcmp(way, "file") == 0 && count > 2) {
