@@ -70,6 +70,31 @@ struct CollectorTests {
     }
   }
 
+  @Test("K2: of two tools that begin at once one records; what a tool that was killed has left on is taken over")
+  func twoTools() throws {
+    let folder = TemporaryFolder()
+    let all = UInt32(GC_SWITCH_RECORD | GC_SWITCH_OBJECTS | GC_SWITCH_COLLECT)
+    var made = MadeUpRegion()
+    let region = try made.reader()
+    // Both have looked before one of them begins.
+    let (first, second) = (try collector(region, folder), try collector(region, folder))
+    #expect(first.beginAlone())
+    #expect(!second.beginAlone() && region.switches == all)
+    second.stopRecording()
+    #expect(region.switches == all)
+    // One that looks now finds the sign of life.
+    let third = try collector(region, folder)
+    #expect(!third.beginAlone())
+    first.stopRecording()
+    #expect(region.switches == 0)
+
+    made.head.switches = UInt32(GC_SWITCH_COLLECT)
+    made.head.heartbeat = 1
+    let left = try made.reader()
+    let heir = try collector(left, folder)
+    #expect(heir.beginAlone() && left.switches == all)
+  }
+
   @Test("where a process has stopped recording, as the tool was late, what was open ends there")
   func standstill() throws {
     let folder = TemporaryFolder()

@@ -80,8 +80,13 @@ final class TopCollector {
     wanted = UInt32(GC_SWITCH_OBJECTS) | (takes ? record | collect : 0)
     for region in regions {
       region.beat()
-      let former = region.switchOn(wanted) ?? wanted
-      switched.append(wanted & ~former)
+      let former = region.switchOn(wanted)
+      switched.append(wanted & ~(former ?? wanted))
+      // Another tool has begun since the look above. Of two, the second one finds the switch on.
+      if takes, let former, former & collect != 0 {
+        end()
+        return nil
+      }
     }
     lostBefore = lost
     // Older records do not count.

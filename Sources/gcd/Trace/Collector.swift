@@ -28,6 +28,8 @@ final class Collector {
   /// What was switched on by us.
   private var switched: UInt32
   private var hasBegun = false
+  /// The process was told to keep what it records for a tool before there was this one.
+  private let wasCollected: Bool
   /// Recording has stood still for a while, as the process did not hear from the tool. What has happened meanwhile is not known.
   private(set) var hasStoodStill = false
 
@@ -71,6 +73,7 @@ final class Collector {
     self.writer = writer
     self.since = since
     self.process = process
+    wasCollected = region.switches & UInt32(GC_SWITCH_COLLECT) != 0
     symbols = Symbols(writer, process.code)
     objects = TracedObjects(writer, region, process: process.identifier, name: process.name)
     words = TraceWords(objects, number: number)
@@ -84,6 +87,22 @@ final class Collector {
   private static let wanted = UInt32(GC_SWITCH_RECORD | GC_SWITCH_OBJECTS | GC_SWITCH_COLLECT)
   /// Without one of these, what happens is not recorded, or is overwritten before it is read.
   static let needed = UInt32(GC_SWITCH_RECORD | GC_SWITCH_COLLECT)
+
+  /// Begins as `keepRecording` does. False if another tool has begun since the process was looked at: then nothing is changed, as each tool
+  /// would get only a part of the records. What a tool that was killed has left on is taken over.
+  func beginAlone() -> Bool {
+    // A tool gives its first sign of life where it sets the switch.
+    let isTaken = region.isCollected || !wasCollected
+    region.beat()
+    guard let before = region.switchOn(Self.wanted) else { return true }
+    if isTaken, before & UInt32(GC_SWITCH_COLLECT) != 0 {
+      region.switchOff(Self.wanted & ~before)
+      return false
+    }
+    switched |= Self.wanted & ~before
+    hasBegun = true
+    return true
+  }
 
   /// Makes the process record, and says that a tool collects. Called repeatedly, because the process stops recording if the
   /// tool is late: then it takes at most `limit` records, those from before.

@@ -43,15 +43,17 @@ final class TraceRun {
     }
     if options.last != nil { requireRecords(regions, process) }
     if options.last == nil {
-      if regions.contains(where: { $0.isCollected }) {
-        fail("process \(process) is recorded by another tool, which takes the records away", notWritten)
-      }
+      if regions.contains(where: { $0.isCollected }) { failAsRecorded(process) }
       for region in regions { region.dropLeftovers(of: process) }
     }
     let run = TraceRun(options, process, nil, since: RegionClock.start.counter)
     for region in regions { run.add(region) }
     if options.last != nil { run.dump() } else { run.collect() }
     run.end()
+  }
+
+  private static func failAsRecorded(_ process: pid_t) -> Never {
+    fail("process \(process) is recorded by another tool, which takes the records away", notWritten)
   }
 
   private static func requireRecords(_ regions: [RegionReader], _ process: pid_t) {
@@ -124,6 +126,11 @@ final class TraceRun {
 
   /// Collects until the process ends, the requested amount is there, or the user presses Ctrl-C.
   private func collect() {
+    if command == nil, !collectors.allSatisfy({ $0.beginAlone() }) {
+      for collector in collectors { collector.stopRecording() }
+      output.discard()
+      Self.failAsRecorded(process)
+    }
     let end = gc_pidfd_open(process)
     defer { if end >= 0 { close(end) } }
     var pause: Int32 = 0
