@@ -192,7 +192,8 @@ struct TopPages {
     var rows: [TopRow] = []
     var seen: Set<Int32> = []
     func add(_ tid: Int32, depth: Int, _ paint: TopPaint) {
-      guard seen.insert(tid).inserted, let thread = model.snapshot.thread(tid) else { return }
+      // What is deeper begins anew below.
+      guard depth < WhyWords.deepest, seen.insert(tid).inserted, let thread = model.snapshot.thread(tid) else { return }
       let text =
         String(repeating: "  ", count: depth) + (depth > 0 ? "└ " : "") + words.thread(tid) + words.inside(thread) + " "
         + words.waiting(thread, withAge: false)

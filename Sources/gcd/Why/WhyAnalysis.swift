@@ -48,12 +48,17 @@ struct WhyAnalysis {
 
   private mutating func findCycles() {
     var circles: [[[Int32]]] = []
+    var ofQueues: [UInt64: Int] = [:]
     for circle in graph.cycles() where graph.smallestAge(circle) >= after {
       // Readers that wait for their own queue are one finding.
-      let wait = circle.count == 1 ? snapshot.thread(circle[0])?.wait : nil
+      let wait = circle.count == 1 ? graph.thread(circle[0])?.wait : nil
       let address = wait?.kind == .queue ? wait?.address ?? 0 : 0
-      let same = circles.firstIndex { $0[0].count == 1 && snapshot.thread($0[0][0])?.wait?.address == address }
-      if let same, address != 0 { circles[same].append(circle) } else { circles.append([circle]) }
+      if address != 0, let same = ofQueues[address] {
+        circles[same].append(circle)
+      } else {
+        if address != 0 { ofQueues[address] = circles.count }
+        circles.append([circle])
+      }
     }
     for circles in circles { add(circles) }
   }
@@ -89,15 +94,17 @@ struct WhyAnalysis {
     var text = index == 0 ? words.sentence(tid) : held(by: tid, for: circle[index - 1])
     let isLast = index + 1 == circle.count
     let next = Clause(held(by: circle[0], for: tid) + ": the circle is closed")
-    if index > 0, let thread = snapshot.thread(tid) {
+    if index > 0, let thread = graph.thread(tid) {
       text += ", which " + words.waiting(thread)
     }
-    return Clause(text, [isLast ? next : cycleClause(circle, from: index + 1)])
+    if isLast { return Clause(text, [next]) }
+    if index + 1 < WhyWords.deepest { return Clause(text, [cycleClause(circle, from: index + 1)]) }
+    return Clause(text, [Clause("\(circle.count - index - 1) more, up to one that waits for the first")])
   }
 
   /// `queue "a" is held by worker …`: what `waiter` waits for, and which thread has it.
   private func held(by tid: Int32, for waiter: Int32) -> String {
-    guard let thread = snapshot.thread(waiter) else { return words.thread(tid) }
+    guard let thread = graph.thread(waiter) else { return words.thread(tid) }
     guard let wait = thread.wait, thread.state == .waiting else {
       return thread.kernel?.lock == .threadEnd
         ? "it waits for the end of " + words.thread(tid) : "the lock is held by " + words.thread(tid)
@@ -124,7 +131,7 @@ struct WhyAnalysis {
   /// If the thread is inside a target of the queue, or holds one: that target.
   private func holderTarget(_ wait: Snapshot.Wait, _ tid: Int32) -> String {
     let chain = snapshot.chain(of: wait)
-    let inside = snapshot.thread(tid)?.insideAddress ?? 0
+    let inside = graph.thread(tid)?.insideAddress ?? 0
     let holder = snapshot.holder(chain)
     let address = inside == 0 && holder?.tid == tid ? holder?.queue.address ?? 0 : inside
     guard address != 0, address != wait.address, let target = chain.first(where: { $0.address == address })
@@ -133,7 +140,7 @@ struct WhyAnalysis {
   }
 
   private func cycleRemedy(_ circle: [Int32]) -> String {
-    let threads = circle.compactMap { snapshot.thread($0) }
+    let threads = circle.compactMap { graph.thread($0) }
     if threads.contains(where: { $0.kernel?.lock == .threadEnd && $0.state == .active }) {
       return "Do not wait, in an item of a queue, for the end of a thread that waits for the queue."
     }
@@ -184,7 +191,7 @@ struct WhyAnalysis {
   }
 
   private func root(_ tid: Int32) -> Root {
-    guard let thread = snapshot.thread(tid), thread.state == .waiting, let wait = thread.wait else {
+    guard let thread = graph.thread(tid), thread.state == .waiting, let wait = thread.wait else {
       return .thread(tid)
     }
     // Without an address, each wait is for something of its own.
@@ -192,20 +199,23 @@ struct WhyAnalysis {
   }
 
   /// A thread and those that wait for it, each a clause.
-  private func tree(_ tid: Int32) -> Clause {
-    Clause(words.sentence(tid), branches(tid))
+  private func tree(_ tid: Int32, below top: Int32? = nil, depth: Int = 1) -> Clause {
+    Clause(words.sentence(tid), branches(tid, below: top ?? tid, depth: depth))
   }
 
-  /// The threads that wait for one.
-  private func branches(_ tid: Int32) -> [Clause] {
-    let waiters = graph.waiters[tid] ?? []
+  /// The threads that wait for one. Where the first thread of the tree is in a circle, of which a wait is too short to be told, the tree
+  /// ends before that comes again.
+  private func branches(_ tid: Int32, below top: Int32, depth: Int) -> [Clause] {
+    let waiters = (graph.waiters[tid] ?? []).filter { $0 != top }
+    if depth == WhyWords.deepest, !waiters.isEmpty { return [Clause("\(graph.allWaiters(of: [tid]).count) more")] }
     let more = waiters.count - WhyWords.longestList
-    return waiters.prefix(WhyWords.longestList).map(tree) + (more > 0 ? [Clause("\(more) more")] : [])
+    return waiters.prefix(WhyWords.longestList).map { tree($0, below: top, depth: depth + 1) }
+      + (more > 0 ? [Clause("\(more) more")] : [])
   }
 
   private mutating func addWait(_ tids: [Int32]) {
     let first = tids.first { graph.blockers[$0] == nil } ?? tids.compactMap { graph.root(of: $0) }.first ?? tids[0]
-    guard let wait = snapshot.thread(first)?.wait else { return }
+    guard let wait = graph.thread(first)?.wait else { return }
     // A root that has not waited long can have waiters that have: all roots of that kind are reported.
     let roots = snapshot.threads.filter {
       graph.blockers[$0.tid] == nil && $0.state == .waiting && root($0.tid) == root(first)
@@ -227,15 +237,15 @@ struct WhyAnalysis {
 
   private mutating func addHolder(_ tid: Int32, _ tids: [Int32]) {
     let waiters = graph.waiters[tid] ?? []
-    guard let first = waiters.first, let waiter = snapshot.thread(first) else { return }
-    let holder = snapshot.thread(tid)
+    guard let first = waiters.first, let waiter = graph.thread(first) else { return }
+    let holder = graph.thread(tid)
     let age = waiters.map { graph.age($0) }.max() ?? 0
     var finding = Finding(kind: .queueHeld, age: age, sentence: "", remedy: "")
     let what =
       waiter.kernel?.lock == .threadEnd && waiter.state == .active
       ? words.thread(tid) + " has not ended" : held(by: tid, for: first)
     // The thread may hold several queues, of which each waiter waits for one.
-    let isOne = Set(waiters.map { snapshot.thread($0)?.wait?.address ?? 0 }).count == 1
+    let isOne = Set(waiters.map { graph.thread($0)?.wait?.address ?? 0 }).count == 1
     finding.sentence = WhyWords.whole(
       waiters.count == 1
         ? "\(what); 1 thread has waited for that for \(WhyWords.duration(age))"
@@ -352,7 +362,7 @@ struct WhyAnalysis {
     finding.threads = threads.filter { seen.insert($0).inserted }
     told.formUnion(threads)
     var labels: Set<String> = []
-    for thread in finding.threads.compactMap({ snapshot.thread($0) }) {
+    for thread in finding.threads.compactMap({ graph.thread($0) }) {
       labels.formUnion([
         thread.insideLabel, thread.wait?.label ?? "", thread.wait.flatMap { snapshot.object(of: $0)?.label } ?? "",
       ])

@@ -15,7 +15,7 @@ struct WhyStates {
     let found = snapshot.threads.compactMap { thread -> Finding? in
       let age = graph.age(thread.tid)
       guard age >= rules.after, let blocker = graph.blockers[thread.tid]?.tid, blocker != thread.tid,
-        let holder = snapshot.thread(blocker)
+        let holder = graph.thread(blocker)
       else { return nil }
       let (urgent, other) = (qos(of: thread), qos(of: holder))
       guard other != 0, urgent > other else { return nil }

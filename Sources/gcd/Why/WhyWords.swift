@@ -7,10 +7,19 @@ struct WhyWords {
   let symbol: (UInt64) -> String?
   /// Longer lists are cut.
   static let longestList = 16
+  /// So are deeper trees: a damaged process, or a core file, may show one as deep as it has threads.
+  static let deepest = 64
+  private let threads: [Int32: Snapshot.Thread]
+
+  init(snapshot: Snapshot, symbol: @escaping (UInt64) -> String?) {
+    self.snapshot = snapshot
+    self.symbol = symbol
+    threads = Dictionary(snapshot.threads.map { ($0.tid, $0) }) { first, _ in first }
+  }
 
   /// `thread "name" (tid)`; the main thread is called so.
   func thread(_ tid: Int32) -> String {
-    guard let thread = snapshot.thread(tid) else { return "thread \(tid)" }
+    guard let thread = threads[tid] else { return "thread \(tid)" }
     if thread.role == .main { return "the main thread (\(tid))" }
     let kind = thread.role == .worker ? "worker" : "thread"
     // A core file has no names of threads.
@@ -108,7 +117,7 @@ struct WhyWords {
 
   /// A thread, where it is, and what it does.
   func sentence(_ tid: Int32) -> String {
-    guard let thread = snapshot.thread(tid) else { return "\(self.thread(tid)), which the library does not know" }
+    guard let thread = threads[tid] else { return "\(self.thread(tid)), which the library does not know" }
     let inside = inside(thread)
     return self.thread(tid) + (inside.isEmpty ? " " : inside + ", ") + waiting(thread)
   }

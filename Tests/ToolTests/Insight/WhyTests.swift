@@ -32,6 +32,32 @@ struct WhyTests {
     #expect(report.words.contains("The main queue is blocked meanwhile"))
   }
 
+  @Test("a circle and a chain of very many threads are told, and not to their ends")
+  func deep() throws {
+    let count: Int32 = 1_000
+    // A file says what it likes: each thread waits for a group that the next one keeps waiting.
+    let chain = (1..<count).map { waiting($0, .group, UInt64($0), owner: $0 + 1) }
+    func look(_ threads: [Snapshot.Thread]) throws -> (finding: Finding, rows: Int) {
+      let snapshot = sample(threads)
+      let report = WhyAnalysis.report(snapshot)
+      let finding = try #require(report.findings.first { $0.threads.count == Int(count) })
+      #expect(finding.details.flatMap(\.all).count < 100 && report.words.utf8.count < 1 << 20)
+      let model = TopModel(snapshot: snapshot, report: report, rates: nil, uptime: second, clock: "12:34:56")
+      return (finding, TopPages(model).table(.waits).rows.count)
+    }
+    let circle = try look(chain + [waiting(count, .group, UInt64(count), owner: 1)])
+    #expect(circle.finding.kind == .cycle && circle.rows == Int(count))
+    #expect(circle.finding.details[0].all.last == "936 more, up to one that waits for the first")
+    let line = try look(chain + [waiting(count, .semaphore, 0xe)])
+    #expect(line.finding.kind == .semaphore && line.rows == Int(count))
+    #expect(line.finding.details[0].all.last == "936 more")
+    // Of a circle that has closed just now one wait is old enough to be told.
+    let kernel = KernelThread(state: "S", age: 20 * second, lockOwner: 2)
+    let young = waiting(2, .group, 0xb, owner: 1, seconds: 0)
+    let outside = WhyAnalysis.report(sample([active(1, kernel), young])).findings.filter { $0.kind == .outside }
+    #expect(outside.map { $0.details.flatMap(\.all).count } == [2])
+  }
+
   @Test("a holder that may have gone on is no certain circle; another one that is inside breaks it")
   func staleOwner() {
     let first = waiting(1, .queue, 0xb, "b", owner: 2, inside: ("a", 0xa))
