@@ -83,6 +83,11 @@ for words in ' waits in count_one, called in thread' ' waits in count_one' 'gcd:
   grep -x -- ".*$words" "$folder/said" >/dev/null || told "nothing$words"
 done
 expect 'waits for a lock, which thread' said
+# In a folder whose name is no text as well.
+mkdir "$folder/"$'n\xffm'
+cp "$folder/locks" "$folder/"$'n\xffm'
+sim --seed "$seed" --runs 300 -- "$folder/"$'n\xffm/locks'
+expect ' waits in count_one' said
 found stack 'the program has ended with the code 1' 900
 found pipeline 'the program has ended with the code 1' 300
 found selfpipe 'deadlock: main waits for descriptors: 3, a pipe; 5, one of a socket pair' 900

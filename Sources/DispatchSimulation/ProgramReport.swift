@@ -51,7 +51,6 @@ struct ProgramReport {
       let waits = run.lastWaits.sorted { $0.key < $1.key }.map { "\($0.key).\($0.value)" }
       text += "waits: " + waits.joined(separator: " ") + "\n"
     }
-    if let places = run.places { text += Self.places(places) }
     var number: UInt32 = 0
     var name: UnsafePointer<CChar>?
     while case let times = gcs_times_outside(number, &name), times > 0, let name {
@@ -64,30 +63,36 @@ struct ProgramReport {
       text += "branch: \(branch.thread) \(branch.choice) \(branch.isPreemption ? 1 : 0) \(others)\n"
     }
     text += "timeline:\n" + run.told.text(ofLast: events)
-    Self.write(Array(text.utf8), to: path)
+    Self.write((run.places.map { Self.places($0) } ?? []) + Array(text.utf8), to: path)
   }
 
-  /// Where threads wait: a line each, with its addresses, and the lines of the kernel's about the files that these are in.
-  private static func places(_ places: WaitPlaces) -> String {
+  /// Where threads wait: a line each, with its addresses, and the lines of the kernel's about the files that these are in. Their paths may
+  /// be any bytes.
+  private static func places(_ places: WaitPlaces) -> [UInt8] {
     var text = ""
     for (_, thread, stack) in places.stacks.sorted(by: { $0.number < $1.number }) {
       let addresses = stack.addresses.map { String($0, radix: 16) }.joined(separator: " ")
       text += "stack: \(addresses):\(thread.onOneLine)\n"
     }
-    for line in read("/proc/self/maps").split(separator: "\n") { text += "map: " + line + "\n" }
-    return text
+    var bytes = Array(text.utf8)
+    for line in read("/proc/self/maps").split(separator: UInt8(ascii: "\n")) {
+      bytes += "map: ".utf8
+      bytes += line
+      bytes.append(UInt8(ascii: "\n"))
+    }
+    return bytes
   }
 
-  private static func read(_ path: String) -> String {
+  private static func read(_ path: String) -> [UInt8] {
     let file = gcs_open_beyond(path, O_RDONLY)
-    if file < 0 { return "" }
+    if file < 0 { return [] }
     defer { close(file) }
     var bytes: [UInt8] = []
     while true {
       let more = [UInt8](unsafeUninitializedCapacity: 65536) { buffer, count in
         count = max(0, Glibc.read(file, buffer.baseAddress, buffer.count))
       }
-      if more.isEmpty { return String(decoding: bytes, as: UTF8.self) }
+      if more.isEmpty { return bytes }
       bytes += more
     }
   }

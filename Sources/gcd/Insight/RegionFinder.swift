@@ -168,5 +168,8 @@ enum ProcessFile {
 
   static func text(_ path: String) -> String? { bytes(path).map { String(decoding: $0, as: UTF8.self) } }
 
-  static func lines(_ path: String) -> [Substring] { text(path)?.split(separator: "\n") ?? [] }
+  /// Exact text: paths are any bytes.
+  static func lines(_ path: String) -> [Substring] {
+    bytes(path).map { ExactText.text($0).split(separator: "\n") } ?? []
+  }
 }

@@ -51,12 +51,12 @@ final class RegionReader {
     }
   }
 
-  /// The list of mapped files that the process has written behind the region; empty in most.
+  /// The list of mapped files that the process has written behind the region, as exact text; empty in most.
   var listOfFiles: String {
     let length = min(UInt64(memory.count) - head.size, 2 << 20)
     var bytes = [UInt8](repeating: 0, count: Int(length))
     let isCopied = bytes.withUnsafeMutableBytes { memory.copy(from: head.size, to: $0) }
-    return isCopied ? String(decoding: bytes, as: UTF8.self) : ""
+    return isCopied ? ExactText.text(bytes) : ""
   }
 
   // MARK: Places

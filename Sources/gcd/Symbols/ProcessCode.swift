@@ -20,6 +20,7 @@ final class ProcessCode {
     let end: UInt64
     /// Of the start, in the file.
     let offset: UInt64
+    /// Exact text.
     let path: String
   }
 
@@ -58,7 +59,7 @@ final class ProcessCode {
   }
 
   /// The file that stands first, which is the program's in most processes.
-  var program: String? { mappings.first?.path.split(separator: "/").last.map(String.init) }
+  var program: String? { mappings.first?.path.split(separator: "/").last.map { TextLayout.printable(String($0)) } }
 
   private static func mappings(_ lines: [Substring]) -> [Mapping] {
     lines.compactMap { parse($0) }.sorted { $0.start < $1.start }
@@ -75,7 +76,9 @@ final class ProcessCode {
     guard range.count == 2, let start = UInt64(range[0], radix: 16), let end = UInt64(range[1], radix: 16),
       start < end, let offset = UInt64(words[2], radix: 16)
     else { return nil }
-    return Mapping(start: start, end: end, offset: offset, path: String(path))
+    // A line feed is the one byte that the kernel writes in another way.
+    let name = path.contains("\\") ? path.replacing("\\012", with: "\n") : path
+    return Mapping(start: start, end: end, offset: offset, path: String(name))
   }
 
   func mapping(of address: UInt64) -> Mapping? {
