@@ -196,6 +196,17 @@ struct ObjectFaultTests {
     expectFault(result, "GC0017", mentions: "wait", "\"org.example.waiting\"", "notify")
   }
 
+  @Test("F1, X2 GC0040: two tasks that wait for the events of one iterator")
+  func eventsOfTwoTasks() async {
+    let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
+      nonisolated(unsafe) let iterator = DispatchSource.timer(every: .seconds(1_000)).makeAsyncIterator()
+      for _ in 0..<2 { Task { _ = await iterator.next() } }
+      // Until one of them traps.
+      try await Task.sleep(for: .seconds(Patience.seconds))
+    }
+    expectFault(result, "GC0040", mentions: "two tasks", "DispatchSource.Events", "Give each")
+  }
+
   @Test("F1, G4 GC0023: once called from inside its body")
   func onceReentered() async {
     let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {

@@ -141,4 +141,7 @@ extension FaultID {
 
   /// The last reference to a queue went away inside a synchronous item of it. Keep one until the call has returned.
   static let releasedWhileHeld = FaultID(rawValue: 39)
+
+  /// Two tasks wait for an event of one iterator of `DispatchSource.Events`. Give each task an iterator of its own.
+  static let eventsOfTwoTasks = FaultID(rawValue: 40)
 }

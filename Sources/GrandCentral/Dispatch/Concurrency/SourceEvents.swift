@@ -30,6 +30,8 @@
       }
 
       /// A loop over the events, with the source that it has.
+      ///
+      /// One task at a time may wait for an event: a second one traps (GC0040). Give each task a loop of its own.
       public struct Iterator: AsyncIteratorProtocol {
         fileprivate let reader: EventReader<Element>
 
@@ -99,6 +101,10 @@
         lock.unlock()
         return continuation.resume(returning: nil)
       }
+      if self.continuation != nil {
+        lock.unlock()
+        trapSecondTask()
+      }
       self.continuation = continuation
       let wasSuspended = isSuspended
       isSuspended = false
@@ -132,6 +138,16 @@
       // A suspended source would keep its cancel handler for ever.
       if wasSuspended { source?.resume() }
     }
+  }
+
+  /// Not generic: one function serves the events of all kinds.
+  @inline(never)
+  @_optimize(size)
+  private func trapSecondTask() -> Never {
+    Fault.misuse(
+      .eventsOfTwoTasks,
+      "two tasks wait for an event of one iterator of DispatchSource.Events, which has room for one of them. Give each "
+        + "task an iterator of its own.")
   }
 
   /// Keeps the source alive while the task reads from it.
