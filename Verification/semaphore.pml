@@ -39,6 +39,28 @@ inline unlock() { locked = false }
 
 inline park() { atomic { token[me] -> token[me] = false } }
 
+// `takeBackWait`.
+inline takeBack() {
+#ifdef TAKES_BACK_NEVER
+  through = false
+#else
+  seen = value;
+  do
+#ifdef TAKES_BACK_ALWAYS
+  :: d_step { value == seen -> value = seen + 1; through = false }; break
+  :: d_step { value != seen -> seen = value }
+#else
+  :: seen >= 0 -> break
+  :: seen < 0 ->
+    if
+    :: d_step { value == seen -> value = seen + 1; through = false }; break
+    :: d_step { value != seen -> seen = value }
+    fi
+#endif
+  od
+#endif
+}
+
 proctype Waiting(byte me; bool timed) {
   short seen;
   bool through = true;
@@ -47,55 +69,47 @@ proctype Waiting(byte me; bool timed) {
   if
   :: seen > 0 -> skip
   :: else ->
-    lock();
+    // A deadline may have passed before.
     if
-    :: owed > 0 -> owed--; unlock()
+    :: timed -> takeBack()
+    :: true -> skip
+    fi;
+    if
+    :: !through -> skip
     :: else ->
-      d_step { list ! me; listed[me] = true }
-      unlock();
+      lock();
       if
-      :: park()
-      :: timed ->
-        // The deadline has passed: `giveUp`.
-        lock();
-        through = true;
+      :: owed > 0 -> owed--; unlock()
+      :: else ->
+        d_step { list ! me; listed[me] = true }
+        unlock();
         if
+        :: park()
+        :: timed ->
+          // The deadline has passed: `giveUp`.
+          lock();
+          through = true;
+          if
 #ifdef LEAVES_CHOSEN
-        :: false -> skip
-        :: else ->
+          :: false -> skip
+          :: else ->
 #else
-        :: !listed[me] -> skip
-        :: listed[me] ->
+          :: !listed[me] -> skip
+          :: listed[me] ->
 #endif
-#ifdef TAKES_BACK_NEVER
-          through = false
-#else
-          seen = value;
-          do
-#ifdef TAKES_BACK_ALWAYS
-          :: d_step { value == seen -> value = seen + 1; through = false }; break
-          :: d_step { value != seen -> seen = value }
-#else
-          :: seen >= 0 -> break
-          :: seen < 0 ->
-            if
-            :: d_step { value == seen -> value = seen + 1; through = false }; break
-            :: d_step { value != seen -> seen = value }
-            fi
-#endif
-          od
-#endif
-        fi;
-        if
-        :: through -> unlock(); park()
-        :: else ->
-          d_step {
-            if
-            :: listed[me] -> list ?? eval(me); listed[me] = false
-            :: else -> skip
-            fi
-          }
-          unlock()
+            takeBack()
+          fi;
+          if
+          :: through -> unlock(); park()
+          :: else ->
+            d_step {
+              if
+              :: listed[me] -> list ?? eval(me); listed[me] = false
+              :: else -> skip
+              fi
+            }
+            unlock()
+          fi
         fi
       fi
     fi

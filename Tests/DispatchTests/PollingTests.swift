@@ -1,5 +1,6 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
+import ContractSupport
 import Synchronization
 import Testing
 
@@ -28,5 +29,22 @@ struct PollingTests {
       let after = [credit(DispatchSemaphore.spin), credit(DispatchGroup.spin), credit(DispatchWorkItem.spin)]
       #expect(after == before)
     }
+  }
+
+  /// A handler of signals that interrupts the thread may signal the semaphore: it would wait for the lock for ever.
+  @Test("G3: a wait that may not block takes no lock")
+  func holdsNothing() {
+    let (semaphore, timeouts) = (DispatchSemaphore(value: 0), Latch(2))
+    semaphore.lock.lock()
+    let poller = PlainThread {
+      if semaphore.wait(timeout: .now()) == .timedOut { timeouts.open() }
+      if semaphore.wait(wallTimeout: .now()) == .timedOut { timeouts.open() }
+    }
+    #expect(timeouts.wait())
+    semaphore.lock.unlock()
+    poller.join()
+    #expect(semaphore.signal() == 0)
+    #expect(semaphore.wait(timeout: .now()) == .success)
+    #expect(semaphore.wait(timeout: .now()) == .timedOut)
   }
 }

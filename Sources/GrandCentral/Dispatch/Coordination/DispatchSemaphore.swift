@@ -8,8 +8,8 @@ import Synchronization
 //
 // Semaphore.N1  value < 0: exactly −value waiters without a promised signal exist (listed, or on their way into the
 //     list).
-// Semaphore.N2  A waiter that gives up moves the value back up itself, if it is still below zero. Otherwise a signal has been
-//     promised to the waiter and is on its way: the waiter takes that signal.
+// Semaphore.N2  A waiter that gives up, in the list or on its way into it, moves the value back up itself, if it is still below
+//     zero. Otherwise a signal has been promised to the waiter and is on its way: the waiter takes that signal.
 //
 // Semaphore.N3  The value of a semaphore that is made in a simulation lies `simulated` lower, so that no call is quick. The slow
 //     calls take back what the quick ones have counted, and count again where another thread may have gone on before.
@@ -33,7 +33,8 @@ public final class DispatchSemaphore: DispatchObject, @unchecked Sendable {  // 
   private let start: Int
   /// Guarded by `lock`.
   @exclusivity(unchecked) private var waiters = WaiterList()
-  private let lock = Lock()
+  /// Not private: a test holds it.
+  let lock = Lock()
   /// Guarded by `lock`: signals promised to waiters that have not joined the list yet.
   private var owed = 0
 
@@ -143,6 +144,10 @@ public final class DispatchSemaphore: DispatchObject, @unchecked Sendable {  // 
   @inline(never)
   final func waitSlow(_ deadline: Deadline) -> Bool {
     if isSimulated, takeSimulated() { return true }
+    // Semaphore.N2, without the lock: a handler of signals may interrupt a thread that polls, and signal. If the thread held the
+    // lock, the handler would wait for it for ever.
+    let mayBlock = !deadline.hasPassed()
+    if !mayBlock, takeBackWait() { return false }
     var waiter = Waiter()
     return _withUnprotectedUnsafeMutablePointer(to: &waiter) { waiter in
       lock.lock()
@@ -154,7 +159,7 @@ public final class DispatchSemaphore: DispatchObject, @unchecked Sendable {  // 
       waiters.append(waiter)
       lock.unlock()
       // A wait that may not block does not spin either.
-      if !deadline.hasPassed(), waiter.pointee.parker.waitBriefly(Self.spin) || waitingForSignal(waiter, deadline) {
+      if mayBlock, waiter.pointee.parker.waitBriefly(Self.spin) || waitingForSignal(waiter, deadline) {
         return true
       }
       return !giveUp(waiter)
@@ -217,6 +222,7 @@ public final class DispatchSemaphore: DispatchObject, @unchecked Sendable {  // 
     return true
   }
 
+  @inline(never)
   private func takeBackWait() -> Bool {
     // relaxed: the counter alone; the signal that a failure stands for arrives through the lock.
     var seen = value.load(ordering: .relaxed)

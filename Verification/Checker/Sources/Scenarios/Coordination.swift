@@ -35,6 +35,16 @@ func coordination() -> [Scenario] {
         run.check(took != left, "the signal was lost, or taken twice")
       }
     },
+    protocolScenario("a wait that may not block, beside a signal", of: "DispatchSemaphore") { run in
+      let semaphore = DispatchSemaphore(value: 0)
+      var took = false
+      run.thread { semaphore.signal() }
+      run.thread { took = semaphore.wait(timeout: .now()) == .success }
+      run.finally {
+        let left = semaphore.wait(timeout: .now()) == .success
+        run.check(took != left, "the signal was lost, or taken twice")
+      }
+    },
     protocolScenario("one at a time", of: "DispatchSemaphore") { run in
       let semaphore = DispatchSemaphore(value: 1), data = Plain()
       for _ in 0..<2 {
