@@ -53,7 +53,7 @@ fact "a client resolves swift-grand-central $version by URL, and nothing besides
 
 log=$OUT/client.log
 # What is up to date prints nothing.
-for target in client small swift5 foundation cxx; do
+for target in client small swift5 foundation mainactor asyncmain cxx; do
   find "$package/.build/debug/$target.build" -name '*.o' -delete 2>/dev/null || true
 done
 options=("${at[@]}" -j "$JOBS")
@@ -88,6 +88,8 @@ run_all() {
   says "$1" small $'1 squared is 1\n2 squared is 4\n3 squared is 9\ndone'
   says "$1" swift5 'sum 5050'
   says "$1" foundation '{"sum":5050}'
+  says "$1" mainactor 'the main actor runs'
+  says "$1" asyncmain $'an item runs\nthe main actor goes on'
 }
 run_all debug
 says debug cxx 'sum 5050'
@@ -164,7 +166,7 @@ fact "a first release build of a client takes $((ours / 100)) s of processor tim
 [ "$tenfold" -le 250 ] || fail "a first build of a client takes more than 25 times as long as the yardstick"
 
 # Not the program with C++, whose libraries the toolchain has in no static form.
-for product in nothing swift5 foundation; do swift build "${static[@]}" --product "$product"; done
+for product in nothing swift5 foundation mainactor asyncmain; do swift build "${static[@]}" --product "$product"; done
 run_all release
 size() { strip -o "$OUT/stripped" "$package/.build/release/$1"; stat -c %s "$OUT/stripped"; }
 added=$(($(size small) - $(size nothing)))
@@ -179,7 +181,7 @@ bare=$PWD/$OUT/client-bare
 mkdir -p "$bare"
 rm -rf "$bare/Sources" "$bare/Package.resolved" "$bare/.build/repositories" "$bare/.build/checkouts" "$bare/.build/workspace-state.json"
 mkdir "$bare/Sources"
-cp -r "$package/Sources/small" "$bare/Sources/"
+cp -r "$package/Sources/small" "$package/Sources/asyncmain" "$bare/Sources/"
 cat >"$bare/Package.swift" <<END
 // swift-tools-version: 6.2
 import PackageDescription
@@ -187,7 +189,8 @@ let package = Package(
   name: "bare",
   dependencies: [.package(url: "file://$repository", exact: "$version", traits: [])],
   targets: [
-    .executableTarget(name: "small", dependencies: [.product(name: "GrandCentral", package: "swift-grand-central")])
+    .executableTarget(name: "small", dependencies: [.product(name: "GrandCentral", package: "swift-grand-central")]),
+    .executableTarget(name: "asyncmain", dependencies: [.product(name: "GrandCentral", package: "swift-grand-central")]),
   ]
 )
 END
@@ -195,6 +198,8 @@ swift build --package-path "$bare" --cache-path "$PWD/$OUT/client-cache" -j "$JO
 small=$(size nothing)
 package=$bare
 says release small $'1 squared is 1\n2 squared is 4\n3 squared is 9\ndone'
+# The program has tasks, and the library does not know of them.
+says release asyncmain $'an item runs\nthe main actor goes on'
 added=$(($(size small) - small))
 [ "$added" -le 1091000 ] || fail "without tasks the library adds $added bytes to a program with Swift's library in it"
 fact "without tasks it adds $added bytes"

@@ -16,16 +16,30 @@
 #include <stdint.h>
 #include <unistd.h>
 
+// What is used of that library. A program that has Swift's library in itself (`--static-swift-stdlib`) hides these names from dlsym, but
+// not from its own linker. The references are weak: the linker takes nothing into the program because of them, and needs no library. In
+// libdispatch.so, which has the names itself, nothing calls the functions below.
+struct foreign_queue;
+extern struct foreign_queue _dispatch_main_q __attribute__((weak));
+extern int _dispatch_get_main_queue_handle_4CF(void) __attribute__((weak));
+extern void _dispatch_main_queue_callback_4CF(void *unused) __attribute__((weak));
+extern void dispatch_async_f(void *queue, void *context, void (*item)(void *)) __attribute__((weak));
+extern void dispatch_queue_set_specific(void *queue, const void *key, void *value, void (*destroy)(void *)) __attribute__((weak));
+extern void *dispatch_get_specific(const void *key) __attribute__((weak));
+
+// The program's own one comes first: the main actor's jobs go there, whatever else has been loaded.
+#define FOREIGN(name) (&(name) != NULL ? &(name) : (__typeof__(&(name)))dlsym(RTLD_DEFAULT, #name))
+
 // Run loops use these functions: the library exports them for Foundation's.
 int gc_foreign_main_handle(void) {
   // A child of fork shares the parent's, and must leave that library alone.
   if (gc_is_forked()) return -1;
-  int (*handle)(void) = (int (*)(void))dlsym(RTLD_DEFAULT, "_dispatch_get_main_queue_handle_4CF");
+  int (*handle)(void) = FOREIGN(_dispatch_get_main_queue_handle_4CF);
   return handle != NULL ? handle() : -1;
 }
 
 void gc_foreign_main_drain(int handle) {
-  void (*drain)(void *) = (void (*)(void *))dlsym(RTLD_DEFAULT, "_dispatch_main_queue_callback_4CF");
+  void (*drain)(void *) = FOREIGN(_dispatch_main_queue_callback_4CF);
   if (drain == NULL) return;
   uint64_t count;
   struct pollfd entry = {.fd = handle, .events = POLLIN, .revents = 0};
@@ -43,11 +57,10 @@ static struct {
 static char mark;
 
 static void find_foreign(void) {
-  void (*set)(void *, const void *, void *, void (*)(void *)) =
-      (void (*)(void *, const void *, void *, void (*)(void *)))dlsym(RTLD_DEFAULT, "dispatch_queue_set_specific");
-  foreign.queue = dlsym(RTLD_DEFAULT, "_dispatch_main_q");
-  foreign.async = (void (*)(void *, void *, void (*)(void *)))dlsym(RTLD_DEFAULT, "dispatch_async_f");
-  foreign.specific = (void *(*)(const void *))dlsym(RTLD_DEFAULT, "dispatch_get_specific");
+  void (*set)(void *, const void *, void *, void (*)(void *)) = FOREIGN(dispatch_queue_set_specific);
+  foreign.queue = FOREIGN(_dispatch_main_q);
+  foreign.async = FOREIGN(dispatch_async_f);
+  foreign.specific = FOREIGN(dispatch_get_specific);
   if (set == NULL || foreign.async == NULL || foreign.specific == NULL) foreign.queue = NULL;
   if (foreign.queue != NULL) set(foreign.queue, &mark, &mark, NULL);
 }

@@ -16,6 +16,8 @@ let package = Package(
     .executableTarget(name: "nothing"),
     .executableTarget(name: "swift5", dependencies: grandCentral, swiftSettings: [.swiftLanguageMode(.v5)]),
     .executableTarget(name: "foundation", dependencies: grandCentral),
+    .executableTarget(name: "mainactor", dependencies: grandCentral),
+    .executableTarget(name: "asyncmain", dependencies: grandCentral),
     .target(name: "Counter"),
     .executableTarget(
       name: "cxx", dependencies: grandCentral + ["Counter"], swiftSettings: [.interoperabilityMode(.Cxx)]),

@@ -28,8 +28,7 @@ import Synchronization
       // A child of fork has no thread that would run it.
       if ToolchainMain.isForked { return }
       #if Tasks || !HAS_TRAITS
-        // The library's symbols have no names, as in a program that is linked statically. A task reaches the same place by a
-        // longer way.
+        // The library is in another shared object, which hides its names. A task reaches the same place by a longer way.
         Task.detached { @MainActor in ForeignMainQueue.visit() }
       #endif
     }
