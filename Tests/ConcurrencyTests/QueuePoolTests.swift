@@ -92,6 +92,45 @@ struct QueuePoolTests {
     #expect(DispatchQueuePool(name: "reuse", queueCount: 1, qos: .utility).queues[0].qos.qosClass == .utility)
   }
 
+  @Test("P1: a queue on which all has been taken back that was set serves the next pool of its name")
+  func takenBack() {
+    var pool: DispatchQueuePool? = DispatchQueuePool(name: "taken back", queueCount: 1)
+    let queue = pool!.queues[0]
+    let key = DispatchSpecificKey<Int>()
+    queue.setSpecific(key: key, value: 1)
+    queue.setSpecific(key: key, value: nil)
+    queue.context = Unmanaged.passUnretained(key).toOpaque()
+    queue.context = nil
+    queue.suspend()
+    queue.resume()
+    queue.setTarget(queue: DispatchQueue(label: "for a while"))
+    queue.setTarget(queue: .global())
+    pool = nil
+    #expect(DispatchQueuePool(name: "taken back", queueCount: 1).queues[0] === queue)
+  }
+
+  @Test("P1: a queue on which something is left is looked at by one pool, and not by all that follow")
+  func setAside() {
+    let (name, key) = ("set aside", DispatchSpecificKey<Int>())
+    for round in 0..<12 {
+      let queue = DispatchQueuePool(name: name, queueCount: 1).queues[0]
+      switch round % 3 {
+      case 0: queue.setSpecific(key: key, value: 1)
+      case 1: queue.suspend()
+      default: queue.setTarget(queue: .global(qos: .utility))
+      }
+    }
+    var waiting = 0
+    PooledQueue.holdRetired(true)
+    var link = PooledQueue.retired![PooledQueue.bucket(name)]
+    while let queue = link {
+      if queue.label == name { waiting += 1 }
+      link = queue.next
+    }
+    PooledQueue.holdRetired(false)
+    #expect(waiting == 1)
+  }
+
   @Test("O2: a pool's finalizer runs after its last reference has gone, on its target, with its context")
   func finalizer() {
     let finalized = DispatchSemaphore(value: 0)

@@ -84,4 +84,16 @@ final class Extras: @unchecked Sendable {  // fields are atomic, or guarded as t
   let floor = Atomic<UInt16>(0)
   /// The fork generation of the process that has sent the queue's activations on their way; see `adoptActivation`.
   let sentIn = Atomic<UInt32>(0)
+
+  /// Whether the program has set nothing here, or has taken all of it back. A first target counts for nothing: the lane keeps it, and does
+  /// not show it.
+  @_optimize(size)
+  var isEmpty: Bool {
+    // In a child of fork a thread of the parent's may hold the lock for ever.
+    guard lock.tryLock() else { return false }
+    let isBare = suspensions == 0 && context.pointer == nil && context.finalizer == nil
+    lock.unlock()
+    // relaxed: a hint for where to queue.
+    return isBare && specifics.isEmpty && floor.load(ordering: .relaxed) == 0
+  }
 }

@@ -62,6 +62,12 @@ struct Specifics: ~Copyable, @unchecked Sendable {  // the list is guarded by `b
     }
   }
 
+  /// Whether there are none now.
+  var isEmpty: Bool {
+    // relaxed: no value is read.
+    first.load(ordering: .relaxed) == nil
+  }
+
   @inline(__always)
   private func enter() {
     let mine = Thread.forkGeneration &+ 1

@@ -14,7 +14,8 @@ DISPATCH_ASSUME_NONNULL_BEGIN
 DISPATCH_DECL(dispatch_queue_pool);
 
 /// A pool with one reference and `queue_count` serial queues, 1 to 32, labelled with `name`. Its queues are never freed;
-/// they serve the next pool of that name and quality of service. It has a context and a finalizer as other objects have; suspending it, or
+/// they serve the next pool of that name and quality of service, but for those that are suspended, or have a value, a context or a target
+/// that was set: take these back before the pool goes. It has a context and a finalizer as other objects have; suspending it, or
 /// giving it a target, holds back or moves none of its queues.
 DISPATCH_EXPORT DISPATCH_NOTHROW DISPATCH_WARN_RESULT dispatch_queue_pool_t dispatch_queue_pool_create(
     const char *DISPATCH_NULLABLE name, size_t queue_count, dispatch_qos_class_t qos_class);

@@ -18,7 +18,8 @@ import Synchronization
 /// Each thread goes round the queues by itself, from a place of its own: handing out changes nothing that threads share.
 ///
 /// References to a pool's queues are not counted. The queues stay when the pool goes, and serve the next pool of the same name
-/// and quality of service: use a limited number of names for pools.
+/// and quality of service: use a limited number of names for pools. A queue that is suspended, or has a value, a context or a
+/// target that was set, serves no other pool, and stays as well: take these back before the pool goes.
 ///
 /// A pool runs nothing itself: suspending it, or giving it a target, holds back or moves none of its queues.
 public final class DispatchQueuePool: DispatchObject, @unchecked Sendable {  // immutable, but for atomics

@@ -10,14 +10,16 @@ import Synchronization
 ///
 /// Many threads are handed the same few queues, and would contend for their reference counts; so pooled queues are never
 /// freed. When a pool goes, its queues are kept for the next pool of that name and quality of service.
+///
+/// A queue on which something is left that its users have set serves no other pool. It is looked at once, and set aside.
 final class PooledQueue: DispatchSerialQueue, @unchecked Sendable {  // atomics; `next` is guarded by its lock
   // Next to the list's tail, which a pusher has to have anyway.
   private let submitted = Atomic<UInt64>(0)
   private let gap = CacheLine.Gap()
   /// Written by the owner.
   private let completed = Atomic<UInt64>(0)
-  /// Guarded by `PooledQueue.lock`: another one that no pool has.
-  @exclusivity(unchecked) private var next: PooledQueue?
+  /// Guarded by `PooledQueue.lock`: another one that no pool has. Not private: a test counts them.
+  @exclusivity(unchecked) private(set) var next: PooledQueue?
 
   private init(name: String, qos: QoSWord) {
     super.init(pooled: name, qos: qos)
@@ -67,11 +69,12 @@ final class PooledQueue: DispatchSerialQueue, @unchecked Sendable {  // atomics;
 
   private static let lock = ProcessLock()
   private static let buckets = 256
-  /// Guarded by `lock`: queues that no pool has, newest first, in as many lists as there are buckets for names; nil before the first one.
+  /// Guarded by `lock`: queues that no pool has, newest first, in as many lists as there are buckets for names, and those that are set aside,
+  /// in one list more; nil before the first one. Not private: a test counts them.
   /// No array, and nothing that is made on demand: both would ask the Swift runtime, whose locks a child may never get (`Engine/Fork.swift`).
-  nonisolated(unsafe) private static var retired: UnsafeMutablePointer<PooledQueue?>?
+  nonisolated(unsafe) private(set) static var retired: UnsafeMutablePointer<PooledQueue?>?
 
-  private static func bucket(_ name: String) -> Int {
+  static func bucket(_ name: String) -> Int {
     var hash: UInt32 = 2_166_136_261
     for byte in name.utf8 { hash = (hash ^ UInt32(byte)) &* 16_777_619 }
     return Int(hash >> 8) % buckets
@@ -92,29 +95,44 @@ final class PooledQueue: DispatchSerialQueue, @unchecked Sendable {  // atomics;
   @_optimize(size)
   private static func takeRetired(_ name: String, _ qos: QoSWord) -> PooledQueue? {
     let bucket = bucket(name)
+    while let queue = takeIdle(name, qos, in: bucket) {
+      if queue.isChanged {
+        // It stays reachable: a tool that finds leaks would report it otherwise.
+        queue.retire(into: buckets)
+        continue
+      }
+      // relaxed: figures of an idle queue.
+      queue.submitted.store(0, ordering: .relaxed)
+      queue.completed.store(0, ordering: .relaxed)
+      return queue
+    }
+    return nil
+  }
+
+  /// Takes the newest one that fits out of its list, unless its former users still have work on it.
+  @_optimize(size)
+  private static func takeIdle(_ name: String, _ qos: QoSWord, in bucket: Int) -> PooledQueue? {
     lock.lock()
     defer { lock.unlock() }
     guard let retired else { return nil }
     var previous: PooledQueue?
     var link = retired[bucket]
     while let queue = link {
-      if queue.ownQoS == qos, Text.equal(queue.name, name), queue.isPristine {
-        if let previous { previous.next = queue.next } else { retired[bucket] = queue.next }
+      link = queue.next
+      if queue.ownQoS == qos, Text.equal(queue.name, name), !queue.isBusy {
+        if let previous { previous.next = link } else { retired[bucket] = link }
         queue.next = nil
-        // relaxed: figures of an idle queue.
-        queue.submitted.store(0, ordering: .relaxed)
-        queue.completed.store(0, ordering: .relaxed)
         return queue
       }
       previous = queue
-      link = queue.next
     }
     return nil
   }
 
   /// The pool goes; others may still use the queue.
-  func retire() {
-    let bucket = Self.bucket(name)
+  func retire() { retire(into: Self.bucket(name)) }
+
+  private func retire(into bucket: Int) {
     Self.lock.lock()
     let retired = Self.retired ?? Self.makeBuckets()
     next = retired[bucket]
@@ -125,15 +143,22 @@ final class PooledQueue: DispatchSerialQueue, @unchecked Sendable {  // atomics;
   /// The lock is held.
   private static func makeBuckets() -> UnsafeMutablePointer<PooledQueue?> {
     // unsafe: never freed.
-    let made = UnsafeMutablePointer<PooledQueue?>.allocate(capacity: buckets)
-    made.initialize(repeating: nil, count: buckets)
+    let made = UnsafeMutablePointer<PooledQueue?>.allocate(capacity: buckets + 1)
+    made.initialize(repeating: nil, count: buckets + 1)
     retired = made
     return made
   }
 
-  private var isPristine: Bool {
+  /// Whether there is work on the queue that ends by itself: the queue may serve a pool afterwards.
+  private var isBusy: Bool {
     let state = state.load()
-    return figures.depth == 0 && items.tailIsNil && extrasReference == nil && !state.has(~LaneState.idle)
-      && targetWord.lane == GlobalQueues.root(for: ownQoS).reference
+    return !state.isHalted && (figures.depth != 0 || !items.tailIsNil || state.has(~LaneState.idle))
+  }
+
+  /// Whether something is left that the queue's users have set. Not with the lock: `Extras` has another one.
+  private var isChanged: Bool {
+    // relaxed: a former user that changes something from now on does so beside the users of the new pool.
+    state.load(ordering: .relaxed).isHalted || targetWord.lane != GlobalQueues.root(for: ownQoS).reference
+      || !(extrasReference?.use { $0.isEmpty } ?? true)
   }
 }
