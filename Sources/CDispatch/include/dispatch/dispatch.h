@@ -2,6 +2,9 @@
 
 /// @file
 /// Grand Central Dispatch: work in queues, on threads that the library looks after. This header includes the others.
+///
+/// No function may be called by a handler of signals (`sigaction`): the handler may have interrupted the same thread within a call. Use a
+/// source of `DISPATCH_SOURCE_TYPE_SIGNAL`; or write to an eventfd or a pipe, which a source of `DISPATCH_SOURCE_TYPE_READ` watches.
 
 #ifndef DISPATCH_DISPATCH_H
 #define DISPATCH_DISPATCH_H

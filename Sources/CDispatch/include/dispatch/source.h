@@ -128,7 +128,7 @@ DISPATCH_EXPORT DISPATCH_NOTHROW DISPATCH_WARN_RESULT uintptr_t dispatch_source_
 /// What the running handler was called for.
 DISPATCH_EXPORT DISPATCH_NOTHROW DISPATCH_WARN_RESULT uintptr_t dispatch_source_get_data(dispatch_source_t source);
 
-/// Reports `value` to a source of one of the three data kinds.
+/// Reports `value` to a source of one of the three data kinds. As all functions, not for handlers of signals: see dispatch.h.
 DISPATCH_EXPORT DISPATCH_NOTHROW void dispatch_source_merge_data(dispatch_source_t source, uintptr_t value);
 
 /// Has a timer fire at `start`, and then every `interval` nanoseconds (for ever: never again), each time up to `leeway`

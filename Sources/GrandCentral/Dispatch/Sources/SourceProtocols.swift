@@ -113,7 +113,7 @@ extension DispatchSourceProtocol {
 /// loaded.add(data: 1)
 /// ```
 public protocol DispatchSourceUserDataAdd: DispatchSourceProtocol {
-  /// Adds to the pending data; adding 0 does nothing. Any thread.
+  /// Adds to the pending data; adding 0 does nothing. Any thread, but no handler of signals.
   ///
   /// Complexity: O(1). Blocking: never.
   func add(data: UInt)
@@ -128,7 +128,7 @@ public protocol DispatchSourceUserDataAdd: DispatchSourceProtocol {
 /// changes.or(data: 0b100)
 /// ```
 public protocol DispatchSourceUserDataOr: DispatchSourceProtocol {
-  /// Sets bits of the pending data; 0 does nothing. Any thread.
+  /// Sets bits of the pending data; 0 does nothing. Any thread, but no handler of signals.
   ///
   /// Complexity: O(1). Blocking: never.
   func or(data: UInt)
@@ -143,7 +143,7 @@ public protocol DispatchSourceUserDataOr: DispatchSourceProtocol {
 /// position.replace(data: 42)
 /// ```
 public protocol DispatchSourceUserDataReplace: DispatchSourceProtocol {
-  /// Replaces the pending data; by 0, so that no handler is called for them. Any thread.
+  /// Replaces the pending data; by 0, so that no handler is called for them. Any thread, but no handler of signals.
   ///
   /// Complexity: O(1). Blocking: never.
   func replace(data: UInt)
