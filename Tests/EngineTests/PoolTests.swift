@@ -96,6 +96,14 @@ struct PoolTests {
     #expect(result.ended, "\(result)")
   }
 
+  @Test("E8: what former hooks have kept may set hooks and wait for the pool as it is freed")
+  func hooksAreFreed() {
+    let result = Probe.run("hooks-are-freed")
+    #expect(result.ended, "\(result)")
+    #expect(result.number("freed") == 1, "\(result)")
+    #expect(result.number("started") == 1, "\(result)")
+  }
+
   @Test("S7: what an item starts does not inherit the exactness of the engine's own waits")
   func timerSlack() {
     let result = Probe.run("timer-slack")

@@ -18,9 +18,12 @@ enum Hooks {
   typealias LaneName = @convention(c) (UnsafeMutableRawPointer) -> UnsafeMutableRawPointer
 
   static func set(start: (@Sendable () -> Void)?, exit: (@Sendable () -> Void)?) {
+    var former = Pair(start: start, exit: exit)
     lock.lock()
-    pair = Pair(start: start, exit: exit)
+    swap(&former, &pair)
     lock.unlock()
+    // What the former hooks keep is freed with the lock given back: its `deinit` may set hooks, fork, or wait for a new worker.
+    withExtendedLifetime(former) {}
   }
 
   static func startHook() -> (@Sendable () -> Void)? {

@@ -8,7 +8,7 @@ extension Scenario {
   static let poolHooks: [String: Body] = [
     "exit-hooks-wait": exitHooksWait, "start-hook-waits": startHookWaits,
     "start-hook-waits-unseen": startHookWaitsUnseen, "timer-slack": timerSlack,
-    "budget-at-work": budgetAtWork,
+    "budget-at-work": budgetAtWork, "hooks-are-freed": hooksAreFreed,
   ]
 
   /// Exit hooks that take long, with a budget of eight threads: they count, and what they submit runs.
@@ -75,6 +75,35 @@ extension Scenario {
       DispatchQueue.global().async { latch.open() }
       latch.wait()
     }
+  }
+
+  /// Calls `body` when it is freed.
+  private final class Kept: Sendable {
+    private let body: @Sendable () -> Void
+    init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+    deinit { body() }
+
+    /// A hook that does nothing, and that alone keeps such an object.
+    static func hook(_ body: @escaping @Sendable () -> Void) -> @Sendable () -> Void {
+      let kept = Kept(body)
+      return { withExtendedLifetime(kept) {} }
+    }
+  }
+
+  /// What the former hooks have kept sets hooks itself as it is freed, and waits for the pool's first worker.
+  @Sendable private static func hooksAreFreed() {
+    let (starts, frees) = (Counter(), Counter())
+    let end: @Sendable () -> Void = {
+      GrandCentralRuntime.setWorkerHooks(start: { starts.add() }, exit: nil)
+      let done = Latch()
+      DispatchQueue.global().async { done.open() }
+      require(done.wait(), "the item ran")
+      frees.add()
+    }
+    GrandCentralRuntime.setWorkerHooks(start: Kept.hook(end), exit: nil)
+    GrandCentralRuntime.setWorkerHooks(start: nil, exit: nil)
+    report("freed", frees.value)
+    report("started", starts.value > 0)
   }
 
   /// A thread that an item starts which a timer has brought has the timer slack that it would have from the main thread.
