@@ -7,20 +7,7 @@ import Testing
 
 @Suite("Places")
 struct PlacesTests {
-  /// The addresses of the tests' engines. No engine is ever freed; while these addresses are here, none has leaked.
-  private static let engines = Mutex([UInt]())
-
-  /// An engine without workers, with `count` places.
-  private func engine(places count: Int) -> Engine.Pointer {
-    let engine = Engine.Pointer.allocate(capacity: 1)
-    engine.initialize(to: Engine())
-    Self.engines.withLock { $0.append(UInt(bitPattern: engine)) }
-    engine.pointee.setParallelism(count)
-    // No worker is woken or started for the jobs that the tests submit.
-    engine.pointee.pool.updateInOrder { $0.startSearching() }
-    return engine
-  }
-
+  private func engine(places count: Int) -> Engine.Pointer { BareEngine.make(places: count) }
   private func worker(_ engine: Engine.Pointer) -> Worker.Pointer { engine.pointee.workers.take() }
 
   // `#expect` takes no values that cannot be copied, so the tests call these functions.

@@ -27,11 +27,12 @@ extension Engine {
 
   @inline(__always)
   private func sleepUnseen(_ worker: Worker.Pointer) -> Bool {
-    if isClosing, tryRetire(worker, evenLast: true) { return false }
+    // In an engine that is being closed the watcher ends once it has switched the watch off. Its role would stay with a record without a thread.
     if isWatcher(worker) {
       if !nap(worker, SlotWatch.nap) { leaveIdle(worker) }
       return true
     }
+    if isClosing, tryRetire(worker, evenLast: true) { return false }
     if !leavesPollToOthers(worker), poller.enter(timers) {
       sleepInPoll(worker)
       return true
