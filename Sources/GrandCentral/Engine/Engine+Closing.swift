@@ -42,9 +42,13 @@ extension Engine {
 
   @_optimize(size)
   func reopen() {
-    // relaxed: a thread that sees it late ends once too often. It is followed by a look for what that thread would have waited for.
-    closing.store(false, ordering: .relaxed)
-    if poller.isMissed(timers) { wakeIfNeeded() }
+    // seq-cst: Monitor.M1; it publishes timers and events. A worker that sees it late ends once too often: what that worker would have waited
+    // for is looked for afterwards.
+    closing.store(false, ordering: .sequentiallyConsistent)
+    if needsMonitor {
+      wakeIfNeeded()
+      monitor.wake(self)
+    }
   }
 
   /// Frees what an engine has that no thread is in, and that nobody sees any more.

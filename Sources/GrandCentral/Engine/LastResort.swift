@@ -71,7 +71,7 @@ extension Monitor {
   func takeBack() -> Bool {
     while true {
       // relaxed: on failure, looked at below.
-      // pairs with: fallAsleep, leave – publishes the notes of a monitor that was there meanwhile (Monitor.M2)
+      // pairs with: fallAsleep – publishes the notes of a monitor that was there meanwhile (Monitor.M2)
       let (taken, found) = state.compareExchange(
         expected: State.lent, desired: State.awake, successOrdering: .acquiring, failureOrdering: .relaxed)
       if taken { return true }

@@ -161,7 +161,7 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
     while true {
       let tick = calm < Self.calmness ? Self.tick : isVacant ? Self.passingTick : Self.calmTick
       Thread.sleep(nanoseconds: notes.compensation.isGrowing || eager > 0 ? Self.quickTick : tick)
-      if engine.pointee.isClosing { return leave() }
+      if endsWith(engine.pointee) { return notes.lastResort.leave() }
       eager -= 1
       let now = Clock.uptime.now()
       isVacant = engine.pointee.isMissed
@@ -201,10 +201,12 @@ struct Monitor: ~Copyable, @unchecked Sendable {  // fields are atomic, or the m
     state.compareExchange(expected: State.asleep, desired: State.none, ordering: .relaxed).exchanged
   }
 
-  /// Monitor: the engine is being closed.
-  private func leave() {
-    // pairs with: wakeSlow – publishes this thread's notes to the next one (Monitor.M2)
-    state.store(State.none, ordering: .releasing)
+  /// Monitor: whether its thread may end because the engine is being closed, and nothing is left that needs it. A thread that publishes something
+  /// meanwhile finds it awake, or has it started again (Monitor.M1).
+  @_optimize(size)
+  private func endsWith(_ engine: borrowing Engine) -> Bool {
+    guard engine.isClosing, fallAsleep(engine) else { return false }
+    return end()
   }
 
   /// What the thread remembers from tick to tick.
@@ -342,12 +344,12 @@ extension Engine {
     pending.load(ordering: .relaxed) == 0 && !slotsNeedWatcher && (!isVacant || poller.hasReturned(since: last))
   }
 
-  /// Whether the monitor has something to watch.
+  /// Whether the monitor has something to watch. Timers and events stay behind in an engine that is being closed.
   @inline(never)
   @_optimize(size)
   var needsMonitor: Bool {
     // seq-cst: Monitor.M1.
-    pending.load(ordering: .sequentiallyConsistent) != 0 || slotsNeedWatcher || isMissed
+    pending.load(ordering: .sequentiallyConsistent) != 0 || slotsNeedWatcher || isMissed && !isClosing
       || !applyHelp.isEmpty
   }
 

@@ -60,7 +60,7 @@ extension Engine {
     let isDue = sleeper != nil || Clock.uptime.now() &- last >= Monitor.tick
     guard isDue, former == Monitor.State.none || former == Monitor.State.lent else { return false }
     // relaxed: on failure, another thread has been faster.
-    // pairs with: fallAsleep, leave, start, lend, standIn – publishes the notes of the monitor that was there before (Monitor.M2)
+    // pairs with: fallAsleep, start, lend, standIn – publishes the notes of the monitor that was there before (Monitor.M2)
     let (chosen, _) = monitor.state.compareExchange(
       expected: former, desired: Monitor.State.filled, successOrdering: .acquiring, failureOrdering: .relaxed)
     guard chosen else { return false }
