@@ -45,7 +45,9 @@ struct Retry: ~Copyable {
 //            does.
 // Retries.B  The job tries the entries in the order in which they came. When one is refused, others that are short of the
 //            same thing are left for the next time: ten thousand sources cost one failing call a pause.
-//            Those that look for themselves meanwhile (`.looks`) are all called.
+//            Those that look for themselves meanwhile (`.looks`) are all called. What one is refused, another may get, because one kind
+//            stands for several limits: after a refusal the next job begins with another entry, so each is tried within as many jobs as
+//            there are entries.
 // Retries.C  There is a timer, or a job on its way, while the list is not empty (`isScheduled`).
 //
 // The lock is never held while an attempt runs.
@@ -144,7 +146,7 @@ struct Retries: ~Copyable, @unchecked Sendable {  // guarded by `lock`
   }
 
   @_optimize(size)
-  private func tryAll(in engine: borrowing Engine) {
+  func tryAll(in engine: borrowing Engine) {
     var refused: UInt8 = 0
     var shortest = UInt64.max
     lock.lock()
@@ -163,6 +165,8 @@ struct Retries: ~Copyable, @unchecked Sendable {  // guarded by `lock`
       }
       lock.lock()
     }
+    // Retries.B: all have been appended again, in the order in which they were.
+    if refused != 0, let first = popFirst() { append(first) }
     let isOver = state.pointee.first == nil
     if isOver { state.pointee.isScheduled = false }
     lock.unlock()
