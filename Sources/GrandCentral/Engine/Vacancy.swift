@@ -75,6 +75,8 @@ extension Engine {
       // relaxed: a number for pacing.
       let last = monitor.lookedAt.exchange(now, ordering: .relaxed)
       _ = monitor.look(Engine.shared, now, elapsed: min(now &- last, Slices.slice), &notes)
+      // SlotWatch.S5: what the look has brought is not the sleeper's next job, because it naps on.
+      if let sleeper { sleeper.pointee.giveUpSlot(in: self) }
       // A role that is lent is not kept: its owner waits for it (`takeBack`).
       // relaxed: the last look below has the proper order.
     } while sleeper != nil && former == Monitor.State.none && pending.load(ordering: .relaxed) != 0

@@ -136,6 +136,6 @@ struct Worker: ~Copyable, @unchecked Sendable {  // fields are immutable, atomic
   /// Owner, before it waits: the job in the slot must not wait with it.
   @inline(never)
   func giveUpSlot(in engine: borrowing Engine) {
-    if let place, let job = place.pointee.takeSlot() { place.pointee.enqueue(job, in: engine) }
+    place?.pointee.giveUpSlot(in: engine)
   }
 }

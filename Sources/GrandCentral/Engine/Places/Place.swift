@@ -92,6 +92,11 @@ struct Place: ~Copyable, @unchecked Sendable {  // fields are immutable or atomi
     return Job(raw: raw)
   }
 
+  /// What is in the slot moves on to a backlog; any thread.
+  func giveUpSlot(in engine: borrowing Engine) {
+    if let job = takeSlot() { enqueue(job, in: engine) }
+  }
+
   @inline(__always)
   var slotIsEmpty: Bool {
     // relaxed: a hint; a thread that acts on it exchanges the slot.

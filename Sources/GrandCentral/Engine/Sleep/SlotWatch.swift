@@ -22,7 +22,7 @@ import Synchronization
 //     the monitor.
 // SlotWatch.S5  No job begins beside a full slot without a watch. A worker that fills the slot in a job asks for a watch. A
 //     worker that has filled it between jobs, as a poller's holder does, asks when another job comes first. The job that
-//     begins may block where no thread sees it.
+//     begins may block where no thread sees it. A worker that naps for the monitor (Vacancy) gives the slot up.
 // SlotWatch.S6  The watcher looks at every nap. A surplus worker does not look, so it does not keep the role: the monitor
 //     does. The watcher looks at the kernel's events as well, if no thread waits for them: it does not wait for them itself.
 //
