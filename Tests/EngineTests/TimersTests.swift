@@ -58,4 +58,26 @@ struct TimersTests {
       _exit(EXIT_SUCCESS)
     }
   }
+
+  @Test("E1: the number of processors that the program sets stays, though the pool was counting them as it was set")
+  func overrideBesideCount() async {
+    await #expect(processExitsWith: .success) {
+      let (engine, gate) = (Engine.shared, Latch())
+      var setter: BlockedThread?
+      Fork.undisturbed {
+        let thread = BlockedThread {
+          GrandCentralRuntime.processorOverride = 3
+          gate.wait()
+        }
+        setter = thread
+        guard eventually({ Topology.overrideCount == 3 }), thread.isAsleep() else { _exit(EXIT_FAILURE) }
+        // A count that has begun before, and has found another number, comes to its end.
+        engine.pointee.setParallelism(5)
+      }
+      gate.open()
+      setter?.join()
+      // relaxed: a number.
+      _exit(engine.pointee.parallelism.load(ordering: .relaxed) == 3 ? EXIT_SUCCESS : EXIT_FAILURE)
+    }
+  }
 }

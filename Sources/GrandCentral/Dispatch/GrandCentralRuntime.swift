@@ -28,7 +28,7 @@ public enum GrandCentralRuntime {
     get { Topology.overrideCount }
     set {
       Topology.setOverride(newValue)
-      Engine.existing?.pointee.setParallelism(Topology.activeProcessors())
+      Engine.existing?.pointee.countProcessors()
     }
   }
 

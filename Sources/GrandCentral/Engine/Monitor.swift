@@ -370,7 +370,10 @@ extension Engine {
     if ticks % 1024 == 0 { countProcessors() }
   }
 
-  private func countProcessors() {
+  /// Counts the processors now. One thread at a time: a count that began before the program has set another number would be stored behind that.
+  @inline(never)
+  @_optimize(size)
+  func countProcessors() {
     Fork.undisturbed { setParallelism(Topology.activeProcessors()) }
   }
 }
