@@ -227,7 +227,7 @@ int gc_epoll_wait(int epfd, gc_epoll_event *events, int capacity, uint64_t timeo
   static _Atomic(bool) is_refused;
   if (!atomic_load_explicit(&is_refused, memory_order_relaxed)) {
     count = (int)syscall(SYS_epoll_pwait2, epfd, raw, capacity, timeout, open, sizeof mask);
-    if (count < 0 && errno == EINTR) count = epoll_wait(epfd, raw, capacity, 0);  // The signal has been counted meanwhile.
+    if (count < 0 && errno == EINTR) count = raw_epoll_wait(epfd, raw, capacity, 0);  // The signal has been counted meanwhile.
     if (count < 0 && (errno == EBADF || errno == EINVAL || errno == EFAULT)) return -errno;
     if (count < 0) atomic_store_explicit(&is_refused, true, memory_order_relaxed);
   }
@@ -240,9 +240,9 @@ int gc_epoll_wait(int epfd, gc_epoll_event *events, int capacity, uint64_t timeo
       milliseconds = rounded > INT32_MAX ? INT32_MAX : (int)rounded;
     }
     count = (int)syscall(SYS_epoll_pwait, epfd, raw, capacity, milliseconds, open, sizeof mask);
-    if (count < 0 && errno == EINTR) count = epoll_wait(epfd, raw, capacity, 0);
+    if (count < 0 && errno == EINTR) count = raw_epoll_wait(epfd, raw, capacity, 0);
     // Where it is a call of its own, a filter may let it pass.
-    if (count < 0 && errno != EBADF && errno != EINVAL) count = epoll_wait(epfd, raw, capacity, milliseconds);
+    if (count < 0 && errno != EBADF && errno != EINVAL) count = raw_epoll_wait(epfd, raw, capacity, milliseconds);
     if (count < 0) return -errno;
   }
   for (int i = 0; i < count; i++) {

@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <stddef.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
@@ -61,6 +62,15 @@ static inline int raw_waitid(idtype_t kind, id_t which, siginfo_t *info, int opt
 /// Whether something is ready: as `poll` without a wait.
 static inline int raw_poll(struct pollfd *entries, nfds_t count) {
   return (int)RAW(poll(entries, count, 0), SYS_ppoll, entries, count, &(struct timespec){0, 0}, NULL, 0);
+}
+
+/// Where the kernel has a call of this name, a filter may let that one pass and refuse `epoll_pwait`.
+static inline int raw_epoll_wait(int epfd, struct epoll_event *events, int capacity, int milliseconds) {
+#ifdef SYS_epoll_wait
+  return (int)RAW(epoll_wait(epfd, events, capacity, milliseconds), SYS_epoll_wait, epfd, events, capacity, milliseconds);
+#else
+  return (int)RAW(epoll_wait(epfd, events, capacity, milliseconds), SYS_epoll_pwait, epfd, events, capacity, milliseconds, NULL, 0);
+#endif
 }
 
 static inline int raw_nanosleep(const struct timespec *time, struct timespec *rest) {

@@ -108,6 +108,31 @@ struct EpollTests {
     #expect(deadline.hasPassed())
   }
 
+  @Test("C5: a thread that the program has cancelled comes back from a wait that a signal ends")
+  func cancelled() async {
+    await #expect(processExitsWith: .success) {
+      let epoll = gc_epoll_create()
+      signal(SIGUSR1) { _ in }
+      var thread = pthread_t()
+      let error = pthread_create(
+        &thread, nil,
+        { argument in
+          // As another thread's cancellation that has come just before.
+          pthread_cancel(pthread_self())
+          var event = gc_epoll_event()
+          let count = gc_epoll_wait(Int32(Int(bitPattern: argument)), &event, 1, .max)
+          _exit(count == 0 ? EXIT_SUCCESS : EXIT_FAILURE)
+        }, UnsafeMutableRawPointer(bitPattern: Int(epoll)))
+      if error != 0 { _exit(EXIT_FAILURE) }
+      // Until the thread sleeps in the wait: a signal that comes before it does ends nothing.
+      _ = eventually {
+        pthread_kill(thread, SIGUSR1)
+        return false
+      }
+      _exit(EXIT_FAILURE)
+    }
+  }
+
   @Test("E6: and its companions are nil when there are no descriptors")
   func exhaustion() async {
     await #expect(processExitsWith: .exitCode(0)) {
