@@ -170,10 +170,12 @@ struct Retries: ~Copyable, @unchecked Sendable {  // guarded by `lock`
     let isOver = state.pointee.first == nil
     if isOver { state.pointee.isScheduled = false }
     lock.unlock()
-    // An entry that came meanwhile is no older than this attempt.
-    if !isOver { startTimer(after: min(shortest, Self.longestPause), in: engine) }
+    // Where none was refused, those that are left have come meanwhile: the next job tries them, and finds out how long their pause is.
+    let pause = shortest == .max ? Self.shortestPause : min(shortest, Self.longestPause)
+    if !isOver { startTimer(after: pause, in: engine) }
   }
 
+  private static let shortestPause: UInt64 = 1_000_000
   private static let longestPause: UInt64 = 1_000_000_000
 
   /// - Returns: what the registration is short of still, and how long to wait; nil if it is done.
