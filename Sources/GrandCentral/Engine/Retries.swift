@@ -181,8 +181,8 @@ struct Retries: ~Copyable, @unchecked Sendable {  // guarded by `lock`
   /// - Returns: what the registration is short of still, and how long to wait; nil if it is done.
   @_optimize(size)
   private func attempt(_ retry: Retry.Pointer) -> (Shortages.Kind, UInt64)? {
-    let former = retry.pointee.kind
-    let code = retry.pointee.attempt(retry.pointee.context, false)
+    let (former, context, again) = (retry.pointee.kind, retry.pointee.context, retry.pointee.attempt)
+    let code = again(context, false)
     if code == 0 {
       former.granted()
       return nil
@@ -194,7 +194,7 @@ struct Retries: ~Copyable, @unchecked Sendable {  // guarded by `lock`
     if retry.pointee.isWithdrawn {
       retry.pointee.place = .outside
       lock.unlock()
-      _ = retry.pointee.attempt(retry.pointee.context, true)
+      _ = again(context, true)
     } else {
       retry.pointee.kind = kind
       append(retry)

@@ -82,7 +82,7 @@ extension Place {
     let job = findByBand(pending, turn, in: engine)
     // Another job comes before the slot's. The slot may have been filled between jobs, when no watch was asked for
     // (SlotWatch.S5).
-    if !slotIsEmpty { engine.watchSlots(for: self) }
+    watchSlot(in: engine)
     return job
   }
 
@@ -224,7 +224,11 @@ extension Engine {
   /// Sleep.W1: a search of everything, which clears the bits where it finds nothing.
   @inline(never)
   func findWorkThoroughly(_ worker: Worker.Pointer) -> Job? {
-    if let job = worker.pointee.place?.pointee.takeSlot() { return job }
+    if let place = worker.pointee.place {
+      if let job = place.pointee.takeSlot() { return job }
+    } else {
+      watchLeftSlot(of: worker)
+    }
     // relaxed: a hint; the bits are cleared below with the proper order.
     var rest = pending.load(ordering: .relaxed)
     while rest != 0 {

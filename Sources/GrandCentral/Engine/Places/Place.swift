@@ -16,7 +16,7 @@ import Synchronization
 ///
 /// Place.P1  Any thread may use everything here at any time: the slot by exchange, the backlogs as they are. Holding the place
 ///     guards nothing. So a worker that has lost the place without knowing it does no harm: the next holder, or a thief, finds
-///     what that worker leaves.
+///     what that worker leaves. It has the slot watched when it notices the loss (SlotWatch.S7).
 /// Place.P2  `holder` changes from 0, or from a worker that is away, to a worker by that worker's `take`, and back to 0
 ///     when the worker ends, or there are fewer processors. A worker looks whether it is still the holder before it
 ///     starts a job.
@@ -95,6 +95,12 @@ struct Place: ~Copyable, @unchecked Sendable {  // fields are immutable or atomi
   /// What is in the slot moves on to a backlog; any thread.
   func giveUpSlot(in engine: borrowing Engine) {
     if let job = takeSlot() { enqueue(job, in: engine) }
+  }
+
+  /// Between jobs: makes sure that a thread watches what is in the slot.
+  @inline(__always)
+  func watchSlot(in engine: borrowing Engine) {
+    if !slotIsEmpty { engine.watchSlots(for: self) }
   }
 
   @inline(__always)

@@ -166,6 +166,7 @@ extension Engine {
   /// - Returns: false if there is none: the worker is one too many.
   @inline(never)
   func takePlace(_ worker: Worker.Pointer) -> Bool {
+    watchLeftSlot(of: worker)
     if worker.pointee.isHelper, isCrowded { return false }
     // relaxed: a setting; a hint.
     let limit = min(places.count, parallelism.load(ordering: .relaxed))

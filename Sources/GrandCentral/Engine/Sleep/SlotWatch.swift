@@ -25,6 +25,9 @@ import Synchronization
 //     begins may block where no thread sees it. A worker that naps for the monitor (Vacancy) gives the slot up.
 // SlotWatch.S6  The watcher looks at every nap. A surplus worker does not look, so it does not keep the role: the monitor
 //     does. The watcher looks at the kernel's events as well, if no thread waits for them: it does not wait for them itself.
+// SlotWatch.S7  A worker may lose its place between jobs, and fill the slot just before or just after that. The place may have no holder then, or
+//     one that is in a job. So a worker that finds its place lost looks at the slot that it leaves, before it takes another place, begins a job
+//     or sleeps, and asks for a watch if that slot is full.
 //
 // Verification/slotwatch.pml is the model, Verification/unseen.pml that of SlotWatch.S5 and SlotWatch.S6 with the
 // monitor.
@@ -64,6 +67,11 @@ extension Engine {
       failureOrdering: .relaxed)
     if exchanged { wakeIfNeeded() }
   }
+
+  /// SlotWatch.S7: the worker holds no place, or has lost it this moment.
+  @inline(never)
+  @_optimize(size)
+  func watchLeftSlot(of worker: Worker.Pointer) { worker.pointee.lastPlace?.pointee.watchSlot(in: self) }
 
   /// Asks for a watch of what was filled between jobs (SlotWatch.S5). For the one thread of a simulation that goes on.
   func wantWatch() {
