@@ -21,7 +21,9 @@ extension UnsafeMutablePointer<InsightLayout.Head> {
   func show(moreUnlisted change: UInt32) {
     atomic(gc_insight_head_unlisted(self)).pointee.wrappingAdd(change, ordering: .relaxed)
   }
-  func show(lost: UInt64) { atomic(gc_insight_head_lost(self)).pointee.store(lost, ordering: .relaxed) }
+  /// Threads that lose records at the same time may come here in any order.
+  // relaxed: as above.
+  func show(lost: UInt64) { atomic(gc_insight_head_lost(self)).pointee.max(lost, ordering: .relaxed) }
 }
 
 extension UnsafeMutablePointer<InsightLayout.ThreadEntry> {
