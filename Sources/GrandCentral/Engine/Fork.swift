@@ -46,7 +46,7 @@ import Synchronization
 // Rejected: handlers that the engine's maker installs, with a child that makes good for a fork that began before (any lock may then be held
 // by any thread, and each would have to be reset); an engine made as the process is loaded (each process would pay).
 enum Fork {
-  /// Held while a thread of ours does what the runtime's locks may be needed for.
+  /// Held while a thread does for us what the runtime's locks may be needed for.
   private static let upkeep = ProcessLock()
 
   /// Runs `body` with no fork in the middle of it. It takes no lock of the layers above and calls no code of the

@@ -26,12 +26,25 @@ enum Hooks {
     withExtendedLifetime(former) {}
   }
 
-  static func startHook() -> (@Sendable () -> Void)? {
+  static var hasStart: Bool {
     lock.lock()
     defer { lock.unlock() }
-    return pair.start
+    return pair.start != nil
   }
 
+  /// The reference to the hook is given back before it returns: the caller is no searcher until then, and what goes with the last reference
+  /// may submit work and wait for it.
+  @inline(never)
+  @_optimize(size)
+  static func runStart() {
+    lock.lock()
+    let hook = pair.start
+    lock.unlock()
+    hook?()
+  }
+
+  @inline(never)
+  @_optimize(size)
   static func runExit() {
     lock.lock()
     let hook = pair.exit

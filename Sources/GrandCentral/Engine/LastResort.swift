@@ -31,7 +31,7 @@ struct LastResort {
   mutating func begin() {
     if hasBegun { return }
     hasBegun = true
-    Hooks.startHook()?()
+    Hooks.runStart()
   }
 
   func leave() { if hasBegun { Hooks.runExit() } }

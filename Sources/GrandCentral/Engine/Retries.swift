@@ -165,7 +165,7 @@ struct Retries: ~Copyable, @unchecked Sendable {  // guarded by `lock`
       }
       lock.lock()
     }
-    // Retries.B: all have been appended again, in the order in which they were.
+    // Retries.B: all have been appended again, in the order in which they were, but for one that came meanwhile.
     if refused != 0, let first = popFirst() { append(first) }
     let isOver = state.pointee.first == nil
     if isOver { state.pointee.isScheduled = false }

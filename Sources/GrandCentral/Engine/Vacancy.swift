@@ -76,7 +76,7 @@ extension Engine {
       let last = monitor.lookedAt.exchange(now, ordering: .relaxed)
       _ = monitor.look(Engine.shared, now, elapsed: min(now &- last, Slices.slice), &notes)
       // SlotWatch.S5: what the look has brought is not the sleeper's next job, because it naps on.
-      if let sleeper { sleeper.pointee.giveUpSlot(in: self) }
+      if let sleeper { sleeper.pointee.giveUpSlot(in: self, alsoOfLost: true) }
       // A role that is lent is not kept: its owner waits for it (`takeBack`).
       // relaxed: the last look below has the proper order.
     } while sleeper != nil && former == Monitor.State.none && pending.load(ordering: .relaxed) != 0

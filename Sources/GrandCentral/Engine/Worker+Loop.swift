@@ -23,7 +23,7 @@ extension Worker {
     InsightRegion.noteWorkerBegins(index)
     Probes.look()
     if Recorder.isOn { Recorder.note(.workerBegin) }
-    if let hook = Hooks.startHook() { runStartHook(hook, engine.pointee) }
+    if Hooks.hasStart { runStartHook(engine.pointee) }
     var next = engine.pointee.searchOrSleep(me, hasLooked: false)
     while let job = next {
       start(job)
@@ -54,9 +54,9 @@ extension Worker {
 
   /// Runs the start hook as if it were a job: it may wait for other work, seen or unseen.
   @inline(never)
-  private func runStartHook(_ hook: @Sendable () -> Void, _ engine: borrowing Engine) {
+  private func runStartHook(_ engine: borrowing Engine) {
     beginAsIfInJob(engine)
-    hook()
+    Hooks.runStart()
     if gc_thread_self().pointee.worker == nil { Fork.parkForeignThread() }
     endAsIfInJob(engine)
   }
@@ -66,8 +66,8 @@ extension Worker {
   @inline(never)
   @_optimize(size)
   func beginAsIfInJob(_ engine: borrowing Engine) {
-    // SlotWatch.S5: the slot may have been filled between jobs.
-    giveUpSlot(in: engine)
+    // SlotWatch.S5: the slot may have been filled between jobs, and the place lost just before that.
+    giveUpSlot(in: engine, alsoOfLost: true)
     // SlotWatch.S3: it looks at no other slot for long, either.
     engine.giveUpWatch(engine.workers[index])
     engine.stopSearching()

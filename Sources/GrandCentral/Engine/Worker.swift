@@ -134,8 +134,11 @@ struct Worker: ~Copyable, @unchecked Sendable {  // fields are immutable, atomic
   var slotIsEmpty: Bool { place?.pointee.slotIsEmpty ?? true }
 
   /// Owner, before it waits: the job in the slot must not wait with it.
+  ///
+  /// - Parameter alsoOfLost: Between jobs: also where the place has been lost this moment. If another worker holds it now, that one's job moves as
+  ///   well, which is harmless (Place.P1).
   @inline(never)
-  func giveUpSlot(in engine: borrowing Engine) {
-    place?.pointee.giveUpSlot(in: engine)
+  func giveUpSlot(in engine: borrowing Engine, alsoOfLost: Bool = false) {
+    (alsoOfLost ? lastPlace : place)?.pointee.giveUpSlot(in: engine)
   }
 }

@@ -101,6 +101,11 @@ final class PooledQueue: DispatchSerialQueue, @unchecked Sendable {  // atomics;
         queue.retire(into: buckets)
         continue
       }
+      // Its work has begun to go on between the two looks, because it was suspended at the first one.
+      if queue.isBusy {
+        queue.retire()
+        continue
+      }
       // relaxed: figures of an idle queue.
       queue.submitted.store(0, ordering: .relaxed)
       queue.completed.store(0, ordering: .relaxed)
