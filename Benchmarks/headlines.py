@@ -79,7 +79,7 @@ def drawn(rows, where):
         "<title>Time of GrandCentral relative to libdispatch</title>",
         '<rect width="100%" height="100%" fill="#ffffff"/>',
         '<text x="16" y="26" font-size="16" font-weight="bold" fill="#1f2933">Time relative to libdispatch</text>',
-        '<text x="16" y="44" fill="#616e7c">Ratio of medians, logarithmic; to the left of 1 GrandCentral is faster</text>',
+        '<text x="16" y="44" fill="#616e7c">Median of the ratios of all rounds, logarithmic; to the left of 1 GrandCentral is faster</text>',
         f'<circle cx="{width - 270}" cy="22" r="4.5" fill="#f7c948" stroke="#513c06"/>',
         f'<text x="{width - 260}" y="26" fill="#616e7c">the best of other languages and libraries</text>',
     ]

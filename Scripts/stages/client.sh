@@ -130,8 +130,13 @@ middle = sys.argv.index("--")
 yardstick, command = sys.argv[1:middle], sys.argv[middle + 1:]
 
 
+processes = []
+
+
 def start(words):
-    return subprocess.Popen(words, stdout=sys.stderr).pid
+    # One that is kept is not waited for by the module itself.
+    processes.append(subprocess.Popen(words, stdout=sys.stderr))
+    return processes[-1].pid
 
 
 def used(status, usage):

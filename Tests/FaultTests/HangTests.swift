@@ -42,7 +42,7 @@ struct HangTests {
     // The machine may be late by itself: for the waiter, and for the reader that looks at the clock. The library's report computes for some
     // 20 ms without optimisation: meanwhile it loses what another thread loses in sum.
     let late = try #require(result.number("late")), lost = try #require(result.number("lost"))
-    #expect(reported - formed <= 100_000_000 + 2 * late + lost, "\(result)")
+    #expect(reported - formed <= 100_000_000 + 2 * late + max(lost, late), "\(result)")
   }
 
   @Test("F4: the main thread's part in a cycle traps", arguments: Row.all.filter { $0.name.hasPrefix("main-") })

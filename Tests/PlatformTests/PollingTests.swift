@@ -117,6 +117,11 @@ struct EpollTests {
       let error = pthread_create(
         &thread, nil,
         { argument in
+          // The thread that starts it may be one that blocks all signals.
+          var signals = sigset_t()
+          sigemptyset(&signals)
+          sigaddset(&signals, SIGUSR1)
+          pthread_sigmask(SIG_UNBLOCK, &signals, nil)
           // As another thread's cancellation that has come just before.
           pthread_cancel(pthread_self())
           var event = gc_epoll_event()

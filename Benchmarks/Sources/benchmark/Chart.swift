@@ -54,7 +54,7 @@ struct Chart {
       <title>Time of GrandCentral relative to libdispatch</title>
       <rect width="100%" height="100%" fill="#ffffff"/>
       <text x="16" y="26" font-size="16" font-weight="bold" fill="#1f2933">Time relative to libdispatch</text>
-      <text x="16" y="44" fill="#616e7c">Ratio of medians, logarithmic; to the left of 1 GrandCentral is faster</text>
+      <text x="16" y="44" fill="#616e7c">Median of the ratios of all rounds, logarithmic; to the left of 1 GrandCentral is faster</text>
       \(bars.contains { $0.peer != nil } ? legend : "")\(axis(to: y))\(body)</svg>
 
       """
