@@ -74,9 +74,11 @@ final class PooledQueue: DispatchSerialQueue, @unchecked Sendable {  // atomics;
   /// No array, and nothing that is made on demand: both would ask the Swift runtime, whose locks a child may never get (`Engine/Fork.swift`).
   nonisolated(unsafe) private(set) static var retired: UnsafeMutablePointer<PooledQueue?>?
 
+  @inline(never)
+  @_optimize(size)
   static func bucket(_ name: String) -> Int {
-    var hash: UInt32 = 2_166_136_261
-    for byte in name.utf8 { hash = (hash ^ UInt32(byte)) &* 16_777_619 }
+    var (name, hash) = (name, UInt32(2_166_136_261))
+    name.withUTF8 { for byte in $0 { hash = (hash ^ UInt32(byte)) &* 16_777_619 } }
     return Int(hash >> 8) % buckets
   }
 
@@ -96,14 +98,11 @@ final class PooledQueue: DispatchSerialQueue, @unchecked Sendable {  // atomics;
   private static func takeRetired(_ name: String, _ qos: QoSWord) -> PooledQueue? {
     let bucket = bucket(name)
     while let queue = takeIdle(name, qos, in: bucket) {
-      if queue.isChanged {
-        // It stays reachable: a tool that finds leaks would report it otherwise.
-        queue.retire(into: buckets)
-        continue
-      }
-      // Its work has begun to go on between the two looks, because it was suspended at the first one.
-      if queue.isBusy {
-        queue.retire()
+      let isChanged = queue.isChanged
+      // Its work may have begun to go on between two looks, because it was suspended at the first one.
+      if isChanged || queue.isBusy {
+        // Set aside it stays reachable: a tool that finds leaks would report it otherwise.
+        queue.retire(into: isChanged ? buckets : bucket)
         continue
       }
       // relaxed: figures of an idle queue.
@@ -137,6 +136,7 @@ final class PooledQueue: DispatchSerialQueue, @unchecked Sendable {  // atomics;
   /// The pool goes; others may still use the queue.
   func retire() { retire(into: Self.bucket(name)) }
 
+  @_optimize(size)
   private func retire(into bucket: Int) {
     Self.lock.lock()
     let retired = Self.retired ?? Self.makeBuckets()
@@ -155,6 +155,8 @@ final class PooledQueue: DispatchSerialQueue, @unchecked Sendable {  // atomics;
   }
 
   /// Whether there is work on the queue that ends by itself: the queue may serve a pool afterwards.
+  @inline(never)
+  @_optimize(size)
   private var isBusy: Bool {
     let state = state.load()
     return !state.isHalted && (figures.depth != 0 || !items.tailIsNil || state.has(~LaneState.idle))
