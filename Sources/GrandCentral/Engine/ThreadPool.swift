@@ -29,6 +29,7 @@ extension Engine {
     return (error, Shortages.threads.refused(error))
   }
 
+  @_optimize(size)
   private func startWorker() -> Errno? {
     let worker = workers.take()
     // relaxed: a name.

@@ -185,6 +185,7 @@ enum Depot {
   }
 
   @inline(never)
+  @_optimize(size)
   private static func makeShardsSlow() -> UnsafeMutablePointer<Shard> {
     let size = shardCount * MemoryLayout<Shard>.stride
     let made = Memory.allocate(size, alignment: CacheLine.size).bindMemory(to: Shard.self, capacity: shardCount)

@@ -10,6 +10,7 @@ extension DispatchQueue: CustomStringConvertible, CustomDebugStringConvertible {
   /// The target is named unless it is a global queue. The form may change: do not parse it.
   ///
   /// Complexity: O(length of the labels). Blocking: never.
+  @_optimize(size)
   public final var description: String {
     var text = "<DispatchQueue \"" + name + "\": " + kind.name.description
     if kind.hasReaders, let limit = maximumConcurrency { text += ", at most " + String(limit) + " at once" }

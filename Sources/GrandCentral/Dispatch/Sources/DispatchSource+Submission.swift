@@ -47,6 +47,7 @@ extension DispatchSource {
   }
 
   /// Submits the cancel handler that the source has got after its end, unless the source is suspended: then `resume` does it.
+  @_optimize(size)
   final func submitLate() {
     lock.lock()
     // relaxed: written under the lock.
