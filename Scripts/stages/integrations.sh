@@ -73,13 +73,16 @@ fact "order-service: $(tr '\n' ',' <<<"$spans" | sed 's/,$//; s/,/, /g') spans"
 
 # --- Its twin: the same source with -DTWIN takes the same orders on the toolchain's library. How long both take; ours has more metrics.
 
+# An optimised build takes longer than all else here. Where time is short, what is built already is compared, and the times say little.
+configuration=release
+[ -z "${CI:-}" ] || configuration=debug
 example=$package/Examples/order-service/OrderService.swift
-swift build --package-path "$package" -c release --product order-service -j "$JOBS"
-release=$(swift build --package-path "$package" -c release --show-bin-path)
-grep -vE '/(order_service|GrandCentral[A-Za-z]*|CPlatform)\.build/' "$release/order-service.product/Objects.LinkFileList" >"$OUT/order-objects"
-swiftc -O -swift-version 6 -parse-as-library -module-name Example -warnings-as-errors -DTWIN -I "$release/Modules" "$example" \
+swift build --package-path "$package" -c "$configuration" --product order-service -j "$JOBS"
+built=$(swift build --package-path "$package" -c "$configuration" --show-bin-path)
+grep -vE '/(order_service|GrandCentral[A-Za-z]*|CPlatform)\.build/' "$built/order-service.product/Objects.LinkFileList" >"$OUT/order-objects"
+swiftc -O -swift-version 6 -parse-as-library -module-name Example -warnings-as-errors -DTWIN -I "$built/Modules" "$example" \
   "@$OUT/order-objects" -o "$OUT/order-twin"
-for program in "$release/order-service:0" "$OUT/order-twin:1"; do
+for program in "$built/order-service:0" "$OUT/order-twin:1"; do
   uses=$(nm "${program%:*}" | grep -c '8Dispatch0A5QueueC') || true
   [ $((uses > 0)) -eq "${program#*:}" ] || fail "${program%:*} uses $uses symbols of the toolchain's queues"
 done
@@ -92,7 +95,7 @@ orders() {
 }
 orders "$OUT/order-twin"
 twin_said=$said twin_took=$took
-orders "$release/order-service"
+orders "$built/order-service"
 [ "$said" = "$twin_said" ] || fail "order-service says $said, and its twin $twin_said"
 [ "$said" = $'sold: 600\nrefused: 9400\ntimed: 10000\ntotal: 62700' ] || fail "order-service says of 10,000 orders: $said"
-fact "order-service: 10,000 orders, $took ms, its twin $twin_took ms"
+fact "order-service, $configuration: 10,000 orders, $took ms, its twin $twin_took ms"
