@@ -29,7 +29,8 @@ for name in ("compareExchange", "weakCompareExchange"):
     CALLS.append((name, values + [("successOrdering", "successOrdering", "AtomicUpdateOrdering"),
                                   ("failureOrdering", "failureOrdering", "AtomicLoadOrdering")], PAIR))
 
-ARITHMETIC = [("wrappingAdd", "&+"), ("wrappingSubtract", "&-"), ("bitwiseOr", "|"), ("bitwiseAnd", "&")]
+ARITHMETIC = [("wrappingAdd", "seen &+ operand"), ("wrappingSubtract", "seen &- operand"), ("bitwiseOr", "seen | operand"),
+              ("bitwiseAnd", "seen & operand"), ("max", "Swift.max(seen, operand)")]
 
 
 def operation(name, parameters, result):
@@ -48,7 +49,7 @@ def operation(name, parameters, result):
   }}"""
 
 
-def arithmetic(name, sign):
+def arithmetic(name, new):
     return f"""
 {MARK} @discardableResult
   borrowing func {name}(
@@ -57,8 +58,8 @@ def arithmetic(name, sign):
     // relaxed: the first look is verified by the exchange.
     var seen = base.load(ordering: .relaxed)
     while true {{
-      let result = compareExchange(expected: seen, desired: seen {sign} operand, ordering: ordering)
-      if result.exchanged {{ return (seen, seen {sign} operand) }}
+      let result = compareExchange(expected: seen, desired: {new}, ordering: ordering)
+      if result.exchanged {{ return (seen, {new}) }}
       seen = result.original
     }}
   }}"""

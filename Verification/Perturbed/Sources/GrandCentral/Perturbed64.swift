@@ -141,4 +141,17 @@ extension Atomic where Value.AtomicRepresentation == _Atomic64BitStorage, Value:
       seen = result.original
     }
   }
+
+  @_semantics("atomics.requires_constant_orderings") @_transparent @usableFromInline @discardableResult
+  borrowing func max(
+    _ operand: Value, ordering: AtomicUpdateOrdering
+  ) -> (oldValue: Value, newValue: Value) {
+    // relaxed: the first look is verified by the exchange.
+    var seen = base.load(ordering: .relaxed)
+    while true {
+      let result = compareExchange(expected: seen, desired: Swift.max(seen, operand), ordering: ordering)
+      if result.exchanged { return (seen, Swift.max(seen, operand)) }
+      seen = result.original
+    }
+  }
 }
