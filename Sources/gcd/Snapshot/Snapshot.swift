@@ -180,6 +180,9 @@ extension Snapshot {
 
   func thread(_ tid: Int32) -> Thread? { threads.first { $0.tid == tid } }
 
+  /// The threads by their numbers, for many looks: `thread` goes through all of them each time.
+  var threadsByNumber: [Int32: Thread] { Dictionary(threads.map { ($0.tid, $0) }) { first, _ in first } }
+
   /// The object of this number, while it lives. There may be very many.
   func object(_ number: Int) -> Object? {
     var (low, high) = (0, objects.count)

@@ -37,7 +37,7 @@ struct WaitGraph: Sendable {
 
   init(_ snapshot: Snapshot) {
     self.snapshot = snapshot
-    threads = Dictionary(snapshot.threads.map { ($0.tid, $0) }) { first, _ in first }
+    threads = snapshot.threadsByNumber
     var holders: [UInt64: [Int32]] = [:]
     for thread in snapshot.threads where thread.insideAddress != 0 {
       holders[thread.insideAddress, default: []].append(thread.tid)

@@ -14,7 +14,7 @@ struct WhyWords {
   init(snapshot: Snapshot, symbol: @escaping (UInt64) -> String?) {
     self.snapshot = snapshot
     self.symbol = symbol
-    threads = Dictionary(snapshot.threads.map { ($0.tid, $0) }) { first, _ in first }
+    threads = snapshot.threadsByNumber
   }
 
   /// `thread "name" (tid)`; the main thread is called so.
