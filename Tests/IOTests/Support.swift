@@ -135,9 +135,24 @@ func temporaryName() -> String {
   return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
 }
 
-/// Bytes that differ from their neighbours, wherever one looks.
-func pattern(_ count: Int, from start: Int = 0) -> [UInt8] {
-  (start..<start + count).map { UInt8(truncatingIfNeeded: $0 ^ $0 >> 8 ^ $0 >> 16) }
+/// Bytes that differ from their neighbours, wherever one looks: the one at `i` is `i ^ i >> 8 ^ i >> 16`.
+func pattern(_ count: Int, from start: Int = 0) -> [UInt8] { Array(patterns[start..<start + count]) }
+
+/// All of them, made once and by words: without optimisation, and under a sanitizer, a byte at a time takes minutes.
+private let patterns = [UInt8](unsafeUninitializedCapacity: 1 << 22) { bytes, count in
+  let all = UnsafeMutableRawBufferPointer(bytes)
+  for at in 0..<8 { all[at] = UInt8(at) }
+  count = 8
+  // What the bits of a position give is put together by exclusive or: each half is the one before it, with one bit more.
+  while count < all.count {
+    let bit = UInt64(truncatingIfNeeded: (count ^ count >> 8 ^ count >> 16) & 255) &* 0x0101_0101_0101_0101
+    var at = 0
+    while at < count {
+      all.storeBytes(of: all.load(fromByteOffset: at, as: UInt64.self) ^ bit, toByteOffset: count + at, as: UInt64.self)
+      at += 8
+    }
+    count *= 2
+  }
 }
 
 func data(_ bytes: [UInt8]) -> DispatchData { bytes.withUnsafeBytes { DispatchData(bytes: $0) } }
