@@ -54,6 +54,8 @@ enum Watch {
   private static let lateness = Atomic<UInt64>(0)
   /// What such a thread has lost in sum.
   private static let lost = Atomic<UInt64>(0)
+  /// When it notes something again, unless the machine is late for it.
+  private static let isDue = Atomic<UInt64>(.max)
   /// Whether the library is to tell of the pattern.
   private static let isTold = Atomic(false)
 
@@ -68,9 +70,11 @@ enum Watch {
 
   /// The last wait begins.
   static func formed() {
-    put("formed=\(monotonicNanoseconds())\n", to: 1)
+    let now = monotonicNanoseconds()
+    put("formed=\(now)\n", to: 1)
     guard let milliseconds else { return }
-    _ = PlainThread { measureLateness() }
+    isDue.store(now + 1_000_000, ordering: .relaxed)
+    _ = PlainThread { measureLateness(since: now) }
     _ = PlainThread {
       if isTold.load(ordering: .relaxed) { reported.wait() }
       usleep(milliseconds * 1_000)
@@ -79,17 +83,27 @@ enum Watch {
     }
   }
 
-  private static func measureLateness() {
+  /// The machine may be late for the calling thread's beginning, too.
+  private static func measureLateness(since begin: UInt64) {
+    var start = begin
     while true {
-      let start = monotonicNanoseconds()
       usleep(1_000)
       let awake = monotonicNanoseconds()
       note(awake - start - 1_000_000)
+      isDue.store(awake + 5_000_000, ordering: .relaxed)
       let computed = threadNanoseconds()
       while threadNanoseconds() - computed < 5_000_000 {}
-      let (took, used) = (monotonicNanoseconds() - awake, threadNanoseconds() - computed)
+      start = monotonicNanoseconds()
+      let (took, used) = (start - awake, threadNanoseconds() - computed)
       if took > used { note(took - used) }
+      isDue.store(start + 1_000_000, ordering: .relaxed)
     }
+  }
+
+  /// What the thread that measures has lost by `now`, with what it cannot have noted yet.
+  private static func lost(by now: UInt64) -> UInt64 {
+    let due = isDue.load(ordering: .relaxed)
+    return lost.load(ordering: .relaxed) + (now > due ? now - due : 0)
   }
 
   private static func note(_ late: UInt64) {
@@ -105,7 +119,8 @@ enum Watch {
       let text = String(decoding: buffer[..<count], as: UTF8.self)
       put(text, to: writing)
       for _ in 0..<text.split(separator: "\n").count(where: { $0.contains("GC0032") }) {
-        put("reported=\(monotonicNanoseconds())\nlost=\(lost.load(ordering: .relaxed))\n", to: 1)
+        let now = monotonicNanoseconds()
+        put("reported=\(now)\nlost=\(lost(by: now))\n", to: 1)
         reported.open()
       }
     }
