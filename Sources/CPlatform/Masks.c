@@ -53,9 +53,10 @@ static const uint64_t reserved = (uint64_t)3 << 31;
 static const uint64_t reserved = (uint64_t)7 << 31;
 #endif
 
-/// What the kernel sends to a thread for something that the thread does, and what profilers count a thread's time by.
+/// What the kernel sends to a thread for something that the thread does, and what profilers count a thread's time by. SIGXFSZ is not among
+/// them: a channel's write beyond the limit of a file's size ends with EFBIG.
 static const uint64_t caused = BIT(SIGILL) | BIT(SIGTRAP) | BIT(SIGABRT) | BIT(SIGBUS) | BIT(SIGFPE) | BIT(SIGSEGV) |
-                               BIT(SIGSYS) | BIT(SIGPIPE) | BIT(SIGXFSZ) | BIT(SIGTTIN) | BIT(SIGTTOU) | BIT(SIGPROF);
+                               BIT(SIGSYS) | BIT(SIGPIPE) | BIT(SIGTTIN) | BIT(SIGTTOU) | BIT(SIGPROF);
 
 static uint64_t change_mask(int how, uint64_t mask) {
   uint64_t former = 0;

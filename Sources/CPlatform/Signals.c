@@ -271,11 +271,15 @@ bool gc_signals_are_interposed(void) { return false; }
 
 #define EXPORTED __attribute__((visibility("default"), noinline))
 
+/// Whether the calling process watches the signal. A child that shares our memory has dispositions of its own.
+static bool is_ours(int number) { return is_watched(number) && atomic_load(&owner) == getpid(); }
+
 static int change(int number, const struct sigaction *new, struct sigaction *old) {
-  if (!is_watched(number)) {
+  if (!is_ours(number)) {
     int result = system_sigaction(number, new, old);
+    if (result == 0 && old != NULL && is_watched(number) && is_deliver(old)) *old = recorded(number);
     // Another thread may have begun to watch it just now.
-    if (new == NULL || !is_watched(number)) return result;
+    if (new == NULL || !is_ours(number)) return result;
     uint64_t mask = lock();
     if (is_watched(number)) reassert(number);
     unlock(mask);

@@ -96,4 +96,15 @@ struct ProcessTests {
       #expect(result.number("rest-\(name)") == 100_000 - 65_536, "\(result)")
     }
   }
+
+  @Test(
+    "I3, I7: a file that may not become larger ends the write with EFBIG, and no signal",
+    arguments: ["uring", "threads"])
+  func fileLimit(way: String) {
+    guard let result = run("io-file-limit", ["GRANDCENTRAL_IO": way]) else { return }
+    for name in ["stream", "random", "single"] {
+      #expect(result.number("error-\(name)") == Int(EFBIG), "\(result)")
+      #expect(result.number("rest-\(name)") == 4096, "\(result)")
+    }
+  }
 }

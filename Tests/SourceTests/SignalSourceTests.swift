@@ -143,4 +143,16 @@ struct SignalSourceTests {
     #expect(probe.number("child") == 0, "\(probe)")
     #expect(probe.number("parent") == 6, "\(probe)")
   }
+
+  @Test(
+    "S11: what a child of vfork does with a watched signal is the child's own",
+    .enabled(if: !Kernel.isThreadSanitized, "ThreadSanitizer makes a fork of a vfork"))
+  func vfork() {
+    let probe = Probe.run("signal-vfork")
+    #expect(probe.ended, "\(probe)")
+    #expect(probe.number("child") == 5, "\(probe)")
+    #expect(probe.number("handled") == 1, "\(probe)")
+    #expect(probe.number("isSame") == 1 && probe.number("isRestored") == 1, "\(probe)")
+    #expect(probe["afterwards"] == "handled", "\(probe)")
+  }
 }

@@ -52,7 +52,7 @@ void gc_signals_reassert(void);
 
 /// The mask for a wait that is to let watched signals in; false when none is watched.
 bool gc_signals_wait_mask(uint64_t *mask);
-/// What pool threads block: all but what a thread causes itself, and what the program blocked when the first one was started.
+/// What pool threads block: all but what a thread causes itself (but for SIGXFSZ), and what the program blocked when the first one was started.
 uint64_t gc_signals_pool_mask(void);
 /// What a child inherits of `mask`, the calling thread's: all but what the thread blocks because pool threads do.
 uint64_t gc_signals_child_mask(uint64_t mask);

@@ -10,7 +10,7 @@ extension Scenario {
     "io-way": ioWay, "io-no-descriptors": ioNoDescriptors, "io-fork": ioFork, "io-fork-daemon": ioForkDaemon,
     "io-fork-opens": ioForkOpens, "io-no-access": ioNoAccess,
     "io-small-disk": ioSmallDisk, "io-no-ring-threads": ioNoRingThreads,
-    "io-odd-writes": ioOddWrites,
+    "io-odd-writes": ioOddWrites, "io-file-limit": ioFileLimit,
   ]
 
   /// What a read or write ended with.
@@ -291,6 +291,25 @@ extension Scenario {
       let outcome = Outcome()
       channel(open("/mnt/file", O_RDWR | O_CREAT | O_TRUNC, 0o600), type).write(
         offset: 0, data: text(100_000), queue: .global(), ioHandler: outcome.handler)
+      require(outcome.ended.wait(), "the write ends")
+      report("error-\(name)", outcome.error.value)
+      report("rest-\(name)", outcome.bytes.value)
+    }
+  }
+
+  /// Files may have 4,096 bytes. The signal that the kernel sends for more ends a process.
+  @Sendable private static func ioFileLimit() {
+    let files = (0..<3).map { _ in file(in: "/tmp", 0) }
+    signal(SIGXFSZ, SIG_DFL)
+    var limit = rlimit(rlim_cur: 4096, rlim_max: 4096)
+    require(setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit) == 0, "setrlimit")
+    let outcomes = (stream: Outcome(), random: Outcome(), single: Outcome())
+    channel(files[0]).write(offset: 0, data: text(8192), queue: .global(), ioHandler: outcomes.stream.handler)
+    channel(files[1], .random).write(offset: 0, data: text(8192), queue: .global(), ioHandler: outcomes.random.handler)
+    DispatchIO.write(toFileDescriptor: files[2], data: text(8192), runningHandlerOn: .global()) {
+      outcomes.single.handler(true, $0, $1)
+    }
+    for (outcome, name) in [(outcomes.stream, "stream"), (outcomes.random, "random"), (outcomes.single, "single")] {
       require(outcome.ended.wait(), "the write ends")
       report("error-\(name)", outcome.error.value)
       report("rest-\(name)", outcome.bytes.value)

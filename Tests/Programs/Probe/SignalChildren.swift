@@ -4,6 +4,8 @@ import CPlatform
 import ContractSupport
 import Glibc
 import GrandCentral
+import SlowRuntime
+import Synchronization
 
 /// Signals and other processes.
 extension Scenario {
@@ -12,6 +14,7 @@ extension Scenario {
     "signal-children-ignored": childrenIgnored,
     "signal-spawn": spawnFromItem,
     "signal-fork": forked,
+    "signal-vfork": vforked,
   ]
 
   private static func spawn(_ arguments: [String], output: Int32? = nil) -> pid_t {
@@ -101,6 +104,26 @@ extension Scenario {
     report("child", status)
     paced(3, watched.sum) { sendToProcess(SIGUSR1) }
     report("parent", watched.sum.value)
+  }
+
+  private static let handled = Atomic(0)
+
+  /// A child that shares its parent's memory ignores a watched signal, and so does its program. The parent has its handler still.
+  @Sendable private static func vforked() {
+    signal(SIGUSR2) { _ in Scenario.handled.add(1, ordering: .relaxed) }
+    let (watched, ours) = (CountedSignal(SIGUSR2), handler(of: SIGUSR2))
+    let command = ["/bin/sh", "-c", "kill -USR2 $$; exit 5"]
+    var arguments = command.map { strdup($0) } + [nil]
+    defer { for argument in arguments { free(argument) } }
+    let child = gc_test_vfork(SIGUSR2, &arguments)
+    var status: Int32 = 0
+    require(child > 0 && waitpid(child, &status, 0) == child, "vfork")
+    report("child", status >> 8)
+    paced(1, watched.sum) { sendToProcess(SIGUSR2) }
+    report("handled", handled.load(ordering: .relaxed))
+    report("isSame", handler(of: SIGUSR2) == ours)
+    report("afterwards", watched.cancel(SIGUSR2))
+    report("isRestored", handler(of: SIGUSR2) == ours)
   }
 }
 

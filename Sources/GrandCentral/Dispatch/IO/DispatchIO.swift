@@ -172,7 +172,7 @@ public class DispatchIO: DispatchObject, @unchecked Sendable {  // immutable; th
   ///   - data: Kept until it is written.
   ///   - queue: Where `ioHandler` is called.
   ///   - ioHandler: Called with `done`, which is true for the last call; with the data that are not written yet, nil if
-  ///     everything is; and with 0 or an error number: EPIPE, ENOSPC, ECANCELED. SIGPIPE is never raised.
+  ///     everything is; and with 0 or an error number: EPIPE, ENOSPC, EFBIG, ECANCELED. SIGPIPE is never raised.
   ///
   /// Complexity: O(1), and O(bytes) later. Blocking: never.
   public final func write(

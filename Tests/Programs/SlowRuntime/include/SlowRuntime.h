@@ -3,7 +3,7 @@
 /// @file
 /// Linked into a program, it has the Swift runtime hold its locks for long, if GC_SLOW_RUNTIME is in the environment:
 /// what happens while a thread uses a type for the first time is rare elsewhere, and common here. And a fork can be stopped
-/// before it copies the process.
+/// before it copies the process; and a child can be made that shares its parent's memory.
 
 #ifndef GC_TEST_SLOW_RUNTIME_H
 #define GC_TEST_SLOW_RUNTIME_H
@@ -24,5 +24,8 @@ void gc_test_let_runtime_lock_go(void);
 
 /// The next fork calls `body` when the library's own handler has run, and before the process is copied.
 void gc_test_before_copy(void (*body)(void));
+
+/// A `vfork`, whose child ignores the signal `ignored` and becomes the program `arguments[0]`. Returns the child's number, or -1.
+int gc_test_vfork(int ignored, char *const arguments[]);
 
 #endif
