@@ -301,6 +301,7 @@ extension Scenario {
   @Sendable private static func ioFileLimit() {
     let files = (0..<3).map { _ in file(in: "/tmp", 0) }
     signal(SIGXFSZ, SIG_DFL)
+    block(SIGXFSZ, how: SIG_UNBLOCK)
     var limit = rlimit(rlim_cur: 4096, rlim_max: 4096)
     require(setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit) == 0, "setrlimit")
     let outcomes = (stream: Outcome(), random: Outcome(), single: Outcome())
