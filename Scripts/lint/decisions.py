@@ -30,6 +30,17 @@ def check(number, text):
         yield f"has its sections in the order {', '.join(known)}"
 
 
+def one_sided(texts):
+    """Yields what is wrong between the records: of two, one of which supersedes the other or a part of it, each names the other one.
+
+    `texts` are the records by their numbers.
+    """
+    named = {number: re.findall(r"\[(\d{4})\]\(", (text.splitlines() + [""] * 3)[2]) for number, text in texts.items()}
+    for number, others in named.items():
+        yield from (f"{number} names {other} in its status, and {other} does not name {number}" for other in others
+                    if other in named and number not in named[other])
+
+
 def main():
     folder, findings = pathlib.Path(sys.argv[1]), []
     records = sorted(folder.glob("[0-9]*.md"))
@@ -40,6 +51,7 @@ def main():
             findings.append(f"{record} is the record {place:04}")
         findings += [f"{record} links to {link}, which does not exist"
                      for link in re.findall(r"\]\((\d{4}-[^)]*)\)", text) if not (folder / link).exists()]
+    findings += one_sided({record.name[:4]: record.read_text(encoding="utf-8") for record in records})
     print("\n".join(findings) or f"=> {len(records)} records")
     sys.exit(1 if findings or not records else 0)
 

@@ -95,6 +95,14 @@ DECISIONS = [
     ("an unknown section", RECORD + "## Thoughts\n", 1),
     ("another order", RECORD + "## Findings\n", 1),
 ]
+# name, the status of the records 0007 and 0008, number of findings
+SUPERSEDING = [
+    ("none", "accepted", "accepted", 0),
+    ("both", "superseded by [0008](0008-b.md)", "accepted; supersedes [0007](0007-a.md)", 0),
+    ("a part", "accepted; [0008](0008-b.md) supersedes a part", "accepted; supersedes a part of [0007](0007-a.md)", 0),
+    ("the later one alone", "accepted", "accepted; supersedes [0007](0007-a.md)", 1),
+    ("the earlier one alone", "superseded by [0008](0008-b.md)", "accepted", 1),
+]
 
 # name, file, source, the line numbers with a finding
 WORDS = [
@@ -119,6 +127,10 @@ def main():
         found = list(decisions.check("0007", record))
         if len(found) != expected:
             failures.append(f"decisions: {name}: found {found}, expected {expected}")
+    for name, *status, expected in SUPERSEDING:
+        found = list(decisions.one_sided({f"000{7 + at}": RECORD.replace("accepted", text) for at, text in enumerate(status)}))
+        if len(found) != expected:
+            failures.append(f"decisions: superseding, {name}: found {found}, expected {expected}")
     for name, sources, expected in IDS:
         with tempfile.TemporaryDirectory() as folder:
             files = [pathlib.Path(folder, file) for file in sources]
@@ -148,7 +160,7 @@ def main():
             found, _ = imports.check(pathlib.Path(folder))
             if len(found) != expected:
                 failures.append(f"imports: {name}: {found}, expected {expected}")
-    print("\n".join(failures) or f"=> {len(ORDERINGS) + len(IMPORTS) + len(IDS) + len(DECISIONS) + len(WORDS)} cases")
+    print("\n".join(failures) or f"=> {len(ORDERINGS) + len(IMPORTS) + len(IDS) + len(DECISIONS) + len(SUPERSEDING) + len(WORDS)} cases")
     sys.exit(1 if failures else 0)
 
 
