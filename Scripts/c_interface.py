@@ -2,12 +2,13 @@
 # Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 """Compares the C headers with the interface that programs expect.
 
-    c_interface.py types HEADERS      every declaration of Scripts/parity has the same type here
+    c_interface.py types HEADERS      every declaration of Scripts/parity has the same type here, and every function here is in its lists
     c_interface.py values A B         constants and sizes are the same in two header folders
     c_interface.py names A B          the headers in folder A have the macros and the types of those in B
     c_interface.py exports LIBRARY    a library exports every name that it should
 """
 
+import json
 import os
 import re
 import subprocess
@@ -15,6 +16,7 @@ import sys
 import tempfile
 
 PARITY = os.path.join(os.path.dirname(os.path.abspath(__file__)), "parity")
+HEADERS = ("dispatch/dispatch.h", "dispatch/introspection.h", "dispatch/YYDispatchQueuePool.h")
 CLANG = ["clang", "-std=gnu17", "-fblocks", "-Wno-nullability-completeness", "-Wno-deprecated-declarations"]
 
 VALUES = """
@@ -59,25 +61,41 @@ def compile_text(text, headers, *arguments):
         subprocess.run([*CLANG, "-I", headers, source.name, *arguments], check=True)
 
 
+def functions(headers):
+    """The names of the functions that the headers declare."""
+    command = [*CLANG, "-I", headers, "-fsyntax-only", "-Xclang", "-ast-dump=json", "-x", "c", "-"]
+    said = subprocess.run(command, input="".join(f"#include <{header}>\n" for header in HEADERS), check=True, capture_output=True, text=True)
+    # No other header has such names.
+    return {node["name"] for node in json.loads(said.stdout)["inner"]
+            if node["kind"] == "FunctionDecl" and re.match(r"_?dispatch_|_?os_|YY", node["name"])}
+
+
 def check_types(headers):
-    lines = ["#include <dispatch/dispatch.h>", "#define DISPATCH_RETURNS_RETAINED_BLOCK"]
+    lines = [f"#include <{header}>" for header in HEADERS] + ["#define DISPATCH_RETURNS_RETAINED_BLOCK"]
     count = 0
-    for name, kind, declared, availability in rows("c-api-linux.tsv"):
+    recorded = rows("c-api-linux.tsv") + rows("c-api-ours.tsv")
+    for name, kind, declared, availability in recorded:
         # The four that exist on no Linux are macros that pick a function by the type of their argument.
-        if kind == "function" and availability != "available":
+        if kind == "function" and availability == "unavailable":
             continue
         # What the list's own compiler made of these.
         declared = declared.replace("struct __va_list_tag *", "va_list").replace(" __attribute__((noreturn))", "")
         lines.append(f"#undef {name}")
+        count += 1
+        if kind == "value":
+            lines.append(f'_Static_assert({name} == {declared}, "{name}: {declared}");')
+            continue
         if kind == "function" or "struct" not in declared:
             same = f"__builtin_types_compatible_p(__typeof__({name}), {declared})"
         else:
             # Nobody outside knows the structure.
             same = f"__builtin_types_compatible_p(__typeof__(&{name}), {declared} *)"
         lines.append(f'_Static_assert({same}, "{name}: {declared}");')
-        count += 1
     compile_text("\n".join(lines) + "\n", headers, "-fsyntax-only")
     print(f"=> {count} declarations")
+    unrecorded = sorted(functions(headers) - {row[0] for row in recorded})
+    if unrecorded:
+        sys.exit("in no list of Scripts/parity: " + " ".join(unrecorded))
 
 
 def values(headers):
@@ -130,6 +148,7 @@ def check_exports(library):
     declared = {row[0] for row in rows("c-api-linux.tsv") if row[3] == "available"}
     # Defined in the headers themselves.
     declared -= {"dispatch_get_main_queue", "_dispatch_once", "_dispatch_once_f"}
+    declared |= {row[0] for row in rows("c-api-ours.tsv") if row[3] == "exported"}
     expected = {row[1] for row in rows("c-exports-linux.tsv")}
     missing = sorted((expected | declared) - defined)
     print(f"=> {len(expected & defined)} of {len(expected)} names exported")

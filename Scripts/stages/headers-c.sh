@@ -139,6 +139,20 @@ done
 fact "$modes modes, $count headers"
 
 Scripts/c_interface.py types "$headers"
+# planted FILE SCRIPT FOUND: a header that sed has changed is found.
+planted() {
+  rm -rf "$folder/planted"
+  cp -r "$headers" "$folder/planted"
+  sed -i "$2" "$folder/planted/dispatch/$1"
+  if Scripts/c_interface.py types "$folder/planted" >"$folder/planted.log" 2>&1; then fail "an incompatible $1 was planted, and not found"; fi
+  grep -F "$3" "$folder/planted.log" >/dev/null || fail "not found: $3"$'\n'"$(<"$folder/planted.log")"
+}
+planted queue.h 's/dispatch_get_global_queue(intptr_t/dispatch_get_global_queue(int/' dispatch_get_global_queue:
+planted pool.h 's/pool, size_t index/pool, int index/' dispatch_queue_pool_get_statistics:
+planted YYDispatchQueuePool.h 's/Utility = 0x11/Utility = 0x12/' NSQualityOfServiceUtility:
+planted pool.h 's/_get_queue_count(/_count(/' dispatch_queue_pool_get_queue_count
+planted pool.h '/_get_queue_count(/a void dispatch_queue_pool_frobnicate(void);' 'in no list of Scripts/parity: dispatch_queue_pool_frobnicate'
+
 theirs=$(toolchain)
 Scripts/c_interface.py values "$headers" "$theirs"
 Scripts/c_interface.py names "$headers" "$theirs"
