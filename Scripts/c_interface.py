@@ -3,6 +3,7 @@
 """Compares the C headers with the interface that programs expect.
 
     c_interface.py types HEADERS      every declaration of Scripts/parity has the same type here, and every function here is in its lists
+    c_interface.py comments HEADERS   every function has a comment that documents it
     c_interface.py values A B         constants and sizes are the same in two header folders
     c_interface.py names A B          the headers in folder A have the macros and the types of those in B
     c_interface.py exports LIBRARY    a library exports every name that it should
@@ -62,12 +63,24 @@ def compile_text(text, headers, *arguments):
 
 
 def functions(headers):
-    """The names of the functions that the headers declare."""
+    """The functions that the headers declare, each with whether a comment documents one of its declarations."""
     command = [*CLANG, "-I", headers, "-fsyntax-only", "-Xclang", "-ast-dump=json", "-x", "c", "-"]
     said = subprocess.run(command, input="".join(f"#include <{header}>\n" for header in HEADERS), check=True, capture_output=True, text=True)
-    # No other header has such names.
-    return {node["name"] for node in json.loads(said.stdout)["inner"]
-            if node["kind"] == "FunctionDecl" and re.match(r"_?dispatch_|_?os_|YY", node["name"])}
+    found = {}
+    for node in json.loads(said.stdout)["inner"]:
+        # No other header has such names.
+        if node["kind"] == "FunctionDecl" and re.match(r"_?dispatch_|_?os_|YY", node["name"]):
+            documented = any(part["kind"] == "FullComment" for part in node.get("inner", []))
+            found[node["name"]] = found.get(node["name"], False) or documented
+    return found
+
+
+def check_comments(headers):
+    found = functions(headers)
+    without = sorted(name for name, documented in found.items() if not documented)
+    print(f"=> {len(found)} functions, {len(without)} without a comment")
+    if without or not found:
+        sys.exit("without a comment: " + " ".join(without))
 
 
 def check_types(headers):
@@ -93,7 +106,7 @@ def check_types(headers):
         lines.append(f'_Static_assert({same}, "{name}: {declared}");')
     compile_text("\n".join(lines) + "\n", headers, "-fsyntax-only")
     print(f"=> {count} declarations")
-    unrecorded = sorted(functions(headers) - {row[0] for row in recorded})
+    unrecorded = sorted(functions(headers).keys() - {row[0] for row in recorded})
     if unrecorded:
         sys.exit("in no list of Scripts/parity: " + " ".join(unrecorded))
 
@@ -159,6 +172,8 @@ def check_exports(library):
 def main(arguments):
     if len(arguments) == 2 and arguments[0] == "types":
         check_types(arguments[1])
+    elif len(arguments) == 2 and arguments[0] == "comments":
+        check_comments(arguments[1])
     elif len(arguments) == 3 and arguments[0] == "values":
         check_values(arguments[1], arguments[2])
     elif len(arguments) == 3 and arguments[0] == "names":

@@ -156,3 +156,11 @@ planted pool.h '/_get_queue_count(/a void dispatch_queue_pool_frobnicate(void);'
 theirs=$(toolchain)
 Scripts/c_interface.py values "$headers" "$theirs"
 Scripts/c_interface.py names "$headers" "$theirs"
+
+# Each function has a comment of three strokes, which editors show. Planted: one without.
+Scripts/c_interface.py comments "$headers"
+rm -rf "$folder/planted"
+cp -r "$headers" "$folder/planted"
+sed -i '/^DISPATCH_EXPORT.* dispatch_group_enter(/i extern int planted;' "$folder/planted/dispatch/group.h"
+if Scripts/c_interface.py comments "$folder/planted" >"$folder/planted.log" 2>&1; then fail "a function without a comment was planted, and not found"; fi
+grep -Fx 'without a comment: dispatch_group_enter' "$folder/planted.log" >/dev/null || fail "$(<"$folder/planted.log")"

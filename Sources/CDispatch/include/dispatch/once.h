@@ -25,8 +25,8 @@ DISPATCH_EXPORT DISPATCH_NOTHROW void dispatch_once_f(
     dispatch_once_t *predicate, void *DISPATCH_NULLABLE context, dispatch_function_t function);
 
 #ifndef GRANDCENTRAL_BUILDING
-// Afterwards a call is a load and a comparison.
 #if DISPATCH_BLOCKS
+/// What programs call as `dispatch_once`: once the block has run, a call is a load and a comparison.
 DISPATCH_INLINE void _dispatch_once(dispatch_once_t *predicate, DISPATCH_NOESCAPE dispatch_block_t block) {
   if (DISPATCH_EXPECT(__atomic_load_n(predicate, __ATOMIC_ACQUIRE), ~(dispatch_once_t)0) != ~(dispatch_once_t)0) {
     dispatch_once(predicate, block);
@@ -36,6 +36,7 @@ DISPATCH_INLINE void _dispatch_once(dispatch_once_t *predicate, DISPATCH_NOESCAP
 #define dispatch_once _dispatch_once
 #endif
 
+/// The same for `dispatch_once_f`.
 DISPATCH_INLINE void _dispatch_once_f(
     dispatch_once_t *predicate, void *DISPATCH_NULLABLE context, dispatch_function_t function) {
   if (DISPATCH_EXPECT(__atomic_load_n(predicate, __ATOMIC_ACQUIRE), ~(dispatch_once_t)0) != ~(dispatch_once_t)0) {

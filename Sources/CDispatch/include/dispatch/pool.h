@@ -33,6 +33,7 @@ DISPATCH_EXPORT DISPATCH_NOTHROW dispatch_queue_t dispatch_queue_pool_get_least_
 DISPATCH_EXPORT DISPATCH_NOTHROW dispatch_queue_t dispatch_queue_pool_get_queue_for_key(
     dispatch_queue_pool_t pool, const void *key, size_t size);
 
+/// How many queues the pool has.
 DISPATCH_EXPORT DISPATCH_NOTHROW size_t dispatch_queue_pool_get_queue_count(dispatch_queue_pool_t pool);
 
 /// Items that are pending on a queue of the pool, and items that it has finished; false if there is no such queue.

@@ -147,6 +147,7 @@ DISPATCH_ENUM(dispatch_autorelease_frequency, unsigned long,
   DISPATCH_AUTORELEASE_FREQUENCY_NEVER = 2
 );
 
+/// The attributes with a frequency, which is recorded, and does nothing else. The attributes as they are if it is none of the three.
 DISPATCH_EXPORT DISPATCH_NOTHROW dispatch_queue_attr_t dispatch_queue_attr_make_with_autorelease_frequency(
     dispatch_queue_attr_t DISPATCH_NULLABLE attributes, dispatch_autorelease_frequency_t frequency);
 
