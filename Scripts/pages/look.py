@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
-"""Looks at the site with a headless Chromium, opened from its folder: the search, what it leads to, a phone, the dark.
+"""Looks at the site with a headless Chromium, opened from its folder: the search, what it leads to, a phone, the dark, all pictures.
 
     look.py SITE PICTURES
 
@@ -25,9 +25,11 @@ def main(site, pictures):
         search(browser, "asyncAfter", "DispatchQueue.asyncAfter(deadline:execute:)", pathlib.Path(pictures))
         follow(browser)
         everywhere(browser, home, pathlib.Path(pictures))
+        shown = images(browser, pathlib.Path(site).resolve())
         if browser.complaints:
             fail("the pages have errors:\n" + "\n".join(browser.complaints))
-        print("=> from its folder in Chromium: the search finds asyncAfter, its page shows it; at 1280 and 390 pixels, light and dark")
+        print("=> from its folder in Chromium: the search finds asyncAfter, its page shows it; at 1280 and 390 pixels, light and dark; "
+              f"{shown} pictures are shown")
     finally:
         browser.end()
 
@@ -36,6 +38,12 @@ def loaded(browser, title):
     """Until the page with that head is there."""
     head = "document.readyState === 'complete' && document.querySelector('h1')?.innerText"
     until(lambda: f"{title!r} in {browser.value('document.body.innerText')}", lambda: True if browser.value(head) == title else None)
+
+
+def go(browser, address):
+    """Until the page of that address is there, and its pictures have come, or will not come."""
+    browser.call("Page.navigate", url=address)
+    until(address, lambda: True if browser.value(f"document.readyState === 'complete' && location.href === {json.dumps(address)}") else None)
 
 
 def picture(browser, width, path):
@@ -84,9 +92,7 @@ def everywhere(browser, home, pictures):
              "type": "api/grandcentral/dispatchqueue.html", "program": "Examples/c/timer.c.html"}
     grounds = set()
     for name, path in pages.items():
-        address = home.replace("index.html", path)
-        browser.call("Page.navigate", url=address)
-        until(address, lambda: True if browser.value(f"document.readyState === 'complete' && location.href === {json.dumps(address)}") else None)
+        go(browser, home.replace("index.html", path))
         for width in (WIDE, NARROW):
             for scheme in ("light", "dark"):
                 browser.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
@@ -100,6 +106,25 @@ def everywhere(browser, home, pictures):
         fail("the navigation is in the way on a phone")
     browser.value("document.querySelector('.menu').click()")
     until("the navigation on a phone", lambda: browser.value(height) or None)
+
+
+def images(browser, site):
+    """How many pictures the pages show. Each one has come; a planted one that is none is noticed."""
+    broken = "[...document.images].filter(one => !one.complete || one.naturalWidth === 0).map(one => one.src)"
+    count = 0
+    for page in sorted(site.rglob("*.html")):
+        if "<img " in page.read_text(encoding="utf-8"):
+            go(browser, page.as_uri())
+            count += browser.value("document.images.length")
+            if browser.value(broken):
+                fail(f"{page.relative_to(site)} does not show {browser.value(broken)}")
+    if count == 0:
+        fail("there is no picture on any page")
+    browser.value("(document.images[0].src = 'data:image/png;base64,cGxhbnRlZA==', 0)")
+    until("the planted picture", lambda: browser.value("document.images[0].complete") or None)
+    if not browser.value(broken):
+        fail("a picture that is none was planted, and not found")
+    return count
 
 
 if __name__ == "__main__":
