@@ -38,6 +38,13 @@ printf 'of another version\n' >"$folder/one/grandcentral-0.0.9.tar.gz"
 privately Scripts/release "$version" "$folder/two" >/dev/null
 diff "$folder/one/SHA256SUMS" "$folder/two/SHA256SUMS" || fail "twice the same, and other bytes: the umask may be the difference"
 (cd "$folder/one" && sha256sum --check --quiet SHA256SUMS)
+# Nothing in it tells the folder that it was built in. Planted: a library that does.
+tell() { grep -rlaF "$(pwd -P)" "$1" --exclude-dir=doc || true; }
+told=$(tell "$OUT/release/grandcentral-$version-linux-$(uname -m)")
+[ -z "$told" ] || fail "these tell where they were built: $told"
+mkdir "$folder/told"
+printf '\0%s/Sources/planted.c\0' "$(pwd -P)" >"$folder/told/libplanted.so"
+[ -n "$(tell "$folder/told")" ] || fail "a library that tells where it was built was planted, and not found"
 # A version that is not the tree's is refused.
 if Scripts/release 99.0.0 "$folder/none" 2>"$folder/said"; then fail "a version that is not the tree's was released"; fi
 grep -F "is of version $version, not 99.0.0" "$folder/said" >/dev/null || fail "$(cat "$folder/said")"

@@ -36,20 +36,25 @@ static inline void gc_comes_after(void *address) {
   if (__builtin_expect(__tsan_acquire != NULL, 0)) __tsan_acquire(address);
 }
 
+// By __FILE__ all that is built would tell the folder that it was built in, and differ from place to place.
+#define GC_THIS_FILE "CPlatformSanitizer.h"
+
 /// What the calling thread does until `gc_seen_again` puts nothing in order for the sanitizer, and is no race.
 static inline void gc_unseen(void) {
   if (!gc_is_watched()) return;
-  if (AnnotateIgnoreSyncBegin != NULL) AnnotateIgnoreSyncBegin(__FILE__, __LINE__);
-  if (AnnotateIgnoreReadsBegin != NULL) AnnotateIgnoreReadsBegin(__FILE__, __LINE__);
-  if (AnnotateIgnoreWritesBegin != NULL) AnnotateIgnoreWritesBegin(__FILE__, __LINE__);
+  if (AnnotateIgnoreSyncBegin != NULL) AnnotateIgnoreSyncBegin(GC_THIS_FILE, __LINE__);
+  if (AnnotateIgnoreReadsBegin != NULL) AnnotateIgnoreReadsBegin(GC_THIS_FILE, __LINE__);
+  if (AnnotateIgnoreWritesBegin != NULL) AnnotateIgnoreWritesBegin(GC_THIS_FILE, __LINE__);
 }
 
 static inline void gc_seen_again(void) {
   if (!gc_is_watched()) return;
-  if (AnnotateIgnoreSyncEnd != NULL) AnnotateIgnoreSyncEnd(__FILE__, __LINE__);
-  if (AnnotateIgnoreReadsEnd != NULL) AnnotateIgnoreReadsEnd(__FILE__, __LINE__);
-  if (AnnotateIgnoreWritesEnd != NULL) AnnotateIgnoreWritesEnd(__FILE__, __LINE__);
+  if (AnnotateIgnoreSyncEnd != NULL) AnnotateIgnoreSyncEnd(GC_THIS_FILE, __LINE__);
+  if (AnnotateIgnoreReadsEnd != NULL) AnnotateIgnoreReadsEnd(GC_THIS_FILE, __LINE__);
+  if (AnnotateIgnoreWritesEnd != NULL) AnnotateIgnoreWritesEnd(GC_THIS_FILE, __LINE__);
 }
+
+#undef GC_THIS_FILE
 
 /// How many reports ThreadSanitizer has made.
 size_t gc_sanitizer_reports(void);
