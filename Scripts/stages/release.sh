@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
-# What: Scripts/release gives the same bytes twice; tarball, .deb and .rpm work in a root with nothing but the C library, and leave no trace
+# What: Scripts/release gives the same bytes in two folders; tarball, .deb and .rpm work in a root with nothing but the C library, and leave no trace
 # Budget: 420
 
 . Scripts/lib.sh
@@ -35,8 +35,17 @@ mkdir "$folder/one"
 printf 'of another version\n' >"$folder/one/grandcentral-0.0.9.tar.gz"
 (cd "$folder" && "$OLDPWD/Scripts/release" "$version" one)
 [ -e "$folder/one/grandcentral-0.0.9.tar.gz" ] || fail "the release has removed what another one has made"
-privately Scripts/release "$version" "$folder/two" >/dev/null
-diff "$folder/one/SHA256SUMS" "$folder/two/SHA256SUMS" || fail "twice the same, and other bytes: the umask may be the difference"
+# The second time in a folder of another name, which has the same files, and what Swift has made in the first.
+elsewhere=$folder/elsewhere/of-a-longer-name
+mkdir -p "$elsewhere/$OUT/dropin" "$elsewhere/Tool/.build/checkouts/swift-argument-parser" "$folder/made"
+git ls-files -z --cached --others --exclude-standard --deduplicate |
+  tar --null --files-from - --create | tar --extract --no-same-owner --directory "$elsewhere"
+git init -q "$elsewhere"
+cp "$OUT/dropin/GrandCentral.o" "$elsewhere/$OUT/dropin/"
+cp Tool/.build/checkouts/swift-argument-parser/LICENSE.txt "$elsewhere/Tool/.build/checkouts/swift-argument-parser/"
+cp "$folder/gcd" "$OUT/dropin-simulation/release/libdispatch.so" "$folder/made/"
+(cd "$elsewhere" && GC_RELEASE_TRIAL=$folder/made/gcd privately Scripts/release "$version" "$folder/two" >/dev/null)
+diff "$folder/one/SHA256SUMS" "$folder/two/SHA256SUMS" || fail "twice the same, and other bytes: the folder or the umask may be the difference"
 (cd "$folder/one" && sha256sum --check --quiet SHA256SUMS)
 # Nothing in it tells the folder that it was built in. Planted: a library that does.
 tell() { grep -rlaF "$(pwd -P)" "$1" --exclude-dir=doc || true; }
@@ -63,7 +72,7 @@ grep -F "no version of three numbers in suffix.h: $version-rc.1" "$folder/said" 
 # A planted difference is found.
 printf . >>"$folder/two/grandcentral-$version.spdx.json"
 if (cd "$folder/two" && sha256sum --check --status SHA256SUMS); then fail "a changed file has the sum of the old one"; fi
-fact "$(wc -l <"$folder/one/SHA256SUMS") artefacts, twice the same bytes"
+fact "$(wc -l <"$folder/one/SHA256SUMS") artefacts, in two folders the same bytes"
 
 python3 - "$folder/one/grandcentral-$version.spdx.json" "$version" <<'END'
 import json, sys
