@@ -34,6 +34,20 @@ mapfile -t sources < <(grep -rlF '```swift' Sources/GrandCentral --include='*.sw
 Scripts/snippets.py "$folder/snippets" "$library" README.md Documentation/*.md "$catalogue"/*.md "${sources[@]}" -- "${flags[@]}"
 # These promise that each listing is a program by itself.
 Scripts/snippets.py --alone "$folder/snippets" "$library" README.md Documentation/{GettingStarted,TenMinutes,Testing,Insight}.md -- "${flags[@]}"
+# Manifests, and parts of them, are evaluated; the snippets leave them out. Planted: a version that this is not, a product that there is not,
+# and a call that there is not.
+Scripts/manifests.py "$(version)" README.md Documentation/*.md "$catalogue"/*.md Integrations/README.md
+# shellcheck disable=SC2016 # No expansion is meant.
+{
+  printf '```swift\n'
+  first_block README.md swift swift-tools-version | sed 's/name: "GrandCentral"/name: "Frobnication"/'
+  printf '```\n\n`%s`, `%s`\n' '.package(url: "ADDRESS/swift-grand-central", .upToNextMinor(from: "0.0.1"))' \
+    '.package(url: "ADDRESS/swift-grand-central", .frobnicate(from: "0.1.0"))'
+} >"$folder/planted.md"
+if Scripts/manifests.py "$(version)" "$folder/planted.md" 2>"$folder/planted.log"; then fail "manifests were planted, and not found"; fi
+for found in '1: Package.swift has no product Frobnication' '12: it asks for 0.0.1 up to 0.1.0' "error: .*'frobnicate'"; do
+  grep -e "$found" "$folder/planted.log" >/dev/null || fail "not found: $found"$'\n'"$(<"$folder/planted.log")"
+done
 # The table of the guides' tasks names each program in C.
 for program in Examples/c/*.c; do
   grep -qF "(../$program)" Documentation/TenMinutes.md || fail "Documentation/TenMinutes.md does not name $program"
