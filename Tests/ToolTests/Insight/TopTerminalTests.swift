@@ -31,7 +31,9 @@ struct TopTerminalTests {
 
   @Test("Ctrl-Z, SIGTSTP and SIGQUIT give the terminal back; it is taken again whatever has stopped the tool")
   func stops() throws {
-    let process = start("bash -c 'set -m; \"$0\" \"$@\" <&1 & echo \"job:$!\"; wait -f $!' \"$0\" \"$@\"")
+    // A shell that sees the stop only when the job has ended already tells the stop's number, and the end's one if it is asked again.
+    let shell = "set -m; \"$0\" \"$@\" <&1 & echo \"job:$!\"; wait -f $!; wait -f $!"
+    let process = start("bash -c '\(shell)' \"$0\" \"$@\"")
     var found: pid_t?
     let isShown = process.read { output, _ in
       found = job(output)
