@@ -127,7 +127,8 @@ struct Places: ~Copyable, @unchecked Sendable {  // the words are atomic, the ar
       rest &= rest &- 1
       // The places that share the bit: another one is first each time around.
       let siblings = (count &- index &+ 63) &>> 6
-      var sibling = siblings == 1 ? 0 : (start &>> 6) % siblings
+      // None, if the bit is of a place that was made after the count was read.
+      var sibling = siblings <= 1 ? 0 : (start &>> 6) % siblings
       for _ in 0..<siblings {
         if let job = visit(self[index &+ sibling &<< 6]) { return job }
         sibling = sibling &+ 1 == siblings ? 0 : sibling &+ 1
