@@ -52,6 +52,22 @@ struct AtomicStateTests {
     #expect(shared.state.load().rawValue == 15_000)
   }
 
+  @Test("an addition is one step among the others")
+  func addition() {
+    let shared = SharedState()
+    PlainThread.concurrently(4) { thread in
+      for _ in 0..<5_000 {
+        if thread & 1 == 0 {
+          shared.state.addInOrder { $0.rawValue &+= 3 }
+        } else {
+          _ = shared.state.update { $0.raise() }
+        }
+      }
+    }
+    #expect(shared.state.load().rawValue == 10_000 * 3 + 10_000)
+    #expect(shared.state.addInOrder { $0.rawValue &-= 40_001 } == Tally(rawValue: .max))
+  }
+
   private final class SharedState: Sendable {
     let state = AtomicState(Tally(rawValue: 0))
   }

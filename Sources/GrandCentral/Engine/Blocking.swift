@@ -23,7 +23,7 @@ enum Blocking {
   @inline(never)
   static func begin(_ duty: borrowing WakeDuty) -> Wait {
     guard let worker = enter() else { return Wait(worker: nil) }
-    duty.arm { Engine.shared.pointee.pool.updateInOrder { $0.unblock() } }
+    duty.arm { Engine.shared.pointee.pool.addInOrder { $0.unblock() } }
     replace()
     return Wait(worker: worker)
   }
@@ -44,7 +44,7 @@ enum Blocking {
     }
     // The job in the slot may be the one that ends this wait.
     worker.pointee.giveUpSlot(in: engine.pointee)
-    engine.pointee.pool.updateInOrder { $0.block() }
+    engine.pointee.pool.addInOrder { $0.block() }
     return worker
   }
 
@@ -54,14 +54,14 @@ enum Blocking {
     func end() {
       guard let worker else { return }
       back(worker)
-      Engine.shared.pointee.pool.updateInOrder { $0.unblock() }
+      Engine.shared.pointee.pool.addInOrder { $0.unblock() }
       Engine.shared.pointee.driftWithoutPlace(worker)
     }
 
     func end(_ duty: borrowing WakeDuty) {
       guard let worker else { return }
       back(worker)
-      if duty.disarm() { Engine.shared.pointee.pool.updateInOrder { $0.unblock() } }
+      if duty.disarm() { Engine.shared.pointee.pool.addInOrder { $0.unblock() } }
       Engine.shared.pointee.driftWithoutPlace(worker)
     }
 

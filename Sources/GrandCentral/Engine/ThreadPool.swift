@@ -23,7 +23,7 @@ extension Engine {
     defer { Shortages.threads.endAsking() }
     guard let error else { return nil }
     // pairs with: replaceBlocked – publishes that this thread asks
-    pool.updateInOrder { $0.spawnFailed() }
+    pool.addInOrder { $0.spawnFailed() }
     // The monitor needs less memory than a worker, and asks again for as long as work is pending.
     monitor.wake(self)
     return (error, Shortages.threads.refused(error))

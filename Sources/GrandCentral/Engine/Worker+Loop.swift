@@ -121,6 +121,7 @@ extension Engine {
       // A worker that comes back from a wait may find all places held: it leaves the processors to the others.
       let surplus = worker.pointee.place == nil && !takePlace(worker) && (hasEnoughActive || isCrowded)
       if let job = surplus ? findUrgentWork(for: worker) : search(worker, hasLooked) {
+        gc_prefetch_write(job.raw)
         giveUpWatch(worker)
         stopSearching()
         return job

@@ -11,6 +11,11 @@ extension Lane {
     let lane = Borrowed<Lane>(word: job.owner!)
     let target = Borrowed<Lane>(word: job.extra!)
     let band = job.band
+    lane.use {
+      // What the turn writes, asked for at once: one line after the other would come in twice the time.
+      $0.state.prepareUpdate()
+      $0.items.preparePop()
+    }
     job.recycle()
     lane.use { $0.takeTurn(on: target, in: band) }
   }

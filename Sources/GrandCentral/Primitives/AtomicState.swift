@@ -52,10 +52,7 @@ struct AtomicState<State: StateWord>: ~Copyable, Sendable {
   /// Takes the word's line over from other processors for the update that follows at once. Without this the first look would
   /// only borrow the line, and the exchange would ask for it a second time.
   @inline(__always)
-  borrowing func prepareUpdate() {
-    // unsafe: an address to prefetch, no access.
-    _withUnprotectedUnsafePointer(to: word) { gc_prefetch_write($0) }
-  }
+  borrowing func prepareUpdate() { word.prepareWrite() }
 
   // MARK: Updates
 
@@ -94,6 +91,18 @@ struct AtomicState<State: StateWord>: ~Copyable, Sendable {
     }
   }
 
+  /// As `updateInOrder`, for a transition that adds the same number to any state: one step without a look, which cannot fail.
+  ///
+  /// - Returns: the state afterwards.
+  @inline(__always)
+  @discardableResult
+  borrowing func addInOrder(_ transition: (inout State) -> Void) -> State {
+    var difference = State(rawValue: 0)
+    transition(&difference)
+    // seq-cst: what the caller looks at next comes after it, see the caller's protocol.
+    return State(rawValue: word.wrappingAdd(difference.rawValue, ordering: .sequentiallyConsistent).newValue)
+  }
+
   /// As `update`, for a transition that declines by returning nil: then nothing is written.
   ///
   /// Declining acquires what the update that led to the declined state published.
@@ -121,5 +130,14 @@ struct AtomicState<State: StateWord>: ~Copyable, Sendable {
       expected: expected.rawValue, desired: next.rawValue, successOrdering: .acquiringAndReleasing,
       failureOrdering: .relaxed
     ).exchanged
+  }
+}
+
+extension Atomic {
+  /// Asks for the line as one that is about to be written; no access. A step that looks first would ask for it twice.
+  @inline(__always)
+  borrowing func prepareWrite() {
+    // unsafe: an address to prefetch, no access.
+    _withUnprotectedUnsafePointer(to: self) { gc_prefetch_write($0) }
   }
 }

@@ -58,6 +58,8 @@ extension FIFOQueue {
 
     @inline(__always)
     func read(at place: Int) -> UnsafeMutableRawPointer {
+      // Written below, by no thread but this one.
+      gc_prefetch_write(word(place))
       // pairs with: write – publishes what the value points to
       let value = word(place).pointee.load(ordering: .acquiring) ?? readSlow(at: place)
       // pairs with: isConsumed – publishes that this thread is done with the segment

@@ -93,6 +93,8 @@ struct FIFOQueue: ~Copyable, @unchecked Sendable {  // all words are atomic; slo
   /// Appends `value`. Any thread.
   @inline(__always)
   borrowing func enqueue(_ value: Value) {
+    // The exchange follows at once: the look would only borrow the line.
+    tailIndex.prepareWrite()
     // pairs with: enqueueLast – publishes the segment that the index stands in (FIFOQueue.F3)
     let ticket = tailIndex.load(ordering: .acquiring)
     if Segment.place(ticket) < Segment.lastPlace {

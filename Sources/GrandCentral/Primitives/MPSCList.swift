@@ -115,6 +115,10 @@ struct MPSCList: ~Copyable, @unchecked Sendable {  // both words are atomic; the
     oldest.load(ordering: .acquiring)
   }
 
+  /// Takes the line of the oldest node's address over, which `pop` will write. A thread that is about to be the consumer.
+  @inline(__always)
+  borrowing func preparePop() { oldest.prepareWrite() }
+
   /// Removes `head`, the oldest node. Consumer.
   ///
   /// Blocking: while a push is half done (MPSCList.M3).

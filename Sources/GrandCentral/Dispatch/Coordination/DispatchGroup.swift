@@ -113,6 +113,7 @@ public final class DispatchGroup: DispatchObject, @unchecked Sendable {  // an a
   ///
   /// Complexity: O(1); with the last one, O(number of waiters and notifications). Blocking: never.
   public func leave() {
+    state.prepareWrite()
     // relaxed: verified by the exchange.
     let seen = state.load(ordering: .relaxed)
     if seen & Self.listed != 0 { return leaveListed(seen) }

@@ -21,7 +21,7 @@ extension DispatchQueue {
       job.invoke = Items.grouped
       job.extra = Owned(group).intoWord()
     }
-    enqueue(job)
+    enqueue(job, isKept: true)
   }
 
   /// Runs a work item on this queue as part of `group`, and returns at once.

@@ -22,7 +22,7 @@ extension DispatchQueue {
   ///
   /// Complexity: O(1). Blocking: never.
   public final func async(execute workItem: DispatchWorkItem) {
-    enqueue(workItem.makeJob(for: self))
+    enqueue(workItem.makeJob(for: self), isKept: true)
   }
 
   // MARK: Making jobs

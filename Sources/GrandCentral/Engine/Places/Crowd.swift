@@ -163,9 +163,9 @@ extension Engine {
 extension Worker {
   /// Displacement.D3
   func move(from old: UInt32, to new: UInt32, in engine: borrowing Engine) {
-    engine.pool.updateInOrder { $0.setAside(as: new) }
+    engine.pool.addInOrder { $0.setAside(as: new) }
     // relaxed: the worker that ends its job finds either, and takes it back from there (Displacement.D2).
     let changed = self.status.compareExchange(expected: old, desired: new, ordering: .relaxed).exchanged
-    engine.pool.updateInOrder { $0.takeBack(from: changed ? old : new) }
+    engine.pool.addInOrder { $0.takeBack(from: changed ? old : new) }
   }
 }

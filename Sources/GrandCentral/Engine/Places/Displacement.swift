@@ -27,14 +27,14 @@ extension Engine {
   ///
   /// - Returns: whether a place has become free by that.
   func setAside(_ worker: Worker.Pointer, _ pulse: UInt64, as status: UInt32) -> Bool {
-    pool.updateInOrder { $0.setAside(as: status) }
+    pool.addInOrder { $0.setAside(as: status) }
     // seq-cst: Displacement.D1.
     // relaxed: on failure, another thread has set it aside; only the count is taken back.
     let (changed, _) = worker.pointee.status.compareExchange(
       expected: Worker.Status.running, desired: status, successOrdering: .sequentiallyConsistent,
       failureOrdering: .relaxed)
     guard changed else {
-      pool.updateInOrder { $0.takeBack(from: status) }
+      pool.addInOrder { $0.takeBack(from: status) }
       return false
     }
     // seq-cst: Displacement.D1.
@@ -128,7 +128,7 @@ extension Worker {
   func recover(_ engine: borrowing Engine) {
     // relaxed: the thread that changes it also corrects the count; nothing else depends on it.
     let was = status.exchange(Status.running, ordering: .relaxed)
-    if was != Status.running { engine.pool.updateInOrder { $0.takeBack(from: was) } }
+    if was != Status.running { engine.pool.addInOrder { $0.takeBack(from: was) } }
   }
 }
 

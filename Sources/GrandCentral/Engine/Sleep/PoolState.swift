@@ -102,18 +102,8 @@ struct PoolState: StateWord, Equatable {
 
   mutating func startSearching() { rawValue &+= Self.searchingOne }
 
-  enum SearchEnd: Equatable {
-    /// Others search on.
-    case othersSearch
-    /// No worker searches any more: the caller looks whether one must.
-    case wasLast
-  }
-
-  @inline(__always)
-  mutating func stopSearching() -> SearchEnd {
-    rawValue &-= Self.searchingOne
-    return searching == 0 ? .wasLast : .othersSearch
-  }
+  /// The last one looks whether another one must search.
+  mutating func stopSearching() { rawValue &-= Self.searchingOne }
 
   /// A searcher joins the idle list.
   mutating func fallAsleep() { rawValue = rawValue &- Self.searchingOne &+ Self.sleepingOne }

@@ -24,10 +24,20 @@ extension Engine {
     wakeSlow(state, band)
   }
 
+  /// The answer of most submissions: all processors are busy, and the monitor is awake.
   @inline(never)
   private func wakeSlow(_ seen: PoolState, _ band: Band) {
-    // relaxed: both numbers are settings; a late view delays their effect by one submission.
+    // relaxed: a setting; a late view delays its effect by one submission.
     let parallelism = parallelism.load(ordering: .relaxed)
+    if seen.active >= parallelism, monitor.isAwake {
+      // relaxed: see below.
+      if bandsInUse.load(ordering: .relaxed) & ~(band.both | band.moreUrgent) == 0 { return }
+    }
+    wakeSlower(seen, band, parallelism: parallelism)
+  }
+
+  @inline(never)
+  private func wakeSlower(_ seen: PoolState, _ band: Band, parallelism: Int) {
     let budget = threadLimit
     switch seen.wake(parallelism: parallelism, budget: budget) {
     case .nothing: return
@@ -85,12 +95,12 @@ extension Engine {
   // MARK: Searching
 
   func startSearching() {
-    pool.updateInOrder { $0.startSearching() }
+    pool.addInOrder { $0.startSearching() }
   }
 
   /// Sleep.F1, Sleep.F2
   func stopSearching() {
-    guard pool.updateInOrder({ $0.stopSearching() }) == .wasLast else { return }
+    guard pool.addInOrder({ $0.stopSearching() }).searching == 0 else { return }
     // seq-cst: Sleep.F2 must not pass Sleep.F1: a submitter that saw us searching leaves its job to us.
     if hasVisibleWork || slotsNeedWatcher || poller.isMissed(timers) && !monitor.isAwake { wakeIfNeeded() }
   }
@@ -119,7 +129,7 @@ extension Engine {
     atomicMemoryFence(ordering: .sequentiallyConsistent)
     // relaxed: ordered by the fence.
     if worker.pointee.status.load(ordering: .relaxed) != Worker.Status.running { worker.pointee.recover(self) }
-    pool.updateInOrder { $0.fallAsleep() }
+    pool.addInOrder { $0.fallAsleep() }
     idle.lock.unlock()
   }
 
@@ -133,7 +143,7 @@ extension Engine {
     idle.lock.lock()
     if idle.contains(worker) {
       idle.remove(worker)
-      pool.updateInOrder { $0.wakeUp() }
+      pool.addInOrder { $0.wakeUp() }
       idle.lock.unlock()
       return true
     }
@@ -156,7 +166,7 @@ extension Engine {
 
   /// A worker that has retired is gone: where the budget was used up, another one may be started for what is pending.
   func workerHasEnded() {
-    pool.updateInOrder { $0.end() }
+    pool.addInOrder { $0.end() }
     // seq-cst: a submitter publishes first and finds the budget used up afterwards: one of the two sees the other.
     if pending.load(ordering: .sequentiallyConsistent) != 0 { wakeIfNeeded() }
   }
