@@ -20,9 +20,9 @@ import Synchronization
 /// | a lane, or an event                   | the very last thread, which never begins ordered work                   |
 /// | work of another band, in a standstill | one thread of the reserve, if no worker is in ordered work of that band |
 ///
-/// Reserve.R1  `Engine.orderedLimit` is `none` until so many threads exist that the reserve matters. Then ordered work is begun only
-///     while no more workers are awake than the limit says. Those that are in jobs, waits included, are awake, and so is the worker that
-///     asks. So no more of them than that are ever in ordered work. The monitor raises the limit for a loan, and takes all loans
+/// Reserve.R1  `Engine.orderedLimit` is `none` until so many threads exist, or are about to, that the reserve matters. Then ordered work is
+///     begun only while no more workers are awake than the limit says. Those that are in jobs, waits included, are awake, and so is the worker
+///     that asks. So no more of them than that are ever in ordered work. The monitor raises the limit for a loan, and takes all loans
 ///     back when fewer workers are awake.
 /// Reserve.R2  A worker that is withheld from ordered work sleeps although ordered work is pending. A thread that submits ordered work then
 ///     wakes no worker, but the monitor, which stays awake while something is pending. If that thread has seen a searcher, it wakes nobody,
@@ -107,7 +107,7 @@ extension Engine {
     pending.load(ordering: .sequentiallyConsistent) & searchable == 0 && !slotsNeedWatcher && !poller.isMissed(timers)
   }
 
-  /// A thread has been started.
+  /// A thread is about to be started, and is counted.
   func noteThreads() {
     let (budget, reserve) = (Settings.threadBudget, Reserve.size(of: Settings.threadBudget))
     // relaxed: Reserve.R1; a limit.

@@ -36,12 +36,13 @@ extension Engine {
     let pending = pending.load(ordering: .relaxed)
     let band = pending == 0 ? Band.normal : Band(firstIn: pending)
     let name = ThreadName(band.name, number: UInt32(worker.pointee.index))
+    // Before there is the thread: it may add the next one while this thread stands still.
+    noteThreads()
     let error = Thread.spawn(name: name, body: Worker.main, argument: UnsafeMutableRawPointer(worker))
     if error != nil {
       workers.give(worker)
       return error
     }
-    noteThreads()
     noteGrantedThread()
     return nil
   }
