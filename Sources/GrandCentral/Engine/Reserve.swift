@@ -128,8 +128,10 @@ extension Engine {
     if hasStarted { bandGrants.store(0, ordering: .relaxed) }
     // relaxed: as above.
     if pool.load(ordering: .relaxed).live < usual {
-      new = Reserve.none
-    } else if awake < usual {
+      forgetThreads(usual)
+      return hasOnlyWithheld
+    }
+    if awake < usual {
       new = usual
     } else if reserve.lends(hasStarted: hasStarted, isLoose: isLoose, elapsed: elapsed) {
       let most = Reserve.most(of: Settings.threadBudget, bands: bandCount, isLong: reserve.isLong)
@@ -140,6 +142,17 @@ extension Engine {
     // relaxed: as above.
     if new != limit { orderedLimit.store(new, ordering: .relaxed) }
     return hasOnlyWithheld
+  }
+
+  /// Monitor: there are fewer threads than that, and the limit goes. Workers are counted under the lock, before they are noted: a thread that
+  /// adds some meanwhile is seen here, or finds no limit.
+  @inline(never)
+  @_optimize(size)
+  private func forgetThreads(_ usual: Int) {
+    idle.lock.withLock {
+      // relaxed: counted under the lock.
+      if pool.load(ordering: .relaxed).live < usual { orderedLimit.store(Reserve.none, ordering: .relaxed) }
+    }
   }
 
   /// How many bands have had work.
