@@ -18,7 +18,11 @@ public enum GrandCentralRuntime {
   /// When it is used up and every worker is blocked, one report on standard error names the queues.
   public static var threadBudget: Int {
     get { Settings.threadBudget }
-    set { Settings.setThreadBudget(newValue) }
+    set {
+      Settings.setThreadBudget(newValue)
+      // Reserve.R1 where no thread is started any more.
+      Engine.existing?.pointee.noteThreads()
+    }
   }
 
   /// The number of processors to count with, in place of what the system reports; nil takes the system's word.

@@ -107,7 +107,7 @@ extension Engine {
     pending.load(ordering: .sequentiallyConsistent) & searchable == 0 && !slotsNeedWatcher && !poller.isMissed(timers)
   }
 
-  /// A thread is about to be started, and is counted.
+  /// A thread is about to be started, and is counted; or the budget is another one.
   func noteThreads() {
     let (budget, reserve) = (Settings.threadBudget, Reserve.size(of: Settings.threadBudget))
     // relaxed: Reserve.R1; a limit.
