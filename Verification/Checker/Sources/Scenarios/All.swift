@@ -7,7 +7,7 @@ public func allScenarios() -> [Scenario] {
   parkers() + locks() + lists() + queues() + coordination() + laneStates() + memory() + timers()
     + bystanders() + edges() + queueObjects() + workItems() + mainQueue() + handOvers() + sleepers() + roles()
     + records() + robberies() + waitCycles()
-    + fairness() + reserves()
+    + fairness() + reserves() + lenders()
     + sourceKinds() + channels() + dispatchData() + tables() + tasks() + lives() + forks() + ordinary()
     + EngineScenarios.all.map { each in
       Scenario(each.name, of: "Engine", unusual: each.unusual, isSmall: false, steps: 200_000) { run in
