@@ -59,6 +59,17 @@ struct InsightTests {
     }
   }
 
+  @Test("K2: each item of a pool's queue and of queues above it is recorded once; their turns are no items")
+  func pools() {
+    let result = Probe.run("insight-pools", environment: ["GRANDCENTRAL_RECORD": "collect"])
+    #expect(result.ended, "\(result)")
+    for queue in ["pooled", "above", "broad"] {
+      #expect(result.number(queue + "Items") == 100, "\(result)")
+      #expect(result.number(queue + "Submissions") == 100, "\(result)")
+      #expect(result.number(queue + "Functions") == 1, "\(result)")
+    }
+  }
+
   @Test("K2: items of a global queue that have another quality of service are recorded, and run")
   func bands() {
     let result = Probe.run("insight-bands", environment: ["GRANDCENTRAL_RECORD": "collect"])

@@ -161,10 +161,8 @@ extension Lane {
 
   /// Whether the job only leads to other jobs.
   private static func isPassage(_ job: Job) -> Bool {
-    // A reader that goes through a global queue is what it was before.
-    let isRedirected = address(job.invoke) == address(redirected)
-    let invoke = address(isRedirected ? job.inner : job.invoke)
-    return invoke == address(activation) || invoke == address(redirectedInWrapper)
+    let runner = runner(of: job)
+    return runner == address(activation) || runner == address(redirectedInWrapper)
   }
 
   static func address(_ invoke: Job.Invoke) -> UInt { unsafeBitCast(invoke, to: UInt.self) }
@@ -180,11 +178,15 @@ extension Lane {
     job.flags.isDisjoint(with: .hasWords) ? runner(of: job) : job.bodyFunction
   }
 
-  /// The address of the function that runs the item.
+  /// The address of the function that runs the job in the end: behind a reader's way through a global queue, a record, or a count.
+  @inline(never)
+  @_optimize(size)
   static func runner(of job: Job) -> UInt {
     let invoke = address(job.invoke)
-    let wrapped = invoke == address(redirected) || invoke == address(recordedOnGlobal)
-    return wrapped ? address(job.inner) : invoke
+    // relaxed: set once; what has published a job of a lane that counts has published this.
+    let counting = countingRunner.load(ordering: .relaxed)
+    let isWrapped = invoke == address(redirected) || invoke == address(recordedOnGlobal) || invoke == counting
+    return isWrapped ? address(job.inner) : invoke
   }
 
   // MARK: Synchronous items

@@ -1,5 +1,7 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
+import Synchronization
+
 // What differs by kind of queue, in one place: how an item is taken in, and what the rest of the code may ask.
 // A new kind is one case here, and one line in each of these lists.
 extension DispatchObject.Lane {
@@ -78,6 +80,9 @@ extension Lane.Kind {
 }
 
 extension Lane {
+  /// Of `Kind.counted`: the address of the function that counts a job, and runs its `inner` one. The subclass that does it sets it; 0 before.
+  static let countingRunner = Atomic<UInt>(0)
+
   /// Takes `job` in behind everything that was taken in before. How that is done differs by kind.
   ///
   /// - Parameter isKept: Whether the caller has a reference until this returns (Lane.L10).

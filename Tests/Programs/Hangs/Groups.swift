@@ -30,6 +30,16 @@ let groupPatterns: [Pattern] = [
       formation.wait { group.wait() }
     }
   },
+  .cycle("group-on-a-child-of-a-pool", says: "sessions", "sessions.log") {
+    // The pool's queue counts its jobs, the child's turn among them.
+    let sessions = DispatchQueuePool(name: "sessions", queueCount: 1).queue
+    let log = DispatchQueue(label: "sessions.log", target: sessions)
+    let (group, formation) = (DispatchGroup(), Formation())
+    sessions.async {
+      log.async(group: group) {}
+      formation.wait { group.wait() }
+    }
+  },
   .cycle("group-that-syncs-back", says: "model") {
     let (model, group, formation) = (DispatchQueue(label: "model"), DispatchGroup(), Formation(2))
     model.async {

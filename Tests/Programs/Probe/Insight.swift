@@ -15,7 +15,7 @@ extension Scenario {
     "insight-objects": insightObjects, "insight-leftover": insightLeftover,
     "insight-late": insightLate, "insight-late-groups": insightLateGroups, "insight-barrier": insightBarrier,
     "insight-first-item": insightFirstItem, "insight-few-descriptors": insightFewDescriptors,
-    "insight-full-table": insightFullTable,
+    "insight-full-table": insightFullTable, "insight-pools": insightPools,
   ]
 
   private static func waits() {
@@ -142,6 +142,11 @@ extension Scenario {
     group.wait()
     // The last records are made when their items have left the group.
     for queue in queues { queue.sync(flags: .barrier) {} }
+    reportRecords(of: queues)
+  }
+
+  /// How many items and submissions are recorded of each queue, and how many functions those name.
+  static func reportRecords(of queues: [DispatchQueue]) {
     let region = awaitRegion()
     let records = region.records
     for queue in queues {

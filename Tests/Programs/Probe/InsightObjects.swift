@@ -80,6 +80,21 @@ extension Scenario {
     report("programAsks", lists(sinceTool: UInt64(GC_INSIGHT_PATIENCE) + 1_000_000_000))
   }
 
+  /// GRANDCENTRAL_RECORD=collect: work items, whose record names what runs them, of a pool's queue and of queues above it.
+  static func insightPools() {
+    let pooled = DispatchQueuePool(name: "pooled", queueCount: 1).queue
+    let queues: [DispatchQueue] = [
+      pooled, DispatchQueue(label: "above", target: pooled),
+      DispatchQueue(label: "broad", attributes: .concurrent, target: pooled),
+    ]
+    let group = DispatchGroup()
+    for _ in 0..<100 { for queue in queues { queue.async(group: group, execute: DispatchWorkItem {}) } }
+    group.wait()
+    // The last records are made when their items have left the group.
+    for queue in queues { queue.sync(flags: .barrier) {} }
+    reportRecords(of: queues)
+  }
+
   /// A channel whose reader is slow has bytes to write.
   private static func transfer() {
     var ends: [Int32] = [0, 0]

@@ -22,6 +22,8 @@ final class PooledQueue: DispatchSerialQueue, @unchecked Sendable {  // atomics;
   @exclusivity(unchecked) private(set) var next: PooledQueue?
 
   private init(name: String, qos: QoSWord) {
+    // relaxed: the same each time; what publishes the queue's jobs publishes this.
+    Lane.countingRunner.store(Lane.address(PooledQueue.counted), ordering: .relaxed)
     super.init(pooled: name, qos: qos)
   }
 

@@ -95,10 +95,11 @@ struct JobSearch {
       return true
     }
     guard depth < Self.deepest, let owner = job.owner else { return false }
-    if job.runs(Lane.redirectedInWrapper), let inner = job.extra {
+    let runner = Lane.runner(of: job)
+    if runner == Lane.address(Lane.redirectedInWrapper), let inner = job.extra {
       return matches(Job(raw: inner), in: lane, depth: depth + 1)
     }
-    guard job.runs(Lane.activation) else { return false }
+    guard runner == Lane.address(Lane.activation) else { return false }
     // unsafe: an activation keeps its lane alive.
     return Borrowed<Lane>(word: owner).use { inner in
       // pairs with: the transitions of LaneState – publishes the list
@@ -107,12 +108,5 @@ struct JobSearch {
       guard waits, inner.targetWord.lane == lane.reference else { return false }
       return finds(in: inner, from: inner.items.head(), depth: depth + 1)
     }
-  }
-}
-
-extension Job {
-  @_optimize(size)
-  fileprivate func runs(_ invoke: Invoke) -> Bool {
-    raw.load(fromByteOffset: 8, as: Int.self) == unsafeBitCast(invoke, to: Int.self)
   }
 }
