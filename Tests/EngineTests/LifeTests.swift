@@ -95,6 +95,18 @@ struct LifeTests {
     #expect(result["parentAfter"] == "works", "\(result)")
   }
 
+  @Test("E5: a child forked in a barrier is alone on its queue, as its parent is, and a wait for the queue is a fault")
+  func forkInBarrier() {
+    let result = Probe.run("fork-in-barrier")
+    #expect(result.ended, "\(result)")
+    guard result.skipped == nil else { return }
+    #expect(result.number("alone") == 0, "\(result)")
+    #expect(result.number("broad") == 6, "\(result)")
+    #expect(result.number("narrow") == 6, "\(result)")
+    #expect(result.errors.split(separator: "\n").count { $0.contains("misuse [GC0007]") } == 2, "\(result)")
+    #expect(result.number("afterwards") == 0, "\(result)")
+  }
+
   @Test("E5: a child that cancels its parent's sources and timers has some of its own, which work")
   func forkWithSources() {
     let sources = Probe.run("fork-with-sources")

@@ -223,10 +223,14 @@ extension Lane {
     return true
   }
 
-  /// For a forked child, if its only thread is inside an item of this lane.
+  /// For a forked child, if its only thread is inside an item of this lane. If that owns the lane, so does the thread, by its new id.
+  @_optimize(size)
   final func leaveItems() {
     items.leaveAll()
     buckets?.pointee = PriorityBuckets()
+    let me = Thread.id
+    // Lane.L4: beside readers an owner runs no item, so then the thread is one of them.
+    state.update { if $0.isOwned, $0.readers == 0 { $0.setOwner(me) } }
   }
 
   /// The next item, left in its place. Owner only.

@@ -13,7 +13,7 @@ extension Scenario {
     "fork-while-engine-begins": forkWhileEngineBegins, "fork-beside-first-use": forkBesideFirstUse,
     "fork-with-handlers": forkWithHandlers,
     "fork-while-looking-up": forkWhileLookingUp, "fork-from-item-returns": forkFromItemReturns,
-    "fork-with-sources": forkWithSources, "fork-with-timers": forkWithTimers,
+    "fork-with-sources": forkWithSources, "fork-with-timers": forkWithTimers, "fork-in-barrier": forkInBarrier,
   ]
 
   /// Everything that must work; nil, or what did not.
@@ -363,5 +363,34 @@ extension Scenario {
     require(done.wait(), "the item ended")
     report("child", Int(status.value))
     reportParent()
+  }
+
+  /// The child is inside of the barrier that has forked, as its parent is.
+  @Sendable private static func forkInBarrier() {
+    if Kernel.isThreadSanitized { skip("ThreadSanitizer starts no thread after a fork") }
+    let narrow = DispatchQueue(label: "narrow")
+    let broad = DispatchQueue(label: "broad", attributes: .concurrent, target: narrow)
+    func signalOfChild(_ body: () -> Void) -> Int {
+      let child = broad.sync(flags: .barrier) {
+        let child = gc_fork()
+        if child == 0 {
+          alarm(20)
+          body()
+          _exit(0)
+        }
+        return child
+      }
+      return Int((status(of: child) ?? -1) & 0x7f)
+    }
+    report("alone", signalOfChild { dispatchPrecondition(condition: .onQueueAsBarrier(broad)) })
+    report("broad", signalOfChild { broad.sync {} })
+    report("narrow", signalOfChild { narrow.sync {} })
+    let child = broad.sync(flags: .barrier) { gc_fork() }
+    if child == 0 {
+      alarm(20)
+      broad.sync { narrow.async {} }
+      _exit(narrow.sync { 0 })
+    }
+    report("afterwards", Int(status(of: child) ?? -1))
   }
 }
