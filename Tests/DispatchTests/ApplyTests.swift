@@ -135,15 +135,22 @@ struct ApplyTests {
     #expect(early.value == 0)
   }
 
-  @Test("Q16: it nests")
+  @Test("Q16: it nests, in the caller's iterations and in a helper's")
   func nests() {
-    let sum = Counter()
-    DispatchQueue.concurrentPerform(iterations: 8) { _ in
+    let (sum, helped, last, caller) = (Counter(), Counter(), Latch(), Kernel.threadID)
+    DispatchQueue.concurrentPerform(iterations: 8) { outer in
+      // The last one has another thread than the first.
+      if outer == 0, Kernel.usableProcessors > 1 { last.wait() }
       DispatchQueue.concurrentPerform(iterations: 8) { _ in
-        DispatchQueue.concurrentPerform(iterations: 8) { _ in sum.add() }
+        DispatchQueue.concurrentPerform(iterations: 8) { _ in
+          sum.add()
+          if Kernel.threadID != caller { helped.add() }
+        }
       }
+      if outer == 7 { last.open() }
     }
     #expect(sum.value == 512)
+    if Kernel.usableProcessors > 1 { #expect(helped.value >= 64) }
   }
 
   @Test("Q16: it works from inside items of any queue")
@@ -163,23 +170,39 @@ struct ApplyTests {
     #expect(sum.value == 4_000)
   }
 
-  @Test("Q16: many callers at once each get all their iterations")
+  @Test("Q16: many callers at once each get all their iterations, some of them from helpers")
   func manyCallers() {
-    let sum = Counter()
-    PlainThread.concurrently(6) { _ in
-      for _ in 0..<50 { DispatchQueue.concurrentPerform(iterations: 97) { _ in sum.add() } }
+    let (whole, helped, canHelp) = (Counter(), Counter(), Kernel.usableProcessors > 1)
+    PlainThread.concurrently(12) { _ in
+      let caller = Kernel.threadID
+      for call in 0..<8 {
+        let (tally, last) = (Tally(97), Latch())
+        DispatchQueue.concurrentPerform(iterations: 97) { index in
+          // Calls that cannot end without a helper, that are worth one, and that are not.
+          if call % 4 == 0, index == 0, canHelp { last.wait() }
+          let begin = monotonicNanoseconds()
+          while call % 4 == 1, monotonicNanoseconds() < begin + 10_000 {}
+          tally.note(index)
+          if Kernel.threadID != caller { helped.add() }
+          if index == 96 { last.open() }
+        }
+        if tally.isOnceEach { whole.add() }
+      }
     }
-    #expect(sum.value == 6 * 50 * 97)
+    #expect(whole.value == 12 * 8)
+    if canHelp { #expect(helped.value >= 12 * 2) }
   }
 
-  @Test("Q16: unequal iterations are shared out")
+  @Test("Q16: unequal iterations are shared out", .enabled(if: Kernel.usableProcessors > 1))
   func unequalIterations() {
-    let tally = Tally(64)
+    let (tally, others, isMet) = (Tally(64), Latch(63), Counter())
     DispatchQueue.concurrentPerform(iterations: 64) { index in
-      if index == 0 { _ = eventually(seconds: 0.05) { false } }
+      // As long as all others together.
+      if index > 0 { others.open() } else if others.wait() { isMet.add() }
       tally.note(index)
     }
     #expect(tally.isOnceEach)
+    #expect(isMet.value == 1)
   }
 
   @Test(

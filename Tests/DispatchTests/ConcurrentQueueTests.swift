@@ -4,6 +4,15 @@ import ContractSupport
 import GrandCentral
 import Testing
 
+/// Returns when items have run that are submitted now. Whatever may start, and was submitted before, has started by then.
+///
+/// - Parameter queue: A global queue, of the lowest band in question.
+func letOthersStart(before queue: DispatchQueue = .global()) {
+  let ran = Latch(50)
+  for _ in 0..<50 { queue.async { ran.open() } }
+  #expect(ran.wait())
+}
+
 @Suite("A concurrent queue")
 struct ConcurrentQueueTests {
   @Test("Q3: items of a concurrent queue run in parallel")
@@ -125,6 +134,7 @@ struct ConcurrentQueueTests {
     queue.async(execute: DispatchWorkItem(flags: .barrier) { barrierRan.open() })
     let reader = Latch()
     queue.async { reader.open() }
+    letOthersStart()
     #expect(!barrierRan.isOpen && !reader.isOpen)
     gate.open()
     #expect(reader.wait())

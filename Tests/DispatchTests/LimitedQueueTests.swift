@@ -1,6 +1,7 @@
 // Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
 
 import ContractSupport
+import Glibc
 import GrandCentral
 import Testing
 
@@ -15,9 +16,37 @@ struct LimitedQueueTests {
     let queue = limited(limit)
     let (occupancy, alone) = (Occupancy(), Counter())
     let each = 300
-    let done = Latch(4 * each)
+    let done = Latch(22 + 4 * each)
     let item: @Sendable () -> Void = {
       occupancy.enter()
+      occupancy.leave()
+      done.open()
+    }
+    let (full, gate) = (Latch(limit), Latch())
+    for _ in 0..<limit {
+      queue.async {
+        occupancy.enter()
+        full.open()
+        gate.wait()
+        occupancy.leave()
+      }
+    }
+    #expect(full.wait())
+    // All places are taken: what comes now waits.
+    for _ in 0..<10 {
+      queue.async(execute: item)
+      queue.asyncAfter(deadline: .now(), execute: item)
+    }
+    let callers = [BlockedThread { queue.sync(execute: item) }, BlockedThread { queue.asyncAndWait(execute: item) }]
+    for caller in callers { #expect(caller.isAsleep()) }
+    letOthersStart()
+    #expect(occupancy.inside == limit)
+    gate.open()
+    for caller in callers { caller.join() }
+    // A thread that sleeps is replaced: there are more of them than processors.
+    let long: @Sendable () -> Void = {
+      occupancy.enter()
+      usleep(1_000)
       occupancy.leave()
       done.open()
     }
@@ -33,12 +62,12 @@ struct LimitedQueueTests {
             done.open()
           }
         case 3: queue.asyncAfter(deadline: .now() + .microseconds(index), execute: item)
-        default: queue.async(execute: item)
+        default: queue.async(execute: index % 40 == 4 ? long : item)
         }
       }
     }
     #expect(done.wait())
-    #expect(occupancy.peak <= limit)
+    #expect(occupancy.peak == limit)
     #expect(alone.value == 0, "a barrier was not alone")
   }
 
@@ -171,19 +200,29 @@ struct LimitedQueueTests {
     let serial = DispatchQueue(label: "target")
     let queue = limited(2)
     let children = (0..<3).map { DispatchQueue(label: "child \($0)", attributes: .concurrent, target: queue) }
-    let (occupancy, done) = (Occupancy(), Latch(900))
-    for index in 0..<900 {
-      if index == 300 { queue.setTarget(queue: .global(qos: .utility)) }
-      if index == 600 { queue.setTarget(queue: serial) }
+    let (occupancy, utility) = (Occupancy(), DispatchQueue.global(qos: .utility))
+    // On the serial target one of the two has its turn.
+    for (places, next) in [(2, utility), (2, serial), (1, DispatchQueue.global())] {
+      let (full, gate, done) = (Latch(places), Latch(), Latch(301))
       let item: @Sendable () -> Void = {
         occupancy.enter()
+        full.open()
+        gate.wait()
         occupancy.leave()
         done.open()
       }
-      if index % 7 == 0 { children[index % 3].sync(execute: item) } else { children[index % 3].async(execute: item) }
+      for index in 0..<300 { children[index % 3].async(execute: item) }
+      #expect(full.wait())
+      let caller = BlockedThread { children[0].sync(execute: item) }
+      #expect(caller.isAsleep())
+      letOthersStart(before: utility)
+      #expect(occupancy.inside == places)
+      queue.setTarget(queue: next)
+      gate.open()
+      #expect(done.wait())
+      caller.join()
     }
-    #expect(done.wait())
-    #expect(occupancy.peak <= 2)
+    #expect(occupancy.peak == 2)
   }
 
   @Test("Q16: apply nests on a queue with a limit whose places its callers have taken", arguments: [1, 2, 3])
@@ -241,16 +280,29 @@ struct LimitedQueueTests {
     #expect(done.wait() && labels.values == Array(repeating: "limited", count: 10))
   }
 
-  @Test("Q3: apply on a queue with a limit keeps it", arguments: [1, 2])
+  @Test("Q3: apply on a queue with a limit keeps it", arguments: [1, 2, 3])
   func applyKeepsTheLimit(limit: Int) {
     let (queue, occupancy, calls) = (limited(limit), Occupancy(), Counter())
-    queue.apply(iterations: 400) { _ in
+    let (isIn, gate) = (Latch(limit - 1), Latch())
+    for _ in 1..<limit {
+      queue.async {
+        occupancy.enter()
+        isIn.open()
+        gate.wait()
+        occupancy.leave()
+      }
+    }
+    #expect(isIn.wait())
+    // The caller has the last place, and its helpers wait for one.
+    queue.apply(iterations: 400) { index in
       occupancy.enter()
+      if index == 40 { letOthersStart() }
       calls.add()
       occupancy.leave()
     }
+    gate.open()
     #expect(calls.value == 400)
-    #expect(occupancy.peak <= limit)
+    #expect(occupancy.peak == limit)
   }
 
   @Test("O5: suspension holds back what waits for a place, and resuming loses nothing")

@@ -73,10 +73,11 @@ struct MainQueueTests {
     #expect(result.numbers("order") == [0, 1, 2], "\(result)")
   }
 
-  @Test("O5: suspending the main queue holds its items back until it is resumed, harmlessly")
+  @Test("O5: the main queue takes no notice of a suspend, nor of a resume too many")
   func suspension() {
     let result = Probe.run("main-suspend")
     #expect(result.ended, "\(result)")
+    #expect(result.number("ran") == 1, "\(result)")
   }
 
   @Test("E5: a worker's child, forked beside an item of the main queue, has a main queue without its parent's items")

@@ -188,9 +188,14 @@ extension Scenario {
   }
 
   @Sendable private static func suspends() {
+    // An item that is held back never runs.
+    alarm(20)
     DispatchQueue.main.suspend()
-    DispatchQueue.main.async { exit(0) }
-    DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(20)) { DispatchQueue.main.resume() }
+    DispatchQueue.main.async {
+      report("ran", 1)
+      for _ in 0..<2 { DispatchQueue.main.resume() }
+      exit(0)
+    }
     dispatchMain()
   }
 
