@@ -21,7 +21,7 @@ public enum GrandCentralRuntime {
     set {
       Settings.setThreadBudget(newValue)
       // Reserve.R1 where no thread is started any more.
-      Engine.existing?.pointee.noteThreads()
+      tellEngine { $0.noteThreads() }
     }
   }
 
@@ -32,7 +32,7 @@ public enum GrandCentralRuntime {
     get { Topology.overrideCount }
     set {
       Topology.setOverride(newValue)
-      Engine.existing?.pointee.countProcessors()
+      tellEngine { $0.countProcessors() }
     }
   }
 
@@ -56,5 +56,10 @@ public enum GrandCentralRuntime {
   /// never ends. A thread counts against ``threadBudget`` until its exit hook has returned.
   public static func setWorkerHooks(start: (@Sendable () -> Void)?, exit: (@Sendable () -> Void)?) {
     Hooks.set(start: start, exit: exit)
+  }
+
+  /// Tells the engine, if there is one, of a setting.
+  private static func tellEngine(_ setting: (borrowing Engine) -> Void) {
+    if let engine = Engine.existing { setting(engine.pointee) }
   }
 }
