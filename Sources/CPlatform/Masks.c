@@ -5,8 +5,8 @@
 // A signal that is sent to the process goes to a thread that does not block it.
 // A program that blocks one in its own threads, to read it from a descriptor or
 // to keep it out of a critical section, does not count on ours: pool threads
-// block every signal, except those that a thread causes itself, and let in
-// those that are watched where they wait.
+// block every signal, except those that a thread causes itself by anything but
+// the size of a file, and let in those that are watched where they wait.
 //
 // A child inherits the mask of the thread that starts it. What we have added
 // is taken away again: after a fork in the child, for `posix_spawn` by an

@@ -20,8 +20,8 @@ public enum GrandCentralRuntime {
     get { Settings.threadBudget }
     set {
       Settings.setThreadBudget(newValue)
-      // Reserve.R1 where no thread is started any more.
-      tellEngine { $0.noteThreads() }
+      // Reserve.R1 where a former budget's limit is set, or no thread is started any more.
+      tellEngine { $0.resetLimit() }
     }
   }
 

@@ -107,7 +107,7 @@ extension Engine {
     pending.load(ordering: .sequentiallyConsistent) & searchable == 0 && !slotsNeedWatcher && !poller.isMissed(timers)
   }
 
-  /// A thread is about to be started, and is counted; or the budget is another one.
+  /// A thread is about to be started, and is counted.
   func noteThreads() {
     let (budget, reserve) = (Settings.threadBudget, Reserve.size(of: Settings.threadBudget))
     // relaxed: Reserve.R1; a limit.
@@ -115,11 +115,25 @@ extension Engine {
     _ = orderedLimit.compareExchange(expected: Reserve.none, desired: budget - reserve, ordering: .relaxed)
   }
 
+  /// The budget is another one, or the monitor has seen fewer threads than the limit is for: the limit becomes what it is without loans.
+  ///
+  /// Workers are counted under the lock, and noted afterwards. So a thread that adds some meanwhile is seen here, or finds what this leaves.
+  @inline(never)
+  @_optimize(size)
+  func resetLimit() {
+    idle.lock.withLock {
+      let (budget, reserve) = (Settings.threadBudget, Reserve.size(of: Settings.threadBudget))
+      // relaxed: counted under the lock; a limit.
+      let matters = reserve != 0 && pool.load(ordering: .relaxed).live >= budget - reserve
+      orderedLimit.store(matters ? budget - reserve : Reserve.none, ordering: .relaxed)
+    }
+  }
+
   /// Monitor: lends a thread of the reserve, or takes the loans back.
   ///
   /// - Returns: whether no worker is to be added for what is pending.
   func lookAfter(_ reserve: inout Reserve, hasStarted: Bool, isLoose: Bool, elapsed: UInt64) -> Bool {
-    // relaxed: Reserve.R1; the monitor alone changes the limit once it is set.
+    // relaxed: Reserve.R1; once it is set the monitor changes the limit, or another budget.
     let limit = orderedLimit.load(ordering: .relaxed)
     if limit == Reserve.none { return false }
     let usual = Settings.threadBudget - Reserve.size(of: Settings.threadBudget)
@@ -128,7 +142,7 @@ extension Engine {
     if hasStarted { bandGrants.store(0, ordering: .relaxed) }
     // relaxed: as above.
     if pool.load(ordering: .relaxed).live < usual {
-      forgetThreads(usual)
+      resetLimit()
       return hasOnlyWithheld
     }
     if awake < usual {
@@ -140,19 +154,8 @@ extension Engine {
       if reserve.reports() { reportExhaustion() }
     }
     // relaxed: as above.
-    if new != limit { orderedLimit.store(new, ordering: .relaxed) }
+    if new != limit { _ = orderedLimit.compareExchange(expected: limit, desired: new, ordering: .relaxed) }
     return hasOnlyWithheld
-  }
-
-  /// Monitor: there are fewer threads than that, and the limit goes. Workers are counted under the lock, before they are noted: a thread that
-  /// adds some meanwhile is seen here, or finds no limit.
-  @inline(never)
-  @_optimize(size)
-  private func forgetThreads(_ usual: Int) {
-    idle.lock.withLock {
-      // relaxed: counted under the lock.
-      if pool.load(ordering: .relaxed).live < usual { orderedLimit.store(Reserve.none, ordering: .relaxed) }
-    }
   }
 
   /// How many bands have had work.

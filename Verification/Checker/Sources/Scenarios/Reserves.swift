@@ -131,11 +131,10 @@ private func noted() -> [Scenario] {
       }
     }
   }
-  return [
-    forgotten("R1: the monitor takes the limit away beside a thread that adds workers", starters: 1),
-    forgotten("R1: the same beside two threads that add workers", starters: 2, isSmall: false),
-    protocolScenario("R1: the budget is lowered to the threads that there are", of: "Reserve", unusual: 0) { run in
-      setReserve(budget: 64, live: 8, busy: 6, limit: Reserve.none)
+  /// Six of eight workers are in ordered work. The limit is that of the former budget, if it had been used up.
+  func lowered(_ name: String, limit: Int) -> Scenario {
+    protocolScenario(name, of: "Reserve", unusual: 0) { run in
+      setReserve(budget: 64, live: 8, busy: 6, limit: limit)
       let first = engine.pointee.workers.take(), second = engine.pointee.workers.take()
       leaveOrdered(2)
       var inside = 6
@@ -146,7 +145,13 @@ private func noted() -> [Scenario] {
       }
       run.thread { engine.pointee.noteThreads() }
       run.finally { run.check(inside <= 7, "all threads of the budget are in ordered work") }
-    },
+    }
+  }
+  return [
+    forgotten("R1: the monitor takes the limit away beside a thread that adds workers", starters: 1),
+    forgotten("R1: the same beside two threads that add workers", starters: 2, isSmall: false),
+    lowered("R1: the budget is lowered to the threads that there are", limit: Reserve.none),
+    lowered("R1: the budget is lowered while the limit of the former one is set", limit: 60),
     // Each item waits, so another worker is added for the next one. One thread is left, though a starter stands still anywhere.
     Scenario("R1: items that wait use up a budget", of: "Reserve", unusual: 0, isSmall: false, steps: 200_000) { run in
       ck_machine_set_processors(1)
