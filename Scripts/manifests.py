@@ -54,7 +54,9 @@ def faults(text, version):
     with tempfile.TemporaryDirectory() as folder:
         (pathlib.Path(folder) / "Package.swift").write_text(text.replace("ADDRESS/", "https://example.org/somebody/"), encoding="utf-8")
         command = ["swift", "package", "--package-path", folder, "--manifest-cache", "none", "dump-package"]
-        said = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+        # SwiftPM leaves what it makes for that behind.
+        around = {**os.environ, "TMPDIR": folder}
+        said = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False, env=around)
     if said.returncode != 0:
         told = [line for line in said.stderr.splitlines() if re.search(r"^error: '\w+': (?!Invalid manifest)|\.swift:\d+:\d+: error: ", line)]
         return told or [said.stderr]

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
-# What: the lints find what they should, and nothing else
+# What: the lints find what they should, and nothing else; planted bugs apply to the sources
 # Budget: 60
 
 . Scripts/lib.sh

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Part of GrandCentral. SPDX-License-Identifier: Apache-2.0
-# What: Scripts/release gives the same bytes in two folders; tarball, .deb and .rpm work in a root with nothing but the C library, and leave no trace
+# What: Scripts/release links and packs the same bytes in two folders; tarball, .deb and .rpm work in a root with nothing but the C library, and leave no trace
 # Budget: 420
 
 . Scripts/lib.sh
@@ -49,7 +49,9 @@ diff "$folder/one/SHA256SUMS" "$folder/two/SHA256SUMS" || fail "twice the same, 
 (cd "$folder/one" && sha256sum --check --quiet SHA256SUMS)
 # Nothing in it tells the folder that it was built in. Planted: a library that does.
 tell() { grep -rlaF "$(pwd -P)" "$1" --exclude-dir=doc || true; }
-told=$(tell "$OUT/release/grandcentral-$version-linux-$(uname -m)")
+made=$OUT/release/grandcentral-$version-linux-$(uname -m)
+[ -x "$made/bin/gcd" ] || fail "no gcd in $made"
+told=$(tell "$made")
 [ -z "$told" ] || fail "these tell where they were built: $told"
 mkdir "$folder/told"
 printf '\0%s/Sources/planted.c\0' "$(pwd -P)" >"$folder/told/libplanted.so"
@@ -72,7 +74,7 @@ grep -F "no version of three numbers in suffix.h: $version-rc.1" "$folder/said" 
 # A planted difference is found.
 printf . >>"$folder/two/grandcentral-$version.spdx.json"
 if (cd "$folder/two" && sha256sum --check --status SHA256SUMS); then fail "a changed file has the sum of the old one"; fi
-fact "$(wc -l <"$folder/one/SHA256SUMS") artefacts, in two folders the same bytes"
+fact "$(wc -l <"$folder/one/SHA256SUMS") artefacts, linked and packed in two folders to the same bytes"
 
 python3 - "$folder/one/grandcentral-$version.spdx.json" "$version" <<'END'
 import json, sys

@@ -140,7 +140,7 @@ struct ApplyTests {
     let (sum, helped, last, caller) = (Counter(), Counter(), Latch(), Kernel.threadID)
     DispatchQueue.concurrentPerform(iterations: 8) { outer in
       // The last one has another thread than the first.
-      if outer == 0, Kernel.usableProcessors > 1 { last.wait() }
+      if outer == 0, Processors.areSeveral { last.wait() }
       DispatchQueue.concurrentPerform(iterations: 8) { _ in
         DispatchQueue.concurrentPerform(iterations: 8) { _ in
           sum.add()
@@ -150,7 +150,7 @@ struct ApplyTests {
       if outer == 7 { last.open() }
     }
     #expect(sum.value == 512)
-    if Kernel.usableProcessors > 1 { #expect(helped.value >= 64) }
+    if Processors.areSeveral { #expect(helped.value >= 64) }
   }
 
   @Test("Q16: it works from inside items of any queue")
@@ -172,7 +172,7 @@ struct ApplyTests {
 
   @Test("Q16: many callers at once each get all their iterations, some of them from helpers")
   func manyCallers() {
-    let (whole, helped, canHelp) = (Counter(), Counter(), Kernel.usableProcessors > 1)
+    let (whole, helped, canHelp) = (Counter(), Counter(), Processors.areSeveral)
     PlainThread.concurrently(12) { _ in
       let caller = Kernel.threadID
       for call in 0..<8 {
@@ -193,7 +193,7 @@ struct ApplyTests {
     if canHelp { #expect(helped.value >= 12 * 2) }
   }
 
-  @Test("Q16: unequal iterations are shared out", .enabled(if: Kernel.usableProcessors > 1))
+  @Test("Q16: unequal iterations are shared out", .enabled(if: Processors.areSeveral))
   func unequalIterations() {
     let (tally, others, isMet) = (Tally(64), Latch(63), Counter())
     DispatchQueue.concurrentPerform(iterations: 64) { index in
@@ -216,7 +216,7 @@ struct ApplyTests {
 
   @Test(
     "Q16: iterations that wait for later ones end, whether the first ones are short or not",
-    .enabled(if: Kernel.usableProcessors > 1),
+    .enabled(if: Processors.areSeveral),
     arguments: ["apply-pairs-0", "apply-pairs-10", "apply-pairs-200", "apply-pairs-limited"])
   func iterationsInPairs(scenario: String) {
     let result = Probe.run(scenario)
@@ -226,7 +226,7 @@ struct ApplyTests {
 
   @Test(
     "Q16: an iteration that waits outside of the library does not hold up the next one",
-    .enabled(if: Kernel.usableProcessors > 1))
+    .enabled(if: Processors.areSeveral))
   func iterationWaitsUnseen() {
     let result = Probe.run("apply-unseen")
     #expect(result.ended, "\(result)")
@@ -234,7 +234,7 @@ struct ApplyTests {
   }
 
   @Test(
-    "Q16: of a few iterations the last but one waits for the last", .enabled(if: Kernel.usableProcessors > 1),
+    "Q16: of a few iterations the last but one waits for the last", .enabled(if: Processors.areSeveral),
     arguments: ["apply-few-2", "apply-few-3", "apply-few-7"])
   func fewIterations(scenario: String) {
     let result = Probe.run(scenario)
@@ -242,7 +242,7 @@ struct ApplyTests {
   }
 
   @Test(
-    "Q16 E9: an iteration that spins until a later one has run ends", .enabled(if: Kernel.usableProcessors > 1))
+    "Q16 E9: an iteration that spins until a later one has run ends", .enabled(if: Processors.areSeveral))
   func iterationSpins() {
     let result = Probe.run("apply-spinning")
     #expect(result.ended, "\(result)")
@@ -263,7 +263,7 @@ struct ApplyTests {
   }
 
   @Test(
-    "Q16 E9: what an iteration waits for begins while many others are left", .enabled(if: Kernel.usableProcessors > 1))
+    "Q16 E9: what an iteration waits for begins while many others are left", .enabled(if: Processors.areSeveral))
   func nextIterationSoon() {
     let result = Probe.run("apply-soon")
     #expect(result.number("met") == 1, "\(result)")
@@ -271,7 +271,7 @@ struct ApplyTests {
 
   @Test(
     "Q16: the threads that help a call on a concurrent queue do not stand behind a barrier or a suspension",
-    .enabled(if: Kernel.usableProcessors > 1), arguments: ["apply-before-barrier", "apply-suspended"])
+    .enabled(if: Processors.areSeveral), arguments: ["apply-before-barrier", "apply-suspended"])
   func helpersNeedNoPlace(scenario: String) {
     let result = Probe.run(scenario)
     #expect(result.ended, "\(result)")
@@ -292,7 +292,7 @@ struct ApplyTests {
     #expect(right.value == 16)
   }
 
-  @Test("Q16: long iterations behind each other are shared out", .enabled(if: Kernel.usableProcessors > 1))
+  @Test("Q16: long iterations behind each other are shared out", .enabled(if: Processors.areSeveral))
   func longIterationsTogether() {
     let (caller, calls) = (Kernel.threadID, 8)
     let (own, others) = (Counter(), Counter())
