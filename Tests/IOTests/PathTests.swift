@@ -54,7 +54,7 @@ struct PathTests {
   @Test("I1, I7: a channel that cannot be made ends at once, with its cleanup handler", arguments: [false, true])
   func cannotBeMade(isFolder: Bool) throws {
     let cleanup = Cleanup()
-    let channel = try #require(make(isFolder ? "/tmp" : "/nonexistent/file", O_RDWR | O_CREAT, cleanup))
+    let channel = try #require(make(isFolder ? "/tmp" : "/proc/none/file", O_RDWR | O_CREAT, cleanup))
     #expect(cleanup.error() == (isFolder ? EISDIR : ENOENT))
     let ran = Latch()
     channel.barrier { ran.open() }
@@ -95,7 +95,7 @@ struct PathTests {
   @Test("I7: ENOENT reaches every handler, and the cleanup handler")
   func noSuchFile() throws {
     let cleanup = Cleanup()
-    let channel = try #require(make("/nonexistent/file", O_RDONLY, cleanup))
+    let channel = try #require(make("/proc/none/file", O_RDONLY, cleanup))
     let (read, write) = (channel.read(), channel.write(data("text")))
     #expect(read.end() == Call(true, nil as String?, ENOENT))
     #expect(write.end() == Call(true, "text", ENOENT))

@@ -207,7 +207,7 @@ extension Life {
   /// What cannot be opened.
   func brokenPath() -> () -> Void {
     let cases: [(String, Int32, Int32, cleanup: Int32)] = [
-      ("/nonexistent/file", O_RDONLY, ENOENT, ENOENT), ("/nonexistent/file", O_RDWR | O_CREAT, ENOENT, ENOENT),
+      ("/proc/none/file", O_RDONLY, ENOENT, ENOENT), ("/proc/none/file", O_RDWR | O_CREAT, ENOENT, ENOENT),
       ("/tmp", O_RDONLY, EISDIR, EISDIR), ("/dev/null/file", O_RDONLY, ENOTDIR, ENOTDIR),
       ("/dev/null/file", O_RDWR | O_CREAT, ENOTDIR, 0), ("/dev/null", O_RDWR | O_CREAT | O_EXCL, EEXIST, 0),
     ]

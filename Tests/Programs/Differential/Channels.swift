@@ -258,7 +258,7 @@ let channelScenarios: [(String, () -> Void)] = [
       log.show("calls:")
     }
   ),
-  opening("channel of no file", "/nonexistent/file", O_RDONLY),
+  opening("channel of no file", "/proc/none/file", O_RDONLY),
   opening("channel of a folder", "/tmp", O_RDONLY),
   opening("channel of a folder, to write", "/tmp", O_WRONLY),
   opening("channel of /dev/null", "/dev/null", O_RDONLY),
