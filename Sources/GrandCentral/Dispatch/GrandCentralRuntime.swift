@@ -20,8 +20,7 @@ public enum GrandCentralRuntime {
     get { Settings.threadBudget }
     set {
       Settings.setThreadBudget(newValue)
-      // Reserve.R1 where a former budget's limit is set, or no thread is started any more.
-      tellEngine { $0.resetLimit() }
+      tellEngine(ofProcessors: false)
     }
   }
 
@@ -32,7 +31,7 @@ public enum GrandCentralRuntime {
     get { Topology.overrideCount }
     set {
       Topology.setOverride(newValue)
-      tellEngine { $0.countProcessors() }
+      tellEngine(ofProcessors: true)
     }
   }
 
@@ -58,8 +57,8 @@ public enum GrandCentralRuntime {
     Hooks.set(start: start, exit: exit)
   }
 
-  /// Tells the engine, if there is one, of a setting.
-  private static func tellEngine(_ setting: (borrowing Engine) -> Void) {
-    if let engine = Engine.existing { setting(engine.pointee) }
+  @inline(never)
+  private static func tellEngine(ofProcessors: Bool) {
+    Engine.existing?.pointee.noteSetting(ofProcessors: ofProcessors)
   }
 }

@@ -121,12 +121,19 @@ extension Engine {
   @inline(never)
   @_optimize(size)
   func resetLimit() {
-    idle.lock.withLock {
-      let (budget, reserve) = (Settings.threadBudget, Reserve.size(of: Settings.threadBudget))
-      // relaxed: counted under the lock; a limit.
-      let matters = reserve != 0 && pool.load(ordering: .relaxed).live >= budget - reserve
-      orderedLimit.store(matters ? budget - reserve : Reserve.none, ordering: .relaxed)
-    }
+    idle.lock.lock()
+    let (budget, reserve) = (Settings.threadBudget, Reserve.size(of: Settings.threadBudget))
+    // relaxed: counted under the lock; a limit.
+    let matters = reserve != 0 && pool.load(ordering: .relaxed).live >= budget - reserve
+    orderedLimit.store(matters ? budget - reserve : Reserve.none, ordering: .relaxed)
+    idle.lock.unlock()
+  }
+
+  /// Another number of processors is set, or another budget: then a former budget's limit may be set, or no thread is started any more that
+  /// would set one.
+  @_optimize(size)
+  func noteSetting(ofProcessors: Bool) {
+    if ofProcessors { countProcessors() } else { resetLimit() }
   }
 
   /// Monitor: lends a thread of the reserve, or takes the loans back.
