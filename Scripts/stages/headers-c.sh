@@ -139,19 +139,19 @@ done
 fact "$modes modes, $count headers"
 
 Scripts/c_interface.py types "$headers"
-# planted FILE SCRIPT FOUND: a header that sed has changed is found.
+# planted CHECK FILE SCRIPT FOUND [HOW]: a header that sed has changed is found by that check, and grep (-F, or HOW) finds what it says.
 planted() {
   rm -rf "$folder/planted"
   cp -r "$headers" "$folder/planted"
-  sed -i "$2" "$folder/planted/dispatch/$1"
-  if Scripts/c_interface.py types "$folder/planted" >"$folder/planted.log" 2>&1; then fail "an incompatible $1 was planted, and not found"; fi
-  grep -F "$3" "$folder/planted.log" >/dev/null || fail "not found: $3"$'\n'"$(<"$folder/planted.log")"
+  sed -i "$3" "$folder/planted/dispatch/$2"
+  if Scripts/c_interface.py "$1" "$folder/planted" >"$folder/planted.log" 2>&1; then fail "a fault of $1 was planted in $2, and not found"; fi
+  grep "${5:--F}" "$4" "$folder/planted.log" >/dev/null || fail "not found: $4"$'\n'"$(<"$folder/planted.log")"
 }
-planted queue.h 's/dispatch_get_global_queue(intptr_t/dispatch_get_global_queue(int/' dispatch_get_global_queue:
-planted pool.h 's/pool, size_t index/pool, int index/' dispatch_queue_pool_get_statistics:
-planted YYDispatchQueuePool.h 's/Utility = 0x11/Utility = 0x12/' NSQualityOfServiceUtility:
-planted pool.h 's/_get_queue_count(/_count(/' dispatch_queue_pool_get_queue_count
-planted pool.h '/_get_queue_count(/a void dispatch_queue_pool_frobnicate(void);' 'in no list of Scripts/parity: dispatch_queue_pool_frobnicate'
+planted types queue.h 's/dispatch_get_global_queue(intptr_t/dispatch_get_global_queue(int/' dispatch_get_global_queue:
+planted types pool.h 's/pool, size_t index/pool, int index/' dispatch_queue_pool_get_statistics:
+planted types YYDispatchQueuePool.h 's/Utility = 0x11/Utility = 0x12/' NSQualityOfServiceUtility:
+planted types pool.h 's/_get_queue_count(/_count(/' dispatch_queue_pool_get_queue_count
+planted types pool.h '/_get_queue_count(/a void dispatch_queue_pool_frobnicate(void);' 'in no list of Scripts/parity: dispatch_queue_pool_frobnicate'
 
 theirs=$(toolchain)
 Scripts/c_interface.py values "$headers" "$theirs"
@@ -159,8 +159,4 @@ Scripts/c_interface.py names "$headers" "$theirs"
 
 # Each function has a comment of three strokes, which editors show. Planted: one without.
 Scripts/c_interface.py comments "$headers"
-rm -rf "$folder/planted"
-cp -r "$headers" "$folder/planted"
-sed -i '/^DISPATCH_EXPORT.* dispatch_group_enter(/i extern int planted;' "$folder/planted/dispatch/group.h"
-if Scripts/c_interface.py comments "$folder/planted" >"$folder/planted.log" 2>&1; then fail "a function without a comment was planted, and not found"; fi
-grep -Fx 'without a comment: dispatch_group_enter' "$folder/planted.log" >/dev/null || fail "$(<"$folder/planted.log")"
+planted comments group.h '/^DISPATCH_EXPORT.* dispatch_group_enter(/i extern int planted;' 'without a comment: dispatch_group_enter' -Fx

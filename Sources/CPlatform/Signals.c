@@ -94,10 +94,13 @@ static void act_by_default(int number) {
   syscall(SYS_tgkill, getpid(), (pid_t)syscall(SYS_gettid), number);
 }
 
+/// Whether the calling process watches the signal. A child that shares our memory, or has a copy of it without a `fork`, has dispositions of its
+/// own, and is not watched.
+static bool watches_here(int number) { return is_watched(number) && atomic_load(&owner) == getpid(); }
+
 static void deliver(int number, siginfo_t *info, void *context) {
   int error = errno;
-  // A child that shares our memory, or has a copy of it without a `fork`, is not watched.
-  bool counts_here = is_watched(number) && atomic_load(&owner) == getpid();
+  bool counts_here = watches_here(number);
   if (counts_here) {
     atomic_fetch_add(&counts[number], 1);
     if (!atomic_exchange(&notified, true)) {
@@ -271,15 +274,12 @@ bool gc_signals_are_interposed(void) { return false; }
 
 #define EXPORTED __attribute__((visibility("default"), noinline))
 
-/// Whether the calling process watches the signal. A child that shares our memory has dispositions of its own.
-static bool is_ours(int number) { return is_watched(number) && atomic_load(&owner) == getpid(); }
-
 static int change(int number, const struct sigaction *new, struct sigaction *old) {
-  if (!is_ours(number)) {
+  if (!watches_here(number)) {
     int result = system_sigaction(number, new, old);
     if (result == 0 && old != NULL && is_watched(number) && is_deliver(old)) *old = recorded(number);
     // Another thread may have begun to watch it just now.
-    if (new == NULL || !is_ours(number)) return result;
+    if (new == NULL || !watches_here(number)) return result;
     uint64_t mask = lock();
     if (is_watched(number)) reassert(number);
     unlock(mask);

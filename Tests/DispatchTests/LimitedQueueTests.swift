@@ -11,6 +11,21 @@ struct LimitedQueueTests {
     DispatchQueue(label: "limited", maximumConcurrency: limit, target: target)
   }
 
+  /// Items take so many places of the queue, and keep them until the latch is opened.
+  private func hold(_ places: Int, of queue: DispatchQueue, _ occupancy: Occupancy) -> Latch {
+    let (full, gate) = (Latch(places), Latch())
+    for _ in 0..<places {
+      queue.async {
+        occupancy.enter()
+        full.open()
+        gate.wait()
+        occupancy.leave()
+      }
+    }
+    #expect(full.wait())
+    return gate
+  }
+
   @Test("Q3: never more items run at once than the limit says, however they come", arguments: [1, 2, 3, 7])
   func limitIsKept(limit: Int) {
     let queue = limited(limit)
@@ -22,16 +37,7 @@ struct LimitedQueueTests {
       occupancy.leave()
       done.open()
     }
-    let (full, gate) = (Latch(limit), Latch())
-    for _ in 0..<limit {
-      queue.async {
-        occupancy.enter()
-        full.open()
-        gate.wait()
-        occupancy.leave()
-      }
-    }
-    #expect(full.wait())
+    let gate = hold(limit, of: queue, occupancy)
     // All places are taken: what comes now waits.
     for _ in 0..<10 {
       queue.async(execute: item)
@@ -283,16 +289,7 @@ struct LimitedQueueTests {
   @Test("Q3: apply on a queue with a limit keeps it", arguments: [1, 2, 3])
   func applyKeepsTheLimit(limit: Int) {
     let (queue, occupancy, calls) = (limited(limit), Occupancy(), Counter())
-    let (isIn, gate) = (Latch(limit - 1), Latch())
-    for _ in 1..<limit {
-      queue.async {
-        occupancy.enter()
-        isIn.open()
-        gate.wait()
-        occupancy.leave()
-      }
-    }
-    #expect(isIn.wait())
+    let gate = hold(limit - 1, of: queue, occupancy)
     // The caller has the last place, and its helpers wait for one.
     queue.apply(iterations: 400) { index in
       occupancy.enter()

@@ -107,12 +107,21 @@ extension Engine {
     pending.load(ordering: .sequentiallyConsistent) & searchable == 0 && !slotsNeedWatcher && !poller.isMissed(timers)
   }
 
-  /// A thread is about to be started, and is counted.
-  func noteThreads() {
+  /// The limit without loans, for the threads that are counted now.
+  @inline(never)
+  @_optimize(size)
+  private borrowing func limitByThreads() -> Int {
     let (budget, reserve) = (Settings.threadBudget, Reserve.size(of: Settings.threadBudget))
     // relaxed: Reserve.R1; a limit.
-    if reserve == 0 || pool.load(ordering: .relaxed).live < budget - reserve { return }
-    _ = orderedLimit.compareExchange(expected: Reserve.none, desired: budget - reserve, ordering: .relaxed)
+    return reserve == 0 || pool.load(ordering: .relaxed).live < budget - reserve ? Reserve.none : budget - reserve
+  }
+
+  /// A thread is about to be started, and is counted.
+  func noteThreads() {
+    let limit = limitByThreads()
+    if limit == Reserve.none { return }
+    // relaxed: Reserve.R1; a limit.
+    _ = orderedLimit.compareExchange(expected: Reserve.none, desired: limit, ordering: .relaxed)
   }
 
   /// The budget is another one, or the monitor has seen fewer threads than the limit is for: the limit becomes what it is without loans.
@@ -122,10 +131,8 @@ extension Engine {
   @_optimize(size)
   func resetLimit() {
     idle.lock.lock()
-    let (budget, reserve) = (Settings.threadBudget, Reserve.size(of: Settings.threadBudget))
-    // relaxed: counted under the lock; a limit.
-    let matters = reserve != 0 && pool.load(ordering: .relaxed).live >= budget - reserve
-    orderedLimit.store(matters ? budget - reserve : Reserve.none, ordering: .relaxed)
+    // relaxed: Reserve.R1; a limit.
+    orderedLimit.store(limitByThreads(), ordering: .relaxed)
     idle.lock.unlock()
   }
 

@@ -54,8 +54,8 @@ enum Watch {
   private static let lateness = Atomic<UInt64>(0)
   /// What such a thread has lost in sum.
   private static let lost = Atomic<UInt64>(0)
-  /// When it notes something again, unless the machine is late for it.
-  private static let isDue = Atomic<UInt64>(.max)
+  /// When it notes something next, unless the machine is late for it.
+  private static let nextNote = Atomic<UInt64>(.max)
   /// Whether the library is to tell of the pattern.
   private static let isTold = Atomic(false)
 
@@ -73,7 +73,7 @@ enum Watch {
     let now = monotonicNanoseconds()
     put("formed=\(now)\n", to: 1)
     guard let milliseconds else { return }
-    isDue.store(now + 1_000_000, ordering: .relaxed)
+    nextNote.store(now + 1_000_000, ordering: .relaxed)
     _ = PlainThread { measureLateness(since: now) }
     _ = PlainThread {
       if isTold.load(ordering: .relaxed) { reported.wait() }
@@ -90,19 +90,19 @@ enum Watch {
       usleep(1_000)
       let awake = monotonicNanoseconds()
       note(awake - start - 1_000_000)
-      isDue.store(awake + 5_000_000, ordering: .relaxed)
+      nextNote.store(awake + 5_000_000, ordering: .relaxed)
       let computed = threadNanoseconds()
       while threadNanoseconds() - computed < 5_000_000 {}
       start = monotonicNanoseconds()
       let (took, used) = (start - awake, threadNanoseconds() - computed)
       if took > used { note(took - used) }
-      isDue.store(start + 1_000_000, ordering: .relaxed)
+      nextNote.store(start + 1_000_000, ordering: .relaxed)
     }
   }
 
   /// What the thread that measures has lost by `now`, with what it cannot have noted yet.
   private static func lost(by now: UInt64) -> UInt64 {
-    let due = isDue.load(ordering: .relaxed)
+    let due = nextNote.load(ordering: .relaxed)
     return lost.load(ordering: .relaxed) + (now > due ? now - due : 0)
   }
 

@@ -26,6 +26,12 @@ extension Scenario {
         }
       }
     }
+
+    func reportWrite(_ name: String) {
+      require(ended.wait(), "the write ends")
+      report("error-\(name)", error.value)
+      report("rest-\(name)", bytes.value)
+    }
   }
 
   private static func file(in folder: String, _ count: Int) -> Int32 {
@@ -291,9 +297,7 @@ extension Scenario {
       let outcome = Outcome()
       channel(open("/mnt/file", O_RDWR | O_CREAT | O_TRUNC, 0o600), type).write(
         offset: 0, data: text(100_000), queue: .global(), ioHandler: outcome.handler)
-      require(outcome.ended.wait(), "the write ends")
-      report("error-\(name)", outcome.error.value)
-      report("rest-\(name)", outcome.bytes.value)
+      outcome.reportWrite(name)
     }
   }
 
@@ -311,9 +315,7 @@ extension Scenario {
       outcomes.single.handler(true, $0, $1)
     }
     for (outcome, name) in [(outcomes.stream, "stream"), (outcomes.random, "random"), (outcomes.single, "single")] {
-      require(outcome.ended.wait(), "the write ends")
-      report("error-\(name)", outcome.error.value)
-      report("rest-\(name)", outcome.bytes.value)
+      outcome.reportWrite(name)
     }
   }
 }

@@ -140,13 +140,13 @@ extension Scenario {
     let group = DispatchGroup()
     for _ in 0..<1_000 { for queue in queues { queue.async(group: group) {} } }
     group.wait()
-    // The last records are made when their items have left the group.
-    for queue in queues { queue.sync(flags: .barrier) {} }
     reportRecords(of: queues)
   }
 
   /// How many items and submissions are recorded of each queue, and how many functions those name.
   static func reportRecords(of queues: [DispatchQueue]) {
+    // The last records are made when their items have left their group.
+    for queue in queues { queue.sync(flags: .barrier) {} }
     let region = awaitRegion()
     let records = region.records
     for queue in queues {

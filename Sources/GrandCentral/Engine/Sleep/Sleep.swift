@@ -29,11 +29,15 @@ extension Engine {
   private func wakeSlow(_ seen: PoolState, _ band: Band) {
     // relaxed: a setting; a late view delays its effect by one submission.
     let parallelism = parallelism.load(ordering: .relaxed)
-    if seen.active >= parallelism, monitor.isAwake {
-      // relaxed: see below.
-      if bandsInUse.load(ordering: .relaxed) & ~(band.both | band.moreUrgent) == 0 { return }
-    }
+    if seen.active >= parallelism, monitor.isAwake, !hasLessUrgent(than: band) { return }
     wakeSlower(seen, band, parallelism: parallelism)
+  }
+
+  /// Whether there has been work that is less urgent.
+  @inline(__always)
+  private func hasLessUrgent(than band: Band) -> Bool {
+    // relaxed: bits are only ever added; a program of one band never goes further.
+    bandsInUse.load(ordering: .relaxed) & ~(band.both | band.moreUrgent) != 0
   }
 
   @inline(never)
@@ -43,8 +47,7 @@ extension Engine {
     case .nothing: return
     case .watch:
       monitor.wake(self)
-      // relaxed: bits are only ever added; a program of one band never goes further.
-      if bandsInUse.load(ordering: .relaxed) & ~(band.both | band.moreUrgent) != 0 { addWorker(for: band) }
+      if hasLessUrgent(than: band) { addWorker(for: band) }
     case .unpark, .spawn, .exhausted:
       let isWithheld = hasOnlyWithheld
       if !isWithheld, !isCrowded || freePlaces > 0 { return claimAndWake(parallelism: parallelism, budget: budget) }
